@@ -13,7 +13,7 @@ LEOWARP := $(VENV)/bin/leowarp
 INSTALLED := $(VENV)/.installed
 SITE_INSTALLED := $(VENV)/.installed-site
 SITE_RUN := build/site-run
-# A test process for each core; guests have their own way of sharing the cores
+# One test process per core. Guests limit their own number of processes.
 SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
@@ -88,7 +88,7 @@ docs: $(INSTALLED) ## make the reference pages and the agent's table of columns 
 site: $(SITE_INSTALLED) $(SITE_RUN)/manifest.json ## build the documentation as a web site: build/site/index.html
 	@$(PYTHON) tools/site.py --run $(SITE_RUN) --out build/site
 
-# Its page moves on the landing page.
+# The landing page of the site embeds the moving page of this run.
 $(SITE_RUN)/manifest.json: $(shell find python -name '*.py' -o -path '*/built/*') | kernel
 	@rm -rf $(SITE_RUN)
 	@$(LEOWARP) run examples/madrid-tokyo.toml --out $(SITE_RUN) --set run.duration="65 s"

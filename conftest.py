@@ -15,12 +15,12 @@ def pytest_addoption(parser):
     parser.addoption("--kernel", default="default", help="kernel of the shelf in the default one's place (make shelf)")
 
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that: the tests
-# of interruptions would wait for something that cannot come.
+# Tests that a shell starts in the background ignore Ctrl-C, and so do their children. The tests of interruptions would
+# then wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The time of an example, or of drawing it, depends on the machine.
-# `tools/fuzz.py` says how many there are.
+# How long an example takes to compute or draw depends on the machine, so there is no deadline.
+# `tools/fuzz.py` sets the number of examples.
 EXAMPLES = int(os.environ.get("LEOWARP_FUZZ_EXAMPLES", "100"))
 settings.register_profile("leowarp", max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("leowarp")
@@ -49,7 +49,7 @@ def _kernel_in_the_default_ones_place(request):
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_memory_of_trust(tmp_path_factory):
-    """Code that a test lets run must not be remembered for the user who runs the tests."""
+    """Tests must not add to the user's list of trusted code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield

@@ -34,7 +34,7 @@ class Measured:
     """Cost of one run.
 
     cpu_s: Processor time of guest and host up to the trace, as a run's manifest has it.
-    all_cpu_s: The same with the metrics and the writing of the run directory.
+    all_cpu_s: Processor time up to the end, metrics and the writing of the run directory included.
     """
 
     virtual_s: float
@@ -74,7 +74,7 @@ def speed_rows(label: str, runs: list[Measured]) -> list[tuple[str, str, str]]:
 
 
 def compared(cases: dict[str, Callable[[Path], Measured]], scratch: Path) -> dict[str, list[Measured]]:
-    """The cases in turn, REPEATS times."""
+    """Runs the cases in turn, REPEATS times."""
     results: dict[str, list[Measured]] = {name: [] for name in cases}
     for _ in range(REPEATS):
         for name, case in cases.items():

@@ -3,9 +3,9 @@
 
     python bench/cures.py [pairs]
 
-Madrid to Tokyo, CUBIC, 35 s with one route change. Printed is, for each cure, the median over pairs of the guest's
-processor time with it over that without it, and the smallest and the largest. Other load on the machine moves single
-pairs; "nothing" against itself says by how much.
+Madrid to Tokyo, CUBIC, 35 s with one route change. For each cure the script prints a ratio: the guest's processor time
+with the cure over that without. It prints the median over pairs, the smallest and the largest. Other load on the
+machine moves single pairs. The row "nothing", which compares the plain run with itself, shows by how much.
 """
 
 import resource
@@ -35,7 +35,7 @@ CURES = {
 
 
 def guest_s(keys: dict[str, object]) -> float:
-    """Processor seconds of a run's guest."""
+    """Processor seconds that the guest of a run took."""
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as folder:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         lw.run(EXAMPLE, PLAIN | keys, Path(folder) / "run", report=False, progress=False)
@@ -44,7 +44,7 @@ def guest_s(keys: dict[str, object]) -> float:
 
 
 def main(pairs: int) -> None:
-    """Measure all cures and print a line for each."""
+    """Measure all cures, and print one line per cure."""
     ratios: dict[str, list[float]] = {name: [] for name in CURES}
     guest_s({})
     for number in range(pairs):

@@ -3,8 +3,8 @@
 
     python bench/kernel_build.py TREE DIRECTORY
 
-TREE is an unpacked kernel source; the build lies in DIRECTORY afterwards. gcc, ld, ar and nm are run through a stand-in
-on the PATH that notes what each took. A busy machine inflates processor time: compare builds made side by side.
+TREE is an unpacked kernel source; DIRECTORY gets the build. A wrapper on the PATH runs gcc, ld, ar and nm, and notes
+the processor time of each. A busy machine inflates processor time: compare builds made side by side.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 
 
 def build(tree: Path, directory: Path) -> tuple[float, str]:
-    """Processor seconds of all, and what the build printed; the costs of the tools lie in DIRECTORY/costs."""
+    """Returns the processor seconds of the whole build and its output; DIRECTORY/costs holds the costs of the tools."""
     tools = directory / "tools"
     tools.mkdir(parents=True)
     (tools / "stand_in.c").write_text(STAND_IN)
@@ -83,7 +83,7 @@ def build(tree: Path, directory: Path) -> tuple[float, str]:
 
 
 def costs_of(directory: Path) -> dict[str, float]:
-    """Processor seconds by what was made, relative to the build's directory."""
+    """Processor seconds by output file, named relative to the build's directory."""
     costs: dict[str, float] = defaultdict(float)
     for line in (directory / "costs").read_text().splitlines():
         _, seconds, output = line.split("\t")

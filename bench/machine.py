@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine of a benchmark, the text of its repetitions, and the place of its table."""
+"""What all benchmarks share: the description of the machine, the text of repeated values, and where a table is
+written."""
 
 from __future__ import annotations
 
@@ -31,13 +32,13 @@ def load_ns(regions_kib: Sequence[int]) -> dict[int, float]:
 
 
 def spread(values: list[float], form: str) -> str:
-    """Median, and in brackets the smallest and the largest."""
+    """The median, followed by the smallest and the largest value in brackets."""
     middle = format(statistics.median(values), form)
     return f"{middle} ({format(min(values), form)} to {format(max(values), form)})"
 
 
 def publish(name: str, lines: list[str], *, quick: bool) -> None:
-    """Prints a table, and, unless it is a quick one, puts it into the page, in place of the last one of that name."""
+    """Prints a table. Unless the run was a quick one, the table also replaces the one of the same name on the page."""
     print("\n".join(lines))
     if quick:
         return

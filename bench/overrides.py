@@ -4,12 +4,12 @@
     python bench/overrides.py TREE            build the kernels, measure, and write the table into docs/performance.md
     python bench/overrides.py TREE --quick    one round, printed only
 
-TREE is a directory for the kernel's source, objects and programs (2 GB), reused if it is there. Whole rounds of a
-measurement that was interrupted are kept in TREE/costs.json.
+TREE is a directory of 2 GB for the kernel's source, objects and programs. An existing one is used again.
+TREE/costs.json keeps the complete rounds of an interrupted measurement.
 
-For each override of the purpose "speed" (guest/overrides.toml) a default kernel without it, and what needs it, is
-built; the kernel `plain` lacks all of them. Each round runs every load with every kernel, beginning with another one
-in each round, so that a machine's other work falls on all. The table has the guest's CPU time.
+For each override with purpose "speed" (guest/overrides.toml) the script builds a default kernel without it, and without
+the overrides that need it. The kernel `plain` lacks all of them. Each round runs every load with every kernel and
+starts with another kernel. So other work of the machine falls on all alike. The table has the guest's CPU time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from machine import machine, publish
 from leowarp.guest.building.overrides import SPEED, overrides
 from leowarp.guest.building.source import fetch_source, local_source, unpack
 
-# A machine's other work only adds to a CPU time, so the least of many short runs repeats where their median does not
+# Other work of the machine only adds CPU time. So the minimum of many short runs is repeatable where their median is
+# not.
 ROUNDS = 9
 WHOLE, PLAIN = "default", "plain"
 Load = tuple[str, str | Path, dict[str, str | bool]]
@@ -55,7 +56,7 @@ LOADS: list[Load] = [
 
 
 def kernels(tree: Path) -> dict[str, Path]:
-    """The program of each kernel, by what it is without; those that are not in `tree` are built."""
+    """The binary of each kernel, by the override that it lacks. Kernels that `tree` does not hold are built."""
     source = tree / "source"
     if not source.is_dir():
         growing = tree / "unpacking"
@@ -74,7 +75,7 @@ def kernels(tree: Path) -> dict[str, Path]:
 
 
 def build(choice: list[str], source: Path, objects: Path, program: Path) -> None:
-    """One kernel by guest/build.sh, with its symbols, by which a run is watched."""
+    """Builds one kernel by guest/build.sh, with the symbols that the run's watchdog needs."""
     print(f"building {program.name}", file=sys.stderr, flush=True)
     command = ["sh", str(ROOT / "guest" / "build.sh"), *choice, str(source), str(objects), str(objects / "out")]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -87,7 +88,7 @@ def build(choice: list[str], source: Path, objects: Path, program: Path) -> None
 
 
 def measured(programs: dict[str, Path], rounds: int, kept: Path) -> dict[str, dict[str, list[float]]]:
-    """CPU s of the guest: by load, by kernel, a value for each round."""
+    """CPU seconds of the guest by load and kernel, with one value per round."""
     names = list(programs)
     found = json.loads(kept.read_text()) if kept.is_file() else []
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:
@@ -107,7 +108,7 @@ def measured(programs: dict[str, Path], rounds: int, kept: Path) -> dict[str, di
 
 
 def table(costs: dict[str, dict[str, list[float]]]) -> list[str]:
-    """A row for each kernel, of the least CPU time of its runs; a saving is 1 - default / without."""
+    """One row per kernel with the least CPU time of its runs. A saving is 1 - default / without."""
     lines = [f"| without | {' | '.join(costs)} |", "|---|" + "---:|" * len(costs)]
     names = next(iter(costs.values()))
     for name in names:
@@ -132,7 +133,7 @@ def main() -> None:
     costs = measured(programs, rounds, kept)
     head = f"Measured on: {where}. Least CPU time of {rounds} runs of each kernel."
     publish("bench overrides", [head, "", *table(costs)], quick=given.quick)
-    # The next measurement is a new one
+    # The next measurement starts from nothing.
     kept.unlink()
 
 

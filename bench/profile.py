@@ -24,7 +24,7 @@ import leowarp as lw
 
 FREQUENCY_HZ = 4000
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
-# A name tells no file: taps.c has a `receive` too, which counts as leolink's.
+# A function's name does not tell its file. taps.c also has a `receive`, which counts as leolink's here.
 PARTS = (
     (
         "links and forwarding (leolink)",
@@ -40,7 +40,7 @@ PARTS = (
 
 
 def samples(kernel: Path, command: list[str]) -> dict[str, int]:
-    """Samples of the guest's processes by part, of a command that makes a run."""
+    """Runs a command that makes a run, and counts samples of the guest's processes by part."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         data = Path(scratch) / "perf.data"
         record = ["perf", "record", "-q", "-o", str(data), "-F", str(FREQUENCY_HZ), "-e", "cpu-clock", *command]
@@ -63,7 +63,7 @@ def run_command(kernel: Path, scenario: str | Path, until_s: float, out: Path) -
 
 
 def share_lines(kernel: Path, seconds: int) -> list[str]:
-    """Share of each part of Madrid-Tokyo."""
+    """Share of each part in the run Madrid-Tokyo."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         found = samples(kernel, run_command(kernel, EXAMPLE, seconds, Path(scratch) / "run"))
     whole = sum(found.values())
@@ -72,7 +72,7 @@ def share_lines(kernel: Path, seconds: int) -> list[str]:
 
 
 def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
-    """Cost of a packet by part, ns, between the two virtual seconds of a case that changes nothing else."""
+    """Cost of one packet by part in ns, between two virtual seconds in which nothing else changes."""
     file = flows_file(case.pairs, scratch / "flows.toml")
     counts, pkts = [], []
     for until_s in (case.from_s, case.to_s):

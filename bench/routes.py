@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of a route update with a hundred stations over 4,408 satellites, as the fourth table of docs/performance.md.
+"""Measures what a route update costs with a hundred stations over 4,408 satellites: the fourth table of
+docs/performance.md.
 
     python bench/routes.py            measure, print, and write the table into docs/performance.md
     python bench/routes.py --quick    fewer updates, once, printed only
 
-Starlink's first generation, +Grid; stations spread evenly between 52 degrees south and north. Each update is the
-shortest paths there and back of all pairs that talk, with lengths, delays and numbers of changes. The first, which has
-no paths in force that bound the search, is taken out: a run of many updates less a run of one.
+Starlink's first generation, +Grid; stations spread evenly between 52 degrees south and north. Each update finds the
+shortest paths in both directions for all pairs with a flow, with lengths, delays and numbers of changes. The first
+update has no earlier paths that bound its search, so a run with one update is subtracted from a run with many.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ interval = "{INTERVAL_S} s"
 
 
 def scenario(pairs: int, file: Path) -> Path:
-    """A file with this number of pairs of the stations, spread evenly over all pairs, one ping each."""
+    """Writes a scenario in which this number of station pairs ping each other. The pairs are spread evenly over all
+    pairs."""
     every = list(combinations(range(STATIONS), 2))
     chosen = [every[place * len(every) // pairs] for place in range(pairs)]
     stations = [
@@ -57,13 +59,13 @@ def scenario(pairs: int, file: Path) -> Path:
 
 
 def update_s(file: Path, updates: int) -> float:
-    """Processor time of an update, s."""
+    """Processor time of one update in s."""
     cost = {}
     for count in (1, 1 + updates):
         plan = resolve(load(file, {"run.duration": f"{count * INTERVAL_S} s"}))
         ephemeris = ephemeris_of(plan)
         began_s = time.process_time()
-        # As in a run.
+        # A run uses the same setting.
         with rarely_collected():
             constellation_routes(plan, ephemeris)
         cost[count] = time.process_time() - began_s
@@ -77,7 +79,8 @@ def main() -> None:
     where, repeats = machine(), 1 if quick else 3
     found: dict[int, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
-        # Not counted: what is loaded at the first use made an update of the first case cost less than nothing.
+        # Not counted: this call loads modules. Otherwise the first case, less its one update, would cost less than
+        # nothing.
         update_s(scenario(1, Path(directory) / "first.toml"), 1)
         for pairs in (100, 990, 4950):
             file = scenario(pairs, Path(directory) / f"{pairs}.toml")

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of a packet-hop in a large network against a small one, as the third table of docs/performance.md.
+"""Measures what one packet-hop costs in a large network and in a small one: the third table of docs/performance.md.
 
     python bench/size.py            measure, print, and write the table into docs/performance.md
     python bench/size.py --quick    shorter, one repetition, printed only
 
-CUBIC over Starlink's first shell, all links 100 Mbit/s with 500 packets of queue: one flow from Madrid to Tokyo, and as
-many as a number of cities have, each to each. The cost of building is taken out: a long run less a short one, processor
-time of the guest by packets that links delivered. Further cases show where the price comes from. They are a flow over
-two links (the hosts), and one without packet truth (its records). The third has a tenth of the packets in flight at a
-tenth of the rate and of the samples, so that a packet has as many (memory). A second table
-has the latency of loads from memory here.
+CUBIC over Starlink's first shell, where all links have 100 Mbit/s and a queue of 500 packets. The cases are one flow
+from Madrid to Tokyo, and a flow for each pair of some cities. A short run is subtracted from a long one, which removes
+the cost of set-up. The result is processor time of the guest per packet that a link delivered. Further cases show where
+the cost comes from. A flow over two links shows the cost of the hosts, and one without packet truth that of the
+records. A third case shows the cost of memory: it has a tenth of the rate and of the packets in flight. It has a tenth
+of the samples too, so samples per packet stay the same. A second table shows the memory latency of this machine.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ queue = "500 pkts"
 packets = "none"
 """
 WITHOUT_TRUTH = {"observe.truth": False}
-# As long a queue in time, as many samples for each packet.
+# The queue is equally long in time, and the samples per packet are the same.
 TENTH = {"isl.rate": "10 Mbit/s", "isl.queue": "50 pkts", "ground.rate": "10 Mbit/s", "ground.queue": "50 pkts",
          "observe.sockets": "500 ms", "observe.queues": "500 ms"}  # fmt: skip
 REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)
@@ -52,7 +52,7 @@ REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)
 
 @dataclass(frozen=True)
 class Case:
-    """Cities between which flows go, the virtual seconds between which a packet-hop is measured, and what changes."""
+    """A case: its cities, the two virtual seconds between which it is measured, and the keys that it sets."""
 
     pairs: tuple[tuple[str, str], ...]
     from_s: int
@@ -81,7 +81,7 @@ BASE = "one flow, Madrid to Tokyo"
 @dataclass(frozen=True)
 class Price:
     """Counts between two virtual seconds: processor time of the guest, packets that links delivered (hops), packets
-    that stations sent, and directions of links that carried some."""
+    that stations sent, and link directions that carried packets."""
 
     cpu_s: float
     hops: int
@@ -98,7 +98,7 @@ class Price:
 
 
 def scenario(pairs: tuple[tuple[str, str], ...], file: Path) -> str:
-    """A file's name, of a scenario with a flow for each pair."""
+    """Writes a scenario with a flow for each pair of cities, and returns its path."""
     cities = dict.fromkeys(city for pair in pairs for city in pair)
     stations = [f'[[stations]]\nname = "{city}"\n' for city in cities]
     flows = [f'[[flows]]\nsource = "{source}"\ndestination = "{destination}"\n' for source, destination in pairs]
@@ -107,12 +107,12 @@ def scenario(pairs: tuple[tuple[str, str], ...], file: Path) -> str:
 
 
 def sent_pkts(totals: pd.DataFrame) -> int:
-    """Packets that stations sent in a run, by its `linktotals`."""
+    """Packets that stations sent in a run, from its table `linktotals`."""
     return int(totals[totals["from"].isin(CITIES)]["offered_pkts"].sum())
 
 
 def price(case: Case, share: float, scratch: Path) -> Price:
-    """Cost of a case between its two virtual seconds, or in the first `share` of the time between them."""
+    """Cost of a case between its two virtual seconds, or in the first `share` of that time."""
     file = scenario(case.pairs, scratch / "size.toml")
     until_s = case.from_s + (case.to_s - case.from_s) * share
     costs: list[Price] = []

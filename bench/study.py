@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of a study of many small runs goes, as the second table of docs/performance.md.
+"""Shows where the time of a study with many small runs goes: the second table of docs/performance.md.
 
     python bench/study.py            measure, print, and write the table into docs/performance.md
     python bench/study.py --quick    one repetition, printed only
 
-The runs are those of `torres2020`: 120 MB at 100 Mbit/s over 100 ms with jitter. Runs with nothing to carry tell what
-boot and set-up cost, runs with all of it what a packet costs.
+The runs are those of `torres2020`: 120 MB at 100 Mbit/s over 100 ms with jitter. Runs without traffic tell what boot
+and set-up cost. Runs with all traffic tell what a packet costs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def plans(count: int, **changes: str) -> list[scenario.Plan]:
 
 
 def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
-    """Guest's processor time of this number of runs."""
+    """Processor time of the guest for this number of runs."""
     made = list(summaries.make(plans(count, **changes), scratch))
     failed = [each.error for each in made if each.error is not None]
     if failed:
@@ -49,7 +49,7 @@ def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
 
 
 def host_ms(scratch: Path) -> dict[str, float]:
-    """Processor time of the host's steps for one run, the median of ten."""
+    """Processor time of the host's steps for one run (median of ten)."""
     steps: dict[str, list[float]] = {"plan": [], "timeline": [], "collection": []}
     for seed in range(1, TOGETHER + 1):
         list(summaries.make(plans(1, flows__0__size="1 MB", run__seed=str(seed)), scratch))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of runs by this checkout against another one, side by side.
+"""Compares the cost of runs between this checkout and another one, side by side.
 
     python bench/versions.py OTHER            CPU s of whole runs without their report, as a table
     python bench/versions.py OTHER --quick    one pair of shorter runs
 
-OTHER is the directory of another checkout, with its `.venv` and its kernel built (`make kernel`). The two run in turn;
-which is first alternates, so that a load that grows or falls favours neither; each is kept to one processor.
+OTHER is the directory of another checkout, with its `.venv` and its kernel built (`make kernel`). The two run in turn,
+each on one processor. Which one is first alternates, so that a growing or falling load favours neither.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from bench import ROOT
 from machine import machine, spread
 
 PAIRS = 5
-# The host's kernel counts, because the checkouts' versions count differently. Processes that their parents leave become
-# this one's (PR_SET_CHILD_SUBREAPER), and all that it has waited for is in RUSAGE_CHILDREN.
+# The kernel of the host counts the time, because the two checkouts may count differently. Orphaned processes become
+# children of this process (PR_SET_CHILD_SUBREAPER). RUSAGE_CHILDREN holds all processes that it has waited for.
 COUNTED = """
 import ctypes, importlib, os, resource
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -37,7 +37,8 @@ def spent_s():
 def counted(made):
     began_s = spent_s()
     made()
-    # What starts guests stays until it is ended. An older checkout has it elsewhere, or has another way.
+    # The process that starts guests runs until it is ended. An older checkout has this function elsewhere, or works
+    # differently.
     for place in ("leowarp.guest.boot.child", "leowarp.guest.child"):
         try:
             importlib.import_module(place)._OF_THREAD.launcher.end()
@@ -56,8 +57,8 @@ scenario, out, *changes = sys.argv[1:]
 changes = dict(each.split("=", 1) for each in changes)
 counted(lambda: leowarp.run(scenario, changes, out, force=True, report=False, progress=False))
 """
-# As many as a study's batch has (`LARGEST_BATCH` of study/sweep/outstanding.py), of all algorithms and distributions.
-# The first use of what is loaded late is taken out: a study of 16,740 has it once.
+# The size of a study's batch (`LARGEST_BATCH` of study/sweep/outstanding.py), over all algorithms and distributions.
+# The cost of modules that load at first use is subtracted: a study of 16,740 runs pays it once.
 TRANSFERS = """
 import sys, tempfile
 from itertools import product
@@ -66,7 +67,7 @@ from leowarp import scenario
 try:
     from leowarp.running import summaries
 except ImportError:
-    # An older checkout: several in one boot
+    # An older checkout makes several runs in one boot.
     from leowarp.running import shared_boot as summaries
 jitters = ("0 us", "100 us", "300 us", "500 us", "858.5 us", "1600 us", "3250 us")
 kinds = product(jitters, ("uniform", "normal", "exponential"), ("bic", "highspeed", "westwood"))
@@ -86,14 +87,14 @@ counted(lambda: made(plans))
 
 @dataclass(frozen=True)
 class Case:
-    """A run, and its CPU seconds by the checkout in a directory."""
+    """Makes a run with the checkout in a directory, and returns its CPU seconds."""
 
     name: str
     cpu_s: Callable[[Path, Path], float]
 
 
 def scenario_case(name: str, file: str, quick: bool, **changes: str) -> Case:
-    """A scenario file of this checkout, which both run."""
+    """A scenario file of this checkout, which both checkouts run."""
     dotted = {key.replace("__", "."): value for key, value in changes.items()}
     if quick:
         dotted["run.duration"] = "20 s"
@@ -106,9 +107,9 @@ def scenario_case(name: str, file: str, quick: bool, **changes: str) -> Case:
 
 
 def answer(checkout: Path, arguments: list[str]) -> str:
-    """Output of a checkout's Python.
+    """Runs code in a checkout's Python and returns its output.
 
-    Raises SystemExit if it fails, with what it said.
+    Raises SystemExit with the output if the code fails.
     """
     program = checkout / ".venv" / "bin" / "python"
     done = subprocess.run([str(program), *arguments], capture_output=True, text=True, cwd=checkout)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of a frame of the page of `leowarp view`, drawn by software, frames per second while it plays, and the time to
+"""Measures the page of `leowarp view`, drawn by software: cost of a frame, frames per second while it plays, time to
 its first picture.
 
 Chromium without a graphics card. *Script* and *all* are processor time (of the page's drawing, of all Chromium's
 processes), which a busy machine does not change. Frames per second (at most 60) and the longest of 20 frames (95th
-percentile) are in real time, over 12 s of playing. They mean something on an idle machine alone.
+percentile) are in real time, over 12 s of playing. These numbers are meaningful only on an idle machine.
 """
 
 import os
@@ -34,7 +34,7 @@ COUNTED = """new Promise((done) => {
     done([count, drawing_ms, times[times.length - 1] - times[0], steps[Math.floor(0.95 * steps.length)]]);
   }, %d);
 })"""
-# As many as Starlink's first generation has; its shells are several, this is one.
+# One shell with as many satellites as all shells of Starlink's first generation together.
 WALKER = """[constellation]
 pattern = "delta"
 planes = 76
@@ -48,7 +48,7 @@ rule = "plus-grid"
 
 
 def cpu_s(browser):
-    """Processor time of a browser's processes so far."""
+    """Processor time that a browser's processes have used so far."""
     ticks = os.sysconf("SC_CLK_TCK")
     total = 0
     for pid in trees([browser.process.pid], everything()):

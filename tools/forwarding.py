@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def is_direct(network: Network) -> bool:
-    """Whether leowarp's own code forwards at all."""
+    """Whether leowarp's own code forwards packets in this run."""
     plan = network.plan("direct")
     return forwarding(plan, network.timeline(plan)) == "direct"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz targets for as long as wanted: rounds of `tests/fuzz` with new seeds, until the time is over or one fails.
+"""Runs fuzz targets for a given time: rounds of `tests/fuzz` with new seeds, until the time is over or one fails.
 
 python tools/fuzz.py --seconds 600 --target elements
 """
@@ -16,11 +16,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES_OF_ROUND = 2000
-"""Long enough that the start of a process is a small part of it."""
+"""A round is long enough that the start of its process costs little of it."""
 
 
 def main() -> int:
-    """Rounds until the time is over; the exit status is that of the first round that fails, with its seed."""
+    """Runs rounds until the time is over. The exit status is that of the first round that fails; its seed is
+    printed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0, help="no round begins later than this (default: 10)")
     parser.add_argument("--target", default="", help="only targets with this in their names, as pytest's -k")

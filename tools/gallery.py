@@ -5,8 +5,8 @@
 
 A line above a picture says where it comes from: `<!-- picture: FILE -->` is a file that the commands before it write,
 `<!-- picture: PAGE.html#... WxH -->` a page of theirs in a headless Chromium whose window is so large, `<!-- picture:
-notebook WxH -->` the Python before it as the cells of a notebook. Pictures are kept with fewer colours (a third of the
-bytes); `--only` writes those pictures alone, after all commands.
+notebook WxH -->` the Python before it as the cells of a notebook. Pictures are stored with fewer colours (a third of
+the bytes). `--only` runs all commands and writes the named pictures alone.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from support.notebooks import as_page, executed  # noqa: E402
 
 PAGE = ROOT / "docs" / "gallery.md"
 COLOURS = 160
-"""By maximum coverage none of the pictures is off by more than 13 of 255 anywhere. A median cut, which counts pixels,
-turns thin pink lines grey."""
+"""With the method "maximum coverage", no colour in any picture is off by more than 13 of 255. The method "median cut"
+counts pixels, and turns thin pink lines grey."""
 MOST_COLOURS = 256
-"""Of what a browser shows: with fewer its grey areas get a tint."""
+"""Number of colours for pictures of a browser. With fewer colours, grey areas get a tint."""
 _COMMANDS = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
 _PICTURE = re.compile(r"^<!-- picture: (\S+(?: \d+x\d+)?) -->\n!\[[^\]]*\]\((\S+)\)$", re.M)
 _CELLS = re.compile(r"^```python\n(.*?)^```\n+<!-- picture: notebook", re.M | re.S)
@@ -71,16 +71,16 @@ def pictures(text: str) -> list[tuple[str, str]]:
 
 
 def commands(text: str) -> list[str]:
-    """The commands up to the last picture that they make, but for those that open a page."""
+    """The commands up to the last picture that they make, without those that open a page."""
     end = max(match.end() for match in _PICTURE.finditer(text))
     typed = [line for block in _COMMANDS.findall(text[:end]) for line in block.splitlines()]
     return [line for line in typed if "view" not in shlex.split(line)[1:2]]
 
 
 def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out: Path) -> None:
-    """Writes what a browser shows of a page, or of a notebook with these cells.
+    """Writes a picture of a page, or of a notebook with these cells, as a browser shows it.
 
-    place: Where the commands were typed.
+    place: Directory in which the commands were run.
     what: A page and its fragment, or "notebook".
     cells: match of `_CELLS`
     size: "WIDTHxHEIGHT" of the window.
@@ -107,7 +107,7 @@ def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out:
 
 
 def cells_of(text: str) -> list[str]:
-    """Python as the cells of a notebook: each ends with the expression that it shows."""
+    """Splits Python code into the cells of a notebook; each cell ends with the expression that it shows."""
     cells, lines, begin = [], text.splitlines(), 0
     for statement in ast.parse(text).body:
         if isinstance(statement, ast.Expr):

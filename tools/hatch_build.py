@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts into the wheel what is not Python: native library, examples, and from `build/guest` the guest with its sources;
-and version and commit of the checkout.
+"""Adds to the wheel what is not Python: the native library, the examples, the guest with its sources from
+`build/guest`. It also adds version and commit of the checkout.
 
 `tools/wheel.py` fills `build/guest`, `make` builds the library. An editable installation gets nothing: it uses the
 checkout's own.
@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NATIVE = "_native.abi3.so"
 # abi3-py311 of crates/py: any CPython from 3.11 on loads the library.
 PYTHON_TAG, ABI_TAG = "cp311", "abi3"
-# Where the library may find what it needs, by PEP 600: parts of glibc, and GCC's run-time library.
+# Libraries that PEP 600 allows a wheel to need: parts of glibc, and GCC's run-time library.
 MANYLINUX = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
 # The oldest glibc that pip has a tag of this form for.
 OLDEST = (2, 17)
@@ -30,12 +30,12 @@ class GuestHook(BuildHookInterface):
     """Hatchling's hook for the wheel; pyproject.toml names this file as its place."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name what goes into the wheel besides the package, and the machines that it is for.
+        """Names the wheel's extra files and the machines that it is for.
 
         version: "standard", or "editable": nothing is done then.
-        build_data: Hatchling's; `tag`, `pure_python` and `force_include` are set in it.
+        build_data: Hatchling's dictionary; this sets `tag`, `pure_python` and `force_include`.
         Raises FileNotFoundError if guest or library are not built.
-        Raises ValueError if the library needs what a machine may lack.
+        Raises ValueError if the library needs another library that a machine may lack.
         """
         if version == "editable":
             return
@@ -45,11 +45,11 @@ class GuestHook(BuildHookInterface):
         native = Path(self.root) / "python" / "leowarp" / NATIVE
         if not native.is_file():
             raise FileNotFoundError(f"there is no {native}: build the wheel with `make wheel`")
-        # Kernel and agent are static programs; the library alone needs anything of the machine.
+        # Kernel and agent are static programs; only the native library needs libraries of the machine.
         major, minor = glibc_needed(native)
         build_data["pure_python"] = False
         build_data["tag"] = f"{PYTHON_TAG}-{ABI_TAG}-manylinux_{major}_{minor}_x86_64"
-        # By its path: hatchling's environment has no leowarp.
+        # Loaded by path, because hatchling's environment has no leowarp.
         own = runpy.run_path(str(native.with_name("version.py")))
         revision = guest.with_name(own["REVISION"])
         root = Path(self.root)
@@ -66,7 +66,7 @@ def glibc_needed(library: Path) -> tuple[int, int]:
     """The oldest glibc that has every symbol version which an ELF-64 library needs (elf(5), SHT_GNU_verneed).
 
     Returns: (int, int). `OLDEST` at least.
-    Raises ValueError if it needs what PEP 600 does not promise.
+    Raises ValueError if the library needs something that PEP 600 does not allow.
     """
     versions = [version for name, version in version_needs(library.read_bytes()) if version.startswith("GLIBC_")]
     if private := [version for version in versions if not version.removeprefix("GLIBC_").replace(".", "").isdigit()]:
@@ -76,11 +76,11 @@ def glibc_needed(library: Path) -> tuple[int, int]:
 
 
 def version_needs(data: bytes) -> list[tuple[str, str]]:
-    """Library and symbol version of each entry of the table of needed versions.
+    """Library and symbol version for each entry of the ELF table of needed versions.
 
     data: A whole ELF-64 file, little endian.
-    Returns: list of (str, str). As in ("libc.so.6", "GLIBC_2.34"), in the order of the file.
-    Raises ValueError if it needs a library that PEP 600 does not promise.
+    Returns: list of (str, str). Pairs such as ("libc.so.6", "GLIBC_2.34"), in the order of the file.
+    Raises ValueError if the file needs a library that PEP 600 does not allow.
     """
     # Places in the ELF header: e_shoff, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
     (table,) = struct.unpack_from("<Q", data, 0x28)
@@ -106,5 +106,5 @@ def version_needs(data: bytes) -> list[tuple[str, str]]:
 
 
 def _string(data: bytes, at: int) -> str:
-    """The text at a place, up to the 0 that ends it."""
+    """The text from an offset up to the next zero byte."""
     return data[at : data.index(b"\0", at)].decode()

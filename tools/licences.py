@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every dependency's licence goes with Apache-2.0: Python's by pip-licenses, Rust's by cargo metadata,
-the page's by its lock file.
+"""Checks that every dependency's licence is compatible with Apache-2.0. It reads Python's by pip-licenses, Rust's by
+cargo metadata, and those of the page from its lock file.
 
 For Rust the rules are those of deny.toml, which `cargo deny check` obeys too: its licences, and that every crate comes
-from a registry that it allows. No Debian package has cargo-deny, and it is a large program to compile.
+from a registry that it allows. cargo-deny itself is not used: Debian does not package it, and it takes long to compile.
 
-Exit status 1 names each that does not, or that nobody has looked at.
+Exit status 1: some licence is not compatible or unknown; each is named.
 """
 
 import json
@@ -19,7 +19,8 @@ from pathlib import Path
 
 CRATES_IO = "https://github.com/rust-lang/crates.io-index"
 NPM = "https://registry.npmjs.org/"
-# Licences that let an Apache-2.0 program use, link or ship the work. MPL-2.0 is per file: used unchanged, as a library.
+# Licences that let an Apache-2.0 program use, link or ship the work. MPL-2.0 applies per file, and its files are used
+# unchanged, as a library.
 COMPATIBLE = {
     "0BSD",
     "Apache-2.0",
@@ -50,9 +51,9 @@ COMPATIBLE = {
     "Zlib",
     "zlib-acknowledgement",
 }
-# Exceptions only ever add permissions
+# SPDX exceptions only add permissions.
 _EXCEPTION = re.compile(r"\s+WITH\s+[\w.-]+")
-# What pip-licenses cannot read from a package's metadata, looked up by hand in the package itself
+# Licences that pip-licenses cannot read from a package's metadata. They were looked up by hand in the package.
 LOOKED_UP = {
     "contourpy": "BSD-3-Clause",
     "matplotlib": "Python-2.0",  # its own licence, derived from Python's
@@ -60,7 +61,7 @@ LOOKED_UP = {
 
 
 def main() -> int:
-    """Looks at all three languages, and names all faults before it ends; exit status 1 if there is one."""
+    """Checks all three languages and prints all faults. Returns exit status 1 if there is one."""
     bad = [*_python(), *_rust(), *_npm()]
     for line in bad:
         print(line, file=sys.stderr)
@@ -68,10 +69,10 @@ def main() -> int:
 
 
 def runtime_packages(pyproject: Path) -> set[str]:
-    """Names of the distributions that an installation of leowarp with its extras brings in, all the way down.
+    """Names of all distributions that an installation of leowarp with its extras needs, directly or indirectly.
 
-    pyproject: Where `project.dependencies` and the extras stand.
-    Returns: As PEP 503 writes names; what is not installed here, as it is for other platforms, is left out.
+    pyproject: The parsed pyproject.toml, with `project.dependencies` and the extras.
+    Returns: Names in the spelling of PEP 503. Packages for other platforms, which are not installed here, are left out.
     """
     project = tomllib.loads(pyproject.read_text())["project"]
     extras = [entry for extra in project.get("optional-dependencies", {}).values() for entry in extra]
@@ -86,20 +87,20 @@ def runtime_packages(pyproject: Path) -> set[str]:
         except metadata.PackageNotFoundError:
             continue  # behind a marker of another platform
         found.add(name)
-        # Extras of dependencies are not followed: none is asked for in pyproject.toml.
+        # Extras of dependencies are ignored: pyproject.toml asks for none.
         wanted += [_name(entry) for entry in requires if "extra ==" not in entry]
     return found
 
 
 def _name(requirement: str) -> str:
-    """Name of a requirement, in the one spelling that PEP 503 gives it."""
+    """Name of a requirement in the spelling of PEP 503."""
     match = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert match is not None, requirement
     return re.sub(r"[-_.]+", "-", match[0]).lower()
 
 
 def _python() -> list[str]:
-    """What is wrong with the Python packages that users get: a line each; tools of the developers are not shipped."""
+    """Faults of the Python packages that users get, one line each. Tools of the developers are not shipped."""
     names = runtime_packages(Path("pyproject.toml"))
     command = [sys.executable, "-m", "piplicenses", "--format=json", "--from=mixed", "--packages", *sorted(names)]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -108,7 +109,7 @@ def _python() -> list[str]:
 
 
 def _rust() -> list[str]:
-    """What is wrong with the crates of Cargo.lock: a line each."""
+    """Faults of the crates in Cargo.lock, one line each."""
     command = ["cargo", "metadata", "--format-version=1", "--locked"]
     packages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["packages"]
     print(f"{len(packages)} Rust crates")
@@ -116,10 +117,10 @@ def _rust() -> list[str]:
 
 
 def against_deny(packages: list[dict], rules: dict) -> list[str]:
-    """What is wrong with the crates of `cargo metadata` by the rules of deny.toml: a line each.
+    """Faults of the crates of `cargo metadata` by the rules of deny.toml, one line each.
 
-    packages: `name`, `license` (SPDX, or None) and `source` of each are looked at.
-    rules: deny.toml: `licenses.allow`, `sources.allow-registry`.
+    packages: The packages of `cargo metadata`; their `name`, `license` (SPDX, or None) and `source` are read.
+    rules: The parsed deny.toml, with `licenses.allow` and `sources.allow-registry`.
     """
     allowed = set(rules["licenses"]["allow"])
     registries = {f"registry+{url}" for url in rules["sources"].get("allow-registry", [CRATES_IO])}
@@ -128,23 +129,23 @@ def against_deny(packages: list[dict], rules: dict) -> list[str]:
         licence, source = package["license"] or "none", package["source"]
         if not compatible(licence, allowed):
             bad.append(f"{package['name']}: {licence}")
-        # No source: a crate of this workspace
+        # A crate without a source belongs to this workspace.
         if source is not None and source not in registries:
             bad.append(f"{package['name']}: comes from {source}")
     return bad
 
 
 def _npm() -> list[str]:
-    """What is wrong with the packages of the page: a line each."""
+    """Faults of the packages of the page, one line each."""
     packages = json.loads(Path("web/package-lock.json").read_text())["packages"]
     print(f"{len(packages) - 1} npm packages")
     return of_npm_lock(packages)
 
 
 def of_npm_lock(packages: dict[str, dict]) -> list[str]:
-    """What is wrong with the packages of a package-lock.json: a line each.
+    """Faults of the packages of a package-lock.json, one line each.
 
-    packages: Its `packages`: path below node_modules to what is known of it.
+    packages: The file's `packages`: path below node_modules to the package's entry.
     """
     bad = []
     for place, package in packages.items():
@@ -154,14 +155,15 @@ def of_npm_lock(packages: dict[str, dict]) -> list[str]:
         name, licence = place.rpartition("node_modules/")[2], package.get("license", "none")
         if not compatible(licence):
             bad.append(f"{name}: {licence}")
-        # A lock may leave out where: then it comes from the registry that npm is set to, and the checksum decides.
+        # A lock may omit the source of a package. npm then uses its configured registry, and the checksum decides.
         if not str(package.get("resolved", NPM)).startswith(NPM) or "integrity" not in package:
             bad.append(f"{name}: comes from {package.get('resolved', 'the registry')} without a checksum, or elsewhere")
     return bad
 
 
 def _incompatible(found: list[tuple[str, str]]) -> list[str]:
-    """A line for each (name, licence) that does not go; what was looked up by hand goes before what is said."""
+    """One line for each (name, licence) that is not compatible. A licence that was looked up by hand replaces the
+    declared one."""
     return [f"{name}: {licence}" for name, licence in found if not compatible(LOOKED_UP.get(name, licence))]
 
 
@@ -180,7 +182,7 @@ def compatible(expression: str, licences: Set[str] = COMPATIBLE) -> bool:
     plain = _EXCEPTION.sub("", expression).replace("/", " OR ")
     if plain.strip() in licences:
         return True
-    # Not nested in practice: every "(A OR B)" inside an AND is one alternative to be met.
+    # Expressions are not nested in practice: every "(A OR B)" inside an AND is one condition.
     terms = re.split(r"\s+AND\s+|;\s*", re.sub(r"\(([^()]*)\)", lambda m: m[1].replace(" OR ", "|"), plain))
     if len(terms) == 1:
         return any(part.strip() in licences for part in re.split(r"\s+OR\s+|\|", terms[0]))

@@ -5,7 +5,7 @@
 requirements.lock too have the same version there, for both are installed into one environment.
 
 pip resolves once for each CPython that is supported (`pip install --dry-run --report`); wheels only, so that an
-installation runs no code of a package. It names no index: pip uses the one that the machine is configured for.
+installation runs no code of a package. The lock names no package index: pip uses the machine's own.
 
 `python tools/lock.py --keep` leaves every package at the version of the lock that stands there, if it has one.
 """
@@ -21,8 +21,8 @@ from collections import defaultdict
 from pathlib import Path
 
 LOCK, SITE_LOCK = Path("requirements.lock"), Path("requirements-site.lock")
-# Those that pyproject.toml admits; the native library is for the stable ABI of the first of them. pip takes "3.11" for
-# 3.11.0, so nothing is pinned that needs a later one (Debian 12 has 3.11.2).
+# The versions that pyproject.toml admits; the native library uses the stable ABI of the first. pip reads "3.11" as
+# 3.11.0, so no pinned package needs a later patch release (Debian 12 has 3.11.2).
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # pip takes a wheel of an older glibc only if its tag is named too (PEP 600); the aliases are those of older wheels
 # (PEP 513, 571, 599).
@@ -31,9 +31,9 @@ ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 
 
 def main() -> None:
-    """Prints the lock to standard output.
+    """Prints the lock file to standard output.
 
-    Raises SystemExit if two Pythons would get different versions of a package: one lock must do for all.
+    Raises SystemExit if two Pythons would get different versions of a package, because there is one lock for all.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="leave each package of the lock at its version")
@@ -55,7 +55,7 @@ def main() -> None:
     pinned: dict[str, set[str]] = defaultdict(set)
     for python in PYTHONS:
         for entry in _resolved(wanted, bounds, python):
-            # One spelling for one package, as pip compares names (PEP 503).
+            # The spelling by which pip compares package names (PEP 503).
             name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
             sha256 = entry["download_info"]["archive_info"]["hashes"]["sha256"]
             pinned[f"{name}=={entry['metadata']['version']}"].add(sha256)
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def _pins(lock: Path) -> list[str]:
-    """`name==version` of each package of a lock that stands there."""
+    """`name==version` of each package in an existing lock."""
     return re.findall(r"^\S+==\S+", lock.read_text(), flags=re.M)
 
 

@@ -5,8 +5,8 @@
     python tools/module_circles.py --graph     # prints every module and what it imports
 
 The compilers refuse circles of crates, not of modules or of files; import-linter knows the layers of pyproject.toml,
-not what modules of one layer's package do to each other. `make check` runs this. Rust's test modules are left out: they
-look at what they test. Imports for type checking alone count, and so does an import inside a function.
+not what modules of one layer's package do to each other. `make check` runs this. Rust's test modules are left out,
+because they import what they test. Imports for type checking alone count, and so does an import inside a function.
 
 A crate's root names all its modules, so that a module which uses something that the root itself defines is in a circle
 with it; what the root only exports again is its module's.
@@ -29,14 +29,14 @@ C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 # What a file defines for others: a function, or a value of a structure, that is not static
 C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*\{| = \{)", re.MULTILINE)
 
-# A definition that gives way to another file's: the file needs nothing of that other
+# A weak definition. Its file does not depend on the file that replaces it.
 C_WEAK = re.compile(r"^(?:__weak|__attribute__\(\(weak\)\)) [\w \t*]*?\b(\w+)\(", re.MULTILINE)
-# A function of a header that may not be there: who calls it needs nothing of the file that has it
+# A weak declaration in a header. Its callers do not depend on the file that defines it.
 C_WEAK_DECLARATION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\) __attribute__\(\(weak\)\);", re.MULTILINE)
 
 
 def main(arguments: list[str]) -> int:
-    """Looks at every crate, the guest's C and the package, and names all circles; exit status 1 if there is one.
+    """Checks every crate, the guest's C and the package, and prints all circles. Returns exit status 1 if there is one.
 
     arguments: `--graph` prints every module and what it imports.
     """
@@ -62,9 +62,10 @@ def graph(source: Path) -> dict[str, set[str]]:
     """What each module of a crate imports, by the path of both below the crate; its root is `lib` or `main`.
 
     source: The folder `src` of a crate.
-    Returns: As in `{"flows::tcp": {"clock", "flows::socket"}}`; tests are left out.
+    Returns: A mapping such as `{"flows::tcp": {"clock", "flows::socket"}}`, without tests.
     """
-    # Read as text, since no tool of Rust's tells what a module uses without compiling the crate. Comments go first.
+    # The source is read as text, because no Rust tool lists a module's uses without compiling the crate. Comments go
+    # first.
     texts = {}
     for path in source.rglob("*.rs"):
         parts = [part for part in path.relative_to(source).with_suffix("").parts if part != "mod"]
@@ -88,7 +89,7 @@ def graph(source: Path) -> dict[str, set[str]]:
 def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list[str]]:
     """Paths below the crate that a module's text names, as the lists of their parts.
 
-    here: Path of the module itself; empty: the crate's root.
+    here: Path of the module itself; empty for the crate's root.
     text: Its source without comments and tests.
     modules: Paths of all modules of the crate.
     """
@@ -152,7 +153,7 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
     exported: Names that the root exports again, to the modules that they are of.
     root: {"lib", "main"}. What a path is in that leads into no module.
     """
-    # The longest first: of `flows::tcp::Transfer` both `flows` and `flows::tcp` are modules.
+    # The longest prefix is tried first: in `flows::tcp::Transfer`, both `flows` and `flows::tcp` are modules.
     for length in range(len(path), 0, -1):
         if (name := "::".join(path[:length])) in modules:
             return name
@@ -167,9 +168,9 @@ def python_graph(package: str) -> dict[str, set[str]]:
 
 
 def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str, set[str]]]:
-    """For each package that holds packages: what each of these imports of the others, by full names.
+    """For each package that holds packages: which of these import which others, by full names.
 
-    imports: As `python_graph` gives them. Tests are left out: they look at the whole of their room.
+    imports: The result of `python_graph`. Tests are left out, because they import from all of their package.
 
     Examples
     --------
@@ -194,7 +195,7 @@ def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str,
 
 
 def folder_of(module: str, room: str) -> str:
-    """The package or module directly below a room that a module is, or lies in; empty if it lies elsewhere.
+    """The direct child of package `room` that is, or contains, a module; empty if the module lies elsewhere.
 
     >>> folder_of("a.b.c.d", "a.b")
     'a.b.c'
@@ -205,7 +206,7 @@ def folder_of(module: str, room: str) -> str:
 
 
 def c_graph(directory: Path) -> dict[str, set[str]]:
-    """The files of C in a directory's folders, by their stems, and those of which each uses a function or value."""
+    """The C files below a directory by their stems, each with the files whose functions or values it uses."""
     texts = {path.stem: C_COMMENT.sub("", path.read_text(encoding="utf-8")) for path in directory.glob("*/*.c")}
     headers = "".join(path.read_text(encoding="utf-8") for path in sorted(directory.glob("*/*.h")))
     may_lack = set(C_WEAK_DECLARATION.findall(C_COMMENT.sub("", headers)))
@@ -218,7 +219,8 @@ def c_graph(directory: Path) -> dict[str, set[str]]:
 
 
 def circles(imports: dict[str, set[str]]) -> list[set[str]]:
-    """Sets of modules each of which imports, by way of others, all of its set; sorted, so that messages are the same.
+    """The circles: sets of modules in which each imports all others, directly or indirectly. They are sorted, so that
+    messages are repeatable.
 
     Examples
     --------
@@ -231,7 +233,8 @@ def circles(imports: dict[str, set[str]]) -> list[set[str]]:
 
 
 def reachable(module: str, imports: dict[str, set[str]]) -> set[str]:
-    """All that a module imports, by way of others too; itself only if it is in a circle.
+    """All modules that a module imports, directly or indirectly. It includes the module itself only if that is in a
+    circle.
 
     Examples
     --------

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Named, so that RUSTFLAGS do not reach build scripts, and the output has a folder of its own.
+# The target is named, so that RUSTFLAGS do not reach build scripts and the output has its own folder.
 TARGET = "x86_64-unknown-linux-gnu"
 PROFILE = "native"
 LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
@@ -18,7 +18,7 @@ def main() -> None:
     # Panic messages hold the paths of sources; without the prefixes the same sources would give other bytes elsewhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [f"--remap-path-prefix={ROOT}=leowarp", f"--remap-path-prefix={cargo_home}=cargo"]
-    # The separator of CARGO_ENCODED_RUSTFLAGS, so that a blank in a path is no end of a flag.
+    # CARGO_ENCODED_RUSTFLAGS separates flags by this character, so a path may contain a blank.
     environment = {
         **os.environ,
         "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
@@ -29,7 +29,7 @@ def main() -> None:
     done = subprocess.run([*command, f"--profile={PROFILE}"], cwd=ROOT, env=environment, check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)
-    # Beside it first: whoever has the old one loaded keeps it whole.
+    # The new library is written beside the old one and then renamed, so a process that has the old one loaded keeps it.
     fresh = LIBRARY.with_suffix(".fresh")
     fresh.write_bytes((ROOT / "target" / TARGET / PROFILE / "libleowarp_native.so").read_bytes())
     fresh.chmod(0o755)

@@ -5,7 +5,7 @@
 #
 #	tools/page.sh build | check
 #
-# check does nothing where there is no node: what it builds is in the repository, and nobody else needs it.
+# check does nothing on a machine without node, because the repository holds the built page.
 set -eu
 cd "$(dirname "$0")/../web"
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_WORDS = 34
-"""A sentence may have 25; a limit this far above leaves lists and definitions alone."""
+"""The rule is 25 words; the higher limit here spares lists and definitions."""
 LONG_WORDS = 30
 MOST_RATIO = {"documentation": 0.04, "everything": 0.06}
 DOCUMENTATION = ("docs", "README.md", "ARCHITECTURE.md", "design", "site")
@@ -54,7 +54,7 @@ INSTEAD = {
     r"a (run|packet|flow|node|hop|change|second|minute|hour|row|file|core|segment|queue) a": "per",
     r"judg(e|ed|es|ing)": "check, verdict",
 }
-"""Pattern -> the field's word for it."""
+"""Pattern to the field's term that should replace it."""
 _INSTEAD = {re.compile(rf"\b({pattern})\b", re.IGNORECASE): word for pattern, word in INSTEAD.items()}
 _READ = (".md", ".py", ".rs", ".c", ".h", ".ts", ".sh")
 _GENERATED = re.compile(r"built/|docs/reference/(api|tables|scenario|clauses)\.md|CHANGELOG")
@@ -79,7 +79,7 @@ class Sentence:
 
     @property
     def faults(self) -> list[str]:
-        """The rules that it breaks, in words; empty if it breaks none."""
+        """The rules that the sentence breaks, in words; empty if none."""
         found = []
         if BEGINNINGS.match(self.text) and not self.text.endswith("?"):
             found.append("its subject does not come first")
@@ -90,7 +90,7 @@ class Sentence:
 
 
 def quoted_lines(text: str) -> set[int]:
-    """Numbers of the lines of a Python file that its docstrings take, those below attributes included."""
+    """Numbers of the docstring lines of a Python file, with docstrings below attributes."""
     taken: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -146,7 +146,7 @@ def git(*arguments: str) -> str:
 
 
 def added(base: str) -> dict[str, set[int]]:
-    """By file, the numbers of the lines that it has and `base` had not."""
+    """For each file, the numbers of the lines that are new since `base`."""
     lines: dict[str, set[int]] = {}
     path = ""
     for line in git("diff", "-U0", base).splitlines():

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that pages quote, against the runs that made them (docs/numbers.toml says which, and how they are read).
+"""Compares the numbers that pages quote with the runs that made them. docs/numbers.toml names the runs and how the
+numbers are read.
 
     python tools/quoted_numbers.py                  # each number as it is quoted, against the stored results
     python tools/quoted_numbers.py --again          # every run once more: says what moved; --again NAME ... only these
     python tools/quoted_numbers.py --store NAME ... # the same, and stores what came out
 
-Status 1: a page quotes another number than the stored one, or a run gave another than the stored one.
+Status 1: a page or a new run differs from a stored number.
 """
 
 import argparse
@@ -30,7 +31,7 @@ LIST = ROOT / "docs" / "numbers.toml"
 STORE = ROOT / "docs" / "numbers"
 COSTS = {"cpu_s", "wall_s"}
 VERSIONS = {"leowarp_version", "linux_version", "linux_sha256"}
-# What is printed must not depend on the terminal of whoever makes it again; scripts of design/ use the tests' tools
+# Output must not depend on the user's terminal. Scripts in design/ import tests/support.
 SURROUNDINGS = {"COLUMNS": "120", "NO_COLOR": "1", "PYTHONPATH": str(ROOT / "tests")}
 _FIELD = re.compile(r"\{([^{}]+?)(?::([^{}:]*))?\}")
 _FENCE = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
@@ -39,13 +40,14 @@ _FILE = re.compile(r"^<!-- (?:file|study): (\S+) -->\n+```\w*\n(.*?)^```$", re.M
 
 @dataclass(frozen=True)
 class Made:
-    """How a result is made: commands as typed, in a directory with `examples/` and the files that stand in `page`.
+    """How a result is made: commands as a user types them, in a directory with `examples/` and the files that `page`
+    shows.
 
     values: Name to Python expression over `run` (the last run directory that a command made), `table(name)` (its
         metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (what commands with `--json`
-        printed), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Those whose name
+        printed), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Values whose name
         begins with `_` are not stored.
-    long: Takes more than some ten seconds: only the script makes it again, not the tests.
+    long: True if the result takes more than about ten seconds. Then only this script makes it again, not the tests.
     """
 
     name: str
@@ -64,7 +66,7 @@ class Stored:
     flow: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """A value, else a scalar of the flow, else one of the run; AttributeError if there is none of them."""
+        """A value by its name, else a scalar of the flow, else one of the run. AttributeError if none has this name."""
         summary = self.result.get("summary", {})
         flows = summary.get("flows", [])
         for of in (self.result.get("values", {}), flows[self.flow] if flows else {}, summary):
@@ -73,12 +75,12 @@ class Stored:
         raise AttributeError(f"no stored number {name}")
 
     def __getitem__(self, flow: int) -> "Stored":
-        """The same result, asked for another flow."""
+        """The same result for another flow."""
         return Stored(self.result, flow)
 
 
 def listed(path: Path = LIST) -> tuple[dict[str, Made], list[dict[str, str]], list[dict[str, str]]]:
-    """Runs by name, quoted texts, printed blocks of the list.
+    """The list's runs by name, its quoted texts, and its printed blocks.
 
     path: docs/numbers.toml.
     """
@@ -88,7 +90,7 @@ def listed(path: Path = LIST) -> tuple[dict[str, Made], list[dict[str, str]], li
 
 
 def stored(names: Sequence[str], store: Path = STORE) -> dict[str, Stored]:
-    """Stored results by name (in expressions with `_` for `-`); those that are not stored yet are left out."""
+    """Stored results by name, where expressions write `_` for `-`. Results that are not stored yet are left out."""
     paths = {name.replace("-", "_"): store / f"{name}.json" for name in names}
     return {name: Stored(json.loads(path.read_text(encoding="utf-8"))) for name, path in paths.items() if path.exists()}
 
@@ -104,14 +106,14 @@ def rendered(text: str, results: dict[str, Stored]) -> str:
     names = {"__builtins__": builtins, **results}
 
     def number(match: re.Match[str]) -> str:
-        # The list is part of the sources, as trusted as this file
+        # The list is part of the sources, and as trusted as this file.
         return format(eval(match[1].strip(), names), match[2] or "")
 
     return _FIELD.sub(number, text)
 
 
 def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """A line for each text that its page does not have as the stored numbers make it."""
+    """One line for each quoted text that its page does not contain with the stored numbers."""
     for quote in quotes:
         try:
             text = rendered(quote["text"], results)
@@ -123,7 +125,7 @@ def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """A line for each line of a printed block that the stored output does not have, in that order.
+    """One line for each line of a printed block that the stored output does not contain in that order.
 
     A block is the first fenced one of the page that has the text `block`; `...` stands for lines left out.
     """
@@ -146,16 +148,16 @@ def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def one_line(text: str) -> str:
-    """The text with each run of blanks and line ends as one blank: pages break lines where they like."""
+    """The text with all white space reduced to single blanks, because pages break lines anywhere."""
     return " ".join(text.split())
 
 
 def made(run: Made, scratch: Path) -> dict[str, Any]:
-    """The result of a run's commands, made in `scratch`, as it is stored.
+    """Runs the commands of a result in `scratch`, and returns the result in its stored form.
 
-    Raises SystemExit if a command fails, with what it wrote to stderr.
+    Raises SystemExit with the command's stderr if it fails.
     """
-    # Commands stand in the pages as a user types them, so they are run where these names mean the same.
+    # Pages show commands as a user types them, so this directory has the same relative names.
     for name in ("examples", "design"):
         if not (scratch / name).exists():
             (scratch / name).symlink_to(ROOT / name)
@@ -168,7 +170,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
         words = shlex.split(command)
         if words[:2] == ["leowarp", "run"]:
             out = scratch / words[words.index("--out") + 1]
-            # With --keep a run that is there already is not made again: a complete one ends with its manifest.
+            # With --keep, the script reuses a complete run, which is one with a manifest.
             if (out / "manifest.json").exists():
                 continue
             words.append("--no-report")
@@ -188,7 +190,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
 def result(
     run: Made, here: Path, out: Path | None, answers: list[Any], printed: dict[str, list[str]]
 ) -> dict[str, Any]:
-    """What is stored of a run: commands, versions, scalars that are known, values, printed lines."""
+    """The stored form of a result: commands, versions, known scalars, values, printed lines."""
     import numpy as np
     import pandas as pd
 
@@ -222,20 +224,21 @@ def result(
 
 
 def known(summary: dict[str, Any]) -> dict[str, Any]:
-    """A summary without costs and without what is null, both of it and of its flows."""
+    """A summary and its flows, without costs and null values."""
     kept = {name: value for name, value in summary.items() if value is not None and name not in COSTS}
     return {**kept, "flows": [known({**flow, "flows": None}) for flow in kept["flows"]]} if "flows" in kept else kept
 
 
 def plain(value: Any) -> Any:
-    """A number, a list or a row of a table as plain Python; what is missing in a row is left out."""
+    """A number, list or table row as plain Python, without the row's missing values."""
     if hasattr(value, "to_dict"):
         return {str(name): plain(each) for name, each in value.to_dict().items() if each == each}
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def moved(old: Any, new: Any, name: str) -> Iterator[str]:
-    """A line for each leaf that is not the same; floats to 12 digits: the last bits are the mathematics library's."""
+    """One line for each leaf that differs. Floats are compared to 12 digits, because mathematics libraries differ in
+    the last bits."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             yield from moved(old.get(key), new.get(key), f"{name}.{key}")
@@ -262,9 +265,9 @@ def again(run: Made, place: Path | None = None) -> dict[str, Any]:
 
 
 def changes(run: Made, new: dict[str, Any], store: Path = STORE) -> list[str]:
-    """What a run gave otherwise than what is stored, a line each; versions of leowarp and Linux may differ.
+    """One line for each difference between a new result and the stored one. Versions of leowarp and Linux may differ.
 
-    Of a result that is not stored yet everything has moved.
+    If a result is not stored yet, all of it differs.
     """
     path = store / f"{run.name}.json"
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

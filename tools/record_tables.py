@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent's half of the trace's columns, made from `leowarp.trace.schema`: Rust for the macro `tables!`.
+"""Generates the agent's definition of the trace's columns from `leowarp.trace.schema`: Rust for the macro `tables!`.
 
     python tools/record_tables.py crates/timeline/src/record/tables.rs
 
@@ -27,12 +27,12 @@ tables! {
 
 
 def rust() -> str:
-    """The text of `tables.rs`: the same for the same columns, so that a test can compare."""
+    """The text of `tables.rs`. The same columns give the same text, so a test can compare it."""
     return HEAD + "".join(f"{line}\n" for line in lines()) + "}\n"
 
 
 def lines() -> Iterator[str]:
-    """What the macro `tables!` gets: for each table its text, name, struct and columns.
+    """The input of the macro `tables!`: text, name, struct and columns of each table.
 
     Yields: A line of Rust without its end, as rustfmt would leave it.
     """
@@ -50,7 +50,7 @@ def unit(column: Column) -> str:
 
 
 def text(value: str) -> str:
-    """A Rust string literal: of printable text the same as JSON's.
+    """A Rust string literal; for printable text it equals JSON's.
 
     Examples
     --------

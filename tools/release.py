@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds a release of the commit that a clean checkout has out: wheel, source archive, notes and checksums.
+"""Builds a release from the current commit of a clean checkout: wheel, source archive, notes and checksums.
 
 `python tools/release.py [DIRECTORY]`; the directory is dist/VERSION if not given. Nothing is uploaded and no tag is
 made: a tree that is not clean, or that the tag of its version does not name, is refused with the line to type.
@@ -35,11 +35,10 @@ def release(root: Path, version: str, out: Path, build_wheel: Callable[[Path], N
     """Writes wheel, source archive, `NOTES.md` and `SHA256SUMS` of a release.
 
     root: A checkout.
-    version: What its sources say, such as "0.2.0".
+    version: The version in the sources, such as "0.2.0".
     out: A directory that does not exist, or is empty.
-    build_wheel: Writes a wheel into the directory that it is given.
-    Raises SystemExit if the tree, its tag, its change log or the directory do not allow it; the message says what to
-        type.
+    build_wheel: Function that writes a wheel into a given directory.
+    Raises SystemExit if tree, tag, change log or directory do not allow a release; the message says what to type.
     """
     refuse_what_is_no_release(root, version)
     notes = notes_of((root / "CHANGELOG.md").read_text(encoding="utf-8"), version)

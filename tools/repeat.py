@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether runs of programs are the same each time: scenarios run several times, and what they left is compared.
+"""Checks whether runs with programs repeat: runs each scenario several times and compares the results.
 
     python tools/repeat.py --times 20 iperf3 nginx quic
 
 For each scenario (a file, or the name of an example) a line: how many of the runs have the trace of the first, to the
-byte, and how many have the same outputs of their programs. Status 1 if any differs; what differs is named.
+byte, and how many have the same outputs of their programs. Status 1: some run differs, and the differences are printed.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from leowarp.base.layout import PROGRAMS, TRACE
 
 
 def main() -> int:
-    """Runs what the command line names; the exit status."""
+    """Runs the scenarios of the command line and returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="+")
     parser.add_argument("--times", type=int, default=20)
@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def repeated(scenario: str, times: int, changes: list[str]) -> int:
-    """1 if one of the runs differs from the first, else 0; says so on the way."""
+    """Returns 1 if one of the runs differs from the first, else 0, and prints the result."""
     first: dict[str, str] = {}
     same = {TRACE: 0, PROGRAMS: 0}
     for number in range(times):
@@ -56,7 +56,7 @@ def _file(scenario: str) -> Path:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """sha256 of each file below a folder, by its path there."""
+    """sha256 of each file below a folder, by its relative path."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 

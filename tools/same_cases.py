@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
-# Its flows begin and end at times of their own
+# The flows of this example begin and end at different times.
 WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change", "transactions", "page", "video", "frames"}
-# Their programs are built first (examples/programs/build.sh)
+# These examples need programs that examples/programs/build.sh builds.
 BUILT = {"quic-aioquic", "quic-quic-go", "quic-quinn"}
 # Long enough for a change of the route, without which the in-flight rules would all give the same.
 LONGER = {"run.duration": "40 s"}
@@ -39,7 +39,7 @@ Case = tuple[Any, dict[str, Any]]
 
 
 def examples() -> dict[str, Case]:
-    """Every example that needs no program built first, for 5 s, and some in other ways, by a name."""
+    """By name: every example that needs no built program, for 5 s, and variants of some examples."""
     names = sorted({path.stem for path in EXAMPLES.glob("*.toml")} - BUILT)
     shorter: dict[str, dict[str, Any]] = {name: {} if name in WHOLE else {"run.duration": "5 s"} for name in names}
     # Arrivals end within the run.
@@ -60,7 +60,7 @@ def study_runs() -> dict[str, Case]:
         found[f"frederiksen2024 {run.slug}"] = (EXAMPLES / run.example, {**run.set, **LONGER})
     here = [sender.name for sender in senders.SENDERS if sender.name not in fetching.missing()]
     for study, entry in studies().items():
-        # Runs of its own form, and those of other people's packages
+        # Studies with another form of runs, and those of other people's packages
         if study == "frederiksen2024" or not entry.value.startswith("leowarp_studies."):
             continue
         if study == "programs":
@@ -74,13 +74,13 @@ def study_runs() -> dict[str, Case]:
 
 
 def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
-    """Place and plan of `OF_A_PART` runs of a group, evenly spread over it."""
+    """Index and plan of `OF_A_PART` runs, spread evenly over a group."""
     from leowarp.scenario import load, resolve
     from leowarp.study.sweep import StudyFile
     from leowarp.study.sweep.parameters.expand import values_of
 
     study = StudyFile.of(content)
-    # Not expanded: the plans of all runs of a study take minutes
+    # The plans are not expanded: doing so for all runs of a study takes minutes.
     varied = list(values_of(study))
     for place in sorted({(len(varied) - 1) * each // (OF_A_PART - 1) for each in range(OF_A_PART)}):
         values = {key: node for key, (_, node) in varied[place].items()}

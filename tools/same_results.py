@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a change of the code, or another kernel, changed any result.
+"""Checks whether a change of the code, or another kernel, changed any result.
 
     python tools/same_results.py record before.json      # at the commit before
     python tools/same_results.py compare before.json     # after the change: status 1 names each file that differs
@@ -26,7 +26,7 @@ from typing import Any
 from same_cases import Case, examples, networks, study_runs
 
 COSTS = {"cpu_s", "wall_s"}
-# Columns that files got since: without them they must be what they were, to the byte.
+# Columns that were added later. Without them the files must be the same to the byte.
 ADDED = [
     "copied_pkts",
     "copied_bytes",
@@ -83,7 +83,7 @@ def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
     for name, (first, second) in made.items():
         lines = list(differences({name: first.result()}, {name: second.result()}))
         different += bool(lines)
-        # Without a program of its own, a case cannot run here
+        # A case whose program this machine lacks is skipped.
         alike = first.result().get("error", "the same").partition("\n")[0]
         print("\n".join(lines) or f"{name}: {alike}", flush=True)
     print(f"{len(cases)} cases, {different} different")
@@ -91,10 +91,11 @@ def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
 
 
 def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
-    """sha256 of each file of a case's run, and each scalar of its summary as text; of a run that fails its error alone.
+    """sha256 of each file of a case's run, and each scalar of its summary as text. A run that fails has its error
+    alone.
 
-    case: Some need a program that the machine may lack.
-    kernel: As guest.kernel in a scenario.
+    case: A case may need a program that the machine lacks.
+    kernel: A value of the key guest.kernel.
     """
     import leowarp
 
@@ -154,7 +155,7 @@ def without_added(path: Path) -> bytes:
 def scalars(value: object, name: str):
     """Each leaf of a summary, but its costs, with its dotted name: ("summary.flows.0.late_pkts", "12").
 
-    Values as JSON, which writes a float with all digits that it needs to be the same again.
+    Values are written as JSON, whose floats have enough digits to be read back exactly.
     """
     if isinstance(value, dict):
         for key, item in value.items():
@@ -168,9 +169,9 @@ def scalars(value: object, name: str):
 
 
 def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
-    """A line for each file or scalar that is not the same, or is there on one side alone.
+    """One line for each file or scalar that differs, or exists on one side alone.
 
-    A scalar that is new and has no value in a run says nothing of it; a case that is new is one line.
+    A new scalar without a value is ignored; a new case is reported in one line.
     """
     for case in sorted(before.keys() | after.keys()):
         if case not in before or case not in after:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the documentation site: the pages of this checkout, and a run that moves.
+"""Builds the documentation site: the pages of this checkout, and the moving page of one run.
 
     python tools/site.py [--run DIRECTORY] [--out build/site]
 
@@ -25,7 +25,7 @@ _FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 
 
 def main() -> None:
-    """Lays out what Sphinx reads, and calls it."""
+    """Writes Sphinx's input and calls Sphinx."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, help="a run directory: its page moves on the landing page, else a picture")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where the site goes")
@@ -66,7 +66,7 @@ def lay_out(source: Path, run: Path | None) -> None:
 def on_site(page: Path, there: Path, extra: Path) -> str:
     """The text of a page with its links as the site needs them.
 
-    page, there: Where it lies in the repository, and where on the site.
+    page, there: Path of the page in the repository, and on the site.
     extra: Directory whose content the site has at its top: files that are linked to are written there, below `source/`.
     Raises SystemExit if a link leads to nothing.
     """

@@ -29,7 +29,7 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "Madrid-Tokyo, BBR": ("two-changes", {**MADRID_TOKYO, "flows.0.congestion_control": "bbr"}),
     "the emulator's links, CUBIC": ("madrid-tokyo-emulator", {"run.duration": "60 s"}),
     "a transfer without jitter": ("jittered-transfer", {"jittered.jitter": "0 ms", "observe.truth": True}),
-    # At its own 8235 pkts/s it fills the link: the queue of tbf then holds every lateness of a timer
+    # At its own 8235 pkts/s the flow fills the link, and tbf's queue would then add up all timer delays.
     "a probe with jitter": ("jittered-probe", {"run.duration": "30 s", "flows.0.interval": "250 us"}),
 }
 """Examples and the keys that replace their own."""
@@ -39,10 +39,10 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
 class Quantity:
     """A scalar of a flow and how far the two kernels may differ in it.
 
-    scalar: In the flow's part of summary.json.
-    scale: Of the unit, in the scalar's own.
-    absolute: In the scalar's own unit.
-    ratio: Of the default kernel's value. A difference may be as large as the larger of both.
+    scalar: Name of the scalar in the flow's part of summary.json.
+    scale: Printed unit, as a multiple of the scalar's unit.
+    absolute: Largest allowed difference, in the scalar's unit.
+    ratio: Largest allowed difference, relative to the default kernel's value. The larger of the two limits applies.
     """
 
     scalar: str
@@ -67,7 +67,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity of a flow by both kernels."""
+    """One quantity of a flow under both kernels."""
 
     case: str
     flow: int
@@ -86,7 +86,7 @@ class Row:
 
 
 def rows(case: str) -> Iterator[Row]:
-    """All quantities that a case's flows have, by both kernels."""
+    """All quantities of a case's flows under both kernels."""
     example, changes = CASES[case]
     flows = {}
     for kernel in ("default", "stock"):

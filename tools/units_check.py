@@ -2,11 +2,11 @@
 """Checks that a factor of a power of ten gives the unit that the names beside it say: `python tools/units_check.py`.
 
 The name of a quantity ends in its unit (CONTRIBUTING.md). So of `start_s = start_ns / 1e6` it can be told that a second
-is not a million nanoseconds. Compared are: what is multiplied or divided by a power of ten of three zeros or more; the
-two sides of a sum, a difference or a comparison; and with these the name that gets the result (a variable, an
-attribute, an argument, a key, a column, the function that returns it) or, in a text, the unit that follows it.
+is not a million nanoseconds. It checks products and quotients with a power of ten of at least three zeros, and the two
+sides of a sum, a difference or a comparison. It compares their unit with the name that gets the result (a variable, an
+attribute, an argument, a key, a column, the returning function). In a text it compares with the unit that follows.
 
-What has no unit in its name is not checked. Exit status 1 names each line where two units differ.
+Names without a unit are not checked. Exit status 1 names each line where two units differ.
 """
 
 import ast
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# By the last part of a name: dimension, and the power of ten of its first unit.
+# Last part of a name to its dimension and power of ten.
 ENDINGS = {
     "ns": ("time", -9), "us": ("time", -6), "ms": ("time", -3), "s": ("time", 0),
     "bps": ("rate", 0), "kbps": ("rate", 3), "mbps": ("rate", 6), "gbps": ("rate", 9),
@@ -30,10 +30,10 @@ TEXTS = {
     "bit/s": ("rate", 0), "kbit/s": ("rate", 3), "Mbit/s": ("rate", 6), "Gbit/s": ("rate", 9),
     "km": ("length", 3), "kB": ("size", 3), "MB": ("size", 6), "GB": ("size", 9), "GHz": ("frequency", 9),
 }  # fmt: skip
-"""As a text says them after a number. Metres are left out: `m` also is how a minute is said."""
+"""Units that follow a number in a text. Metres are left out, because `m` can also mean minute."""
 FOLLOWS = re.compile(r"\s?(" + "|".join(map(re.escape, TEXTS)) + r")(?![\w/])")
-# What comes out of these is in the unit of their first argument, or of the object that they are called on. A variance
-# or a product is not, so they are named one by one.
+# Functions whose result has the unit of their first argument, or of the object that they are called on. Variances and
+# products do not, so the list is explicit.
 SAME_UNIT_FUNCTIONS = frozenset((
     "abs", "float", "int", "max", "min", "round", "sorted", "sum", "floats", "list", "array", "asarray", "ceil",
     "floor", "diff", "mean", "median", "quantile", "percentile", "nanmean", "nanmedian", "append", "nanmax",
@@ -49,11 +49,11 @@ SAME_UNIT_METHODS = frozenset((
 
 @dataclass(frozen=True)
 class Unit:
-    """A power of ten of a dimension's first unit: of time, -9 is a nanosecond.
+    """A unit as a power of ten of its dimension's base unit: for time, -9 is a nanosecond.
 
     dimension: {"time", "rate", "length", "size", "frequency"}
     exponent: 10^exponent of seconds, bits per second, metres, bytes or hertz.
-    is_multiple: See below; it does not take part in comparisons.
+    is_multiple: True for a multiple of the unit (see below); comparisons ignore it.
     """
 
     dimension: str
@@ -63,7 +63,7 @@ class Unit:
 
 
 def unit_of_name(name: str) -> Unit | None:
-    """The unit that a name ends in; none if it is "per" something, or of a power of it.
+    """The unit at the end of a name; None for a unit "per" something or a power of a unit.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def unit_of_name(name: str) -> Unit | None:
 
 
 def power_of_ten(node: ast.AST) -> int | None:
-    """k, if a node is the number 10^k, and |k| is 3 or more; None of anything else.
+    """k if a node is the number 10^k and |k| is at least 3; else None.
 
     Below 3 it may be a percentage or a bit of a decimal: conversions of this project's units are by thousands.
     """
@@ -104,11 +104,11 @@ def is_plain_number(node: ast.AST) -> bool:
 
 
 class Checker(ast.NodeVisitor):
-    """The faults of one file.
+    """Finds the faults of one file.
 
-    faults: list of (int, str). Line and what differs there.
-    conversions, compared: Factors of powers of ten, and pairs of units, that were met: a check that compares nothing
-        would show.
+    faults: list of (int, str). Line number and description of each fault.
+    conversions, compared: Numbers of power-of-ten factors and unit pairs that were checked. They show that the check
+        compares something.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class Checker(ast.NodeVisitor):
         self._functions: list[str] = []
 
     def unit(self, node: ast.AST | None) -> Unit | None:
-        """What an expression is in; None if its names do not say.
+        """The unit of an expression; None if its names do not tell.
 
         A sum, a choice or a list is in the unit of the first of its parts that has one: `visit_BinOp` and its like
         compare the others with it.
@@ -156,7 +156,7 @@ class Checker(ast.NodeVisitor):
         return None
 
     def _product(self, node: ast.BinOp) -> Unit | None:
-        """Unit of a product or a quotient: converted if one side is a power of ten, else `_multiple`."""
+        """Unit of a product or quotient. A power of ten converts it; any other factor makes it a multiple."""
         by, of = power_of_ten(node.right), self.unit(node.left)
         if by is None and isinstance(node.op, ast.Mult):
             by, of = power_of_ten(node.left), self.unit(node.right)
@@ -170,7 +170,7 @@ class Checker(ast.NodeVisitor):
         return replace(of, exponent=of.exponent + by)
 
     def _multiple(self, node: ast.BinOp) -> Unit | None:
-        """Twice, a third, or a ratio of something is in the same unit."""
+        """Twice, a third, or a ratio of a quantity has the same unit."""
         of = None
         if is_plain_number(node.right):
             of = self.unit(node.left)
@@ -199,12 +199,12 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """The same with a type."""
+        """Compares an annotated assignment in the same way."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        """The same within an expression."""
+        """Compares an assignment expression in the same way."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
@@ -222,7 +222,7 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Remembers whose `return` it is that follows: functions stand within functions."""
+        """Remembers the function of the next `return`, because functions can be nested."""
         self._functions.append(node.name)
         self.generic_visit(node)
         self._functions.pop()
@@ -253,7 +253,7 @@ class Checker(ast.NodeVisitor):
 
     def _compare(self, node: ast.AST, wanted: Unit | None, found: Unit | None, what: str) -> None:
         """Notes a fault at a node if both units are known and differ."""
-        # Bytes times 8 are bits, and bytes over a rate are a time: of a multiple another dimension is no fault.
+        # Bytes times 8 are bits, and bytes over a rate are a time. So a multiple may have another dimension.
         if wanted is None or found is None:
             return
         if wanted.dimension != found.dimension and (wanted.is_multiple or found.is_multiple):
@@ -264,13 +264,13 @@ class Checker(ast.NodeVisitor):
 
 
 def _said(unit: Unit) -> str:
-    """A unit as messages name it."""
+    """The name of a unit in messages."""
     known = [text for text, facts in TEXTS.items() if facts == (unit.dimension, unit.exponent)]
     return known[0] if known else f"10^{unit.exponent} of {unit.dimension}"
 
 
 def faults_of(text: str) -> tuple[list[tuple[int, str]], int, int]:
-    """Faults of a file by line, how many conversions it has, and how many pairs of units were compared.
+    """Faults of a file with their lines, and the numbers of conversions and of compared unit pairs.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def sources() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Looks at every file; exit status 1 if one has a fault."""
+    """Checks every file. Returns exit status 1 if one has a fault."""
     conversions = compared = wrong = 0
     for path in sources():
         faults, here, pairs = faults_of(path.read_text(encoding="utf-8"))

@@ -19,20 +19,20 @@ from typing import Any
 
 BEGIN, END = "<!-- verdicts -->", "<!-- /verdicts -->"
 SHORT = {"holds": "holds", "partly": "partly", "does not hold": "**no**", "cannot be told": "?"}
-"""Verdicts as cells have them."""
+"""Text of each verdict in a cell."""
 NOT_CHECKED = "-"
-"""Of a claim on runs that a sample does not have."""
+"""Cell of a claim about runs that a sample lacks."""
 BY_CONSTRUCTION = "¹"
-"""Behind the number of a claim whose test compares something with what it was made from."""
+"""Mark after the number of a claim that holds by construction: its test compares a value with its own source."""
 
 
 def table(claims: Sequence[Mapping[str, Any]]) -> str:
-    """The verdicts as Markdown: a row per claim, then how many claims hold in each sample.
+    """The verdicts as Markdown: one row per claim, then the number of claims that hold in each sample.
 
     Claims by construction are marked and counted in a line of their own.
 
-    claims: Rows of `claims.json`.
-    Returns: Lines without a blank one at either end.
+    claims: The rows of `claims.json`.
+    Returns: Lines, without a blank line at either end.
     """
     names = list(dict.fromkeys(sample["sample"] for row in claims for sample in row["samples"]))
     if not names:
@@ -60,7 +60,7 @@ def _row(*cells: str) -> str:
 
 
 def replaced(page: str, written: str) -> str:
-    """The text of a page with this between its marks.
+    """The text of a page with new text between its marks.
 
     >>> replaced("a\\n<!-- verdicts -->\\nold\\n<!-- /verdicts -->\\nb", "new")
     'a\\n<!-- verdicts -->\\nnew\\n<!-- /verdicts -->\\nb'

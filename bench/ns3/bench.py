@@ -26,12 +26,13 @@ import leowarp as lw
 from leowarp.base.errors import LeowarpError
 
 ROOT = Path(__file__).resolve().parents[2]
-# Behind this directory: the module `bench` is this file.
+# Appended after this directory, so that the module name `bench` means this file.
 sys.path.append(str(ROOT / "bench"))
 from machine import machine  # noqa: E402
 
 PAIRS, PAIRS_OF_OTHERS = 3, 1
-"""Pairs of the cases with CUBIC, and of the others: Madrid-Tokyo takes ns-3 minutes of processor time."""
+"""Number of pairs for the cases with CUBIC, and for the others. ns-3 needs minutes of processor time for
+Madrid-Tokyo."""
 DUMBBELL = ROOT / "bench" / "ns3" / "dumbbell.toml"
 MADRID_TOKYO = ROOT / "examples" / "two-changes.toml"
 CHANGE_NS = 60_000_000_000
@@ -39,7 +40,7 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 4_000_000_000
 
 
 def cases(*, quick: bool) -> list[tuple[Case, int]]:
-    """A comparison, and its number of pairs of runs."""
+    """A comparison and how many pairs of runs it gets."""
     if quick:
         return [(Case("dumbbell", DUMBBELL, "cubic", 5), 1), (Case("Madrid-Tokyo", MADRID_TOKYO, "cubic", 5), 1)]
     return [
@@ -51,7 +52,7 @@ def cases(*, quick: bool) -> list[tuple[Case, int]]:
 
 
 def pair(case: Case, scratch: Path, played: Path) -> dict[str, Outcome]:
-    """One run on either side, leowarp first: ns-3 plays the timeline that it leaves."""
+    """Runs leowarp, then ns-3, which plays the timeline that leowarp's run left."""
     directory = scratch / "run"
     made = {"leowarp": leowarp_run(case, directory)}
     made["ns3"] = ns3_run(case, directory, played)
@@ -61,7 +62,7 @@ def pair(case: Case, scratch: Path, played: Path) -> dict[str, Outcome]:
 
 
 def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
-    """Span of the figure: a second before the route change at 60 s and four after it."""
+    """Span of the figure: from one second before the route change at 60 s to four seconds after it."""
     shown: dict[str, Any] = {
         "name": case.name, "congestion_control": case.congestion_control, "change_ns": CHANGE_NS,
     }  # fmt: skip
@@ -77,7 +78,8 @@ def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
 
 
 def rounds(scratch: Path, *, quick: bool) -> Iterator[dict[str, Any]]:
-    """All that the page is made of, after each round over the cases: a machine's other work falls on all of them."""
+    """Yields all data of the page after each round over the cases. With rounds, other work of the machine falls on all
+    cases alike."""
     where, installed = machine(), ns3()
     played = program(installed)
     netem = over_netem(5 if quick else 100)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command and writes what it cost as JSON, from a process that has next to nothing in memory.
+"""Runs a command from a small process and writes the command's cost as JSON.
 
     python -I -S gauge.py COSTS COMMAND ...
 
-`wait4`'s peak of a process begins with that of the process that started it (`setmax_mm_hiwater_rss` in fs/exec.c), so a
-large Python would see no peak below its own.
+`wait4` reports a peak of memory that starts at the parent's own peak (`setmax_mm_hiwater_rss` in fs/exec.c). A large
+Python parent would therefore hide smaller peaks.
 """
 
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ns-3 on this machine, and the program of ours that is compiled against it: an installation of the user's own, or the
-wheel of PyPI in a virtual environment of its own."""
+"""Finds ns-3 and compiles `path.cc` against it. ns-3 is the user's installation, or PyPI's wheel in a separate virtual
+environment."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _LIBRARY = re.compile(r"libns(3(?:[.-]\w+?)*)-core((?:-\w+)?)\.so")
 class Ns3:
     """An installation of ns-3.
 
-    headers, libraries: Of `ns3/core-module.h`; of `libns3.44-core.so`.
-    version: As libraries are named: 3.44.
-    suffix: What their names end in: of builds that are not for release `-debug` or the like.
-    definitions: Macros with which it was built, which its headers want to see again.
-    origin: In words, for the page.
+    headers, libraries: Directory that holds `ns3/core-module.h`; directory that holds `libns3.44-core.so`.
+    version: Version as in the names of the libraries, such as 3.44.
+    suffix: End of the libraries' names; `-debug` or similar for builds that are no release builds.
+    definitions: Macros with which ns-3 was built. Its headers need the same macros.
+    origin: Where this ns-3 comes from, in words for the page.
     """
 
     headers: Path
@@ -43,7 +43,7 @@ class Ns3:
     origin: str
 
     def command(self, program: Path) -> list[str]:
-        """How `path.cc` is compiled."""
+        """The command that compiles `path.cc`."""
         return [
             os.environ.get("CXX", "g++"), "-std=c++20", "-O3", "-Wall", "-Wextra", "-Wno-deprecated-declarations",
             *(f"-D{each}" for each in self.definitions), "-isystem", str(self.headers), str(SOURCES[0]),
@@ -53,7 +53,7 @@ class Ns3:
 
 
 def found_in(prefix: Path, origin: str) -> Ns3:
-    """The ns-3 below a directory.
+    """Finds the ns-3 below a directory.
 
     Raises HostError if headers or libraries are missing.
     """
@@ -77,14 +77,14 @@ def _definitions(libraries: Path) -> tuple[str, ...]:
     if not targets.is_file():
         raise HostError(f"{targets} is missing: with which macros ns-3 was built is not known", _hint())
     found = re.search(r'INTERFACE_COMPILE_DEFINITIONS "([^\n]*)"\n', targets.read_text(encoding="utf-8"))
-    # The others tell of libraries that ns-3 found, and have values with quotes
+    # The other macros name libraries that ns-3 found, and have values with quotes.
     return tuple(each for each in (found[1] if found else "").split(";") if re.fullmatch(r"NS3_\w+", each))
 
 
 def ns3() -> Ns3:
-    """The user's own (`NS3_PREFIX`), or else the pinned wheel, installed below build/ at the first call.
+    """Finds the user's ns-3 (`NS3_PREFIX`). Without one, the first call installs the pinned wheel below build/.
 
-    Raises HostError if there is none, or pip cannot bring it.
+    Raises HostError if there is none, or pip cannot download it.
     """
     own = os.environ.get(VARIABLE)
     if own:
@@ -105,7 +105,7 @@ def ns3() -> Ns3:
 
 
 def program(installed: Ns3) -> Path:
-    """`path.cc`, compiled; again only if it, the compiler's command or ns-3 is another one.
+    """Compiles `path.cc` if the file, the compiler's command or ns-3 has changed.
 
     Raises HostError if it does not compile.
     """

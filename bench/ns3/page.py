@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as docs/benchmark.md shows them: its tables and its figure, both from docs/benchmark.json alone."""
+"""Makes the tables and the figure of docs/benchmark.md from docs/benchmark.json alone."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def read() -> dict[str, Any]:
 
 
 def write(measured: dict[str, Any]) -> None:
-    """Numbers, tables and figure, anew."""
+    """Writes numbers, tables and figure again."""
     NUMBERS.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")
     draw(measured)
 
 
 def with_tables(page: str, measured: dict[str, Any]) -> str:
-    """The page with the tables of these numbers in their place."""
+    """The page's text with its tables replaced by those of these numbers."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{tables(measured)}\n{END}{rest.split(END)[1]}"
 
 
 def tables(measured: dict[str, Any]) -> str:
-    """All that stands between the page's two marks."""
+    """The generated text between the page's two marks."""
     lines = [
         f"Measured on: {measured['machine']}. leowarp {measured['leowarp']} with Linux {measured['linux']}; "
         f"ns-{measured['ns3']} ({measured['ns3_origin']}). Runs in turn, a pair at a time; of several pairs median "
@@ -100,7 +100,7 @@ def _wall_clock(netem: dict[str, Any]) -> str:
 
 
 def draw(measured: dict[str, Any]) -> None:
-    """Window and goodput around one route change, both sides in one figure."""
+    """Figure of window and goodput around one route change, with leowarp and ns-3 side by side."""
     change = measured["change"]
     look = {"leowarp": (OKABE_ITO[0], LINES[0]), "ns3": (OKABE_ITO[1], LINES[1])}
     with styled():

@@ -25,8 +25,8 @@ constexpr uint32_t SEGMENT_BYTES = 1448;
 constexpr int64_t SAMPLE_NS = 50'000'000;
 constexpr uint16_t PORT = 5001;
 
-// What Linux does, where ns-3 has a setting for it; the rest is ns-3's own. Before any node is made: a node's TCP takes
-// its congestion control when it is made.
+// Settings that make ns-3 behave as Linux does. What has no setting stays as ns-3 has it. This precedes the nodes,
+// because a node's TCP takes its congestion control when the node is made.
 void SetTcp(const std::string& control) {
     TypeId type;
     if (!TypeId::LookupByNameFailSafe("ns3::" + control, &type)) {
@@ -43,7 +43,7 @@ void SetTcp(const std::string& control) {
     Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(true));
 }
 
-// One transmission of a segment, in the order in which they were sent.
+// One transmission of a segment; the list is in the order of sending.
 struct Transmission {
     uint32_t segment;
     bool isRetransmission;
@@ -160,7 +160,7 @@ class Transfer {
         }
         Transmission& each = m_sent[tag.number];
         each.hasArrived = true;
-        // Late, as leowarp counts it: a first transmission that comes after one that was sent later.
+        // Late by leowarp's definition: a first transmission that arrives after one that was sent later.
         m_late += !each.isRetransmission && tag.number < m_latest;
         m_latest = std::max(m_latest, tag.number);
     }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A leowarp timeline as the text that `path.cc` plays in ns-3; what that cannot play is refused, not left out."""
+"""Writes a leowarp timeline as the text that `path.cc` plays in ns-3. A timeline that `path.cc` cannot play is
+refused."""
 
 from __future__ import annotations
 
@@ -13,14 +14,16 @@ _HINT = "ns-3 plays links with a FIFO of packets, one rate, no loss, in_flight =
 
 
 def path_text(timeline: pa.Table, source: str, destination: str, buffer_bytes: int) -> str:
-    """The input of `path.cc`: nodes, links, rates, delays, routes, the flow, a line each.
+    """The input of `path.cc`: one line for each node, link, rate, delay and route, and one for the flow.
 
-    A host is the node at the other end of its wire, which has neither rate nor delay: ns-3 has two hops less to carry.
+    Each host is merged with the node at the other end of its wire, which has neither rate nor delay. So ns-3 simulates
+        two hops less.
 
-    timeline: As in `20-timeline.parquet`.
-    source, destination: Stations of the transfer, as the scenario names them.
-    buffer_bytes: Of either socket.
-    Raises ScenarioError if the timeline has what `path.cc` does not play. These are loss, jitter, tables of capacity or
+    timeline: The events of `20-timeline.parquet`.
+    source, destination: The scenario's names of the transfer's stations.
+    buffer_bytes: Buffer of each socket.
+    Raises ScenarioError if the timeline holds something that `path.cc` cannot play. These are loss, jitter, tables of
+    capacity or
         delay, queues other than a FIFO of packets, a rate that changes, a link that goes down, a path that packets
         keep.
     """
@@ -64,7 +67,7 @@ def _line(row: dict[str, Any], place: dict[str, str]) -> str:
 
 
 def _unplayable(link: dict[str, Any]) -> str | None:
-    """The objection to a link, as the end of a sentence; None if there is none."""
+    """Why `path.cc` cannot play a link, as the end of a sentence; None if it can."""
     if not link["up"]:
         return "goes down"
     if link["limit_pkts"] is None or link["limit_bytes"] is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run on either side: what it cost, by the same gauge, and what came out of it, by the same definitions."""
+"""Runs a case in leowarp or in ns-3, and measures cost and results of both in the same way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import leowarp as lw
 from leowarp.base.errors import LeowarpError
 
 NS3_CONTROLS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr"}
-"""Linux's congestion controls that ns-3 has, by Linux's names."""
+"""ns-3's class for each congestion control that Linux has too, by Linux's name."""
 GAUGE = Path(__file__).resolve().parent / "gauge.py"
 BUFFER_BYTES = 16 << 20
 SEGMENT_BYTES = 1448
@@ -27,7 +27,7 @@ SEGMENT_BYTES = 1448
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario and what is set on top of it."""
+    """A scenario and the keys that are set on top of it."""
 
     name: str
     scenario: Path
@@ -39,10 +39,10 @@ class Case:
 class Outcome:
     """Of one run.
 
-    cpu_s: User and system time of the process and of all that it waited for, from its start to its end.
-    memory_bytes: Most that it had in memory at once: of ns-3 the peak of its process, of leowarp that of its largest
-        process and that of the guest, added up.
-    numbers: What came out: the keys of `COUNTED`; None where that side has no such thing.
+    cpu_s: User and system time of the process, and of all processes that it waited for.
+    memory_bytes: Peak of memory. For ns-3 it is the peak of the process; for leowarp, the sum of the guest's peak and
+        that of the largest other process.
+    numbers: The results, with the keys of `COUNTED`; None where that side has no such number.
     series: `t_ns, window_pkts, goodput_bps`, every 50 ms.
     """
 
@@ -54,14 +54,14 @@ class Outcome:
 
 COUNTED = ("goodput_bps", "sent_pkts", "lost_pkts", "late_pkts", "retransmissions_pkts", "spurious_pkts",
            "lost_again_pkts", "recoveries", "timeouts", "undos")  # fmt: skip
-"""Counts of the transfer's data packets; lost again are retransmissions that were lost, which only a timer or RACK
-finds."""
+"""Counts of the transfer's data packets. "Lost again" counts lost retransmissions, which only a timer or RACK finds."""
 
 
 def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:
-    """A command's output, its processor time in s, and the peak of its largest process in bytes (not below 10 MB).
+    """Returns a command's output, its processor time in s, and the peak memory of its largest process in bytes (not
+    below 10 MB).
 
-    Raises LeowarpError if it ends with another status than 0, with its last words.
+    Raises LeowarpError with the command's last lines if its exit status is not 0.
     """
     costs = scratch / "costs.json"
     gauged = [sys.executable, "-I", "-S", str(GAUGE), str(costs), *command]
@@ -73,7 +73,7 @@ def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:
 
 
 def leowarp_run(case: Case, directory: Path) -> Outcome:
-    """A run with its truth of packets and its metrics, without the report; left in `directory`."""
+    """Runs leowarp with packet truth and metrics, without the report. `directory` keeps the run."""
     command = [
         sys.executable, "-m", "leowarp", "run", str(case.scenario), "--out", str(directory), "--force", "--no-report",
         "--set", f"run.duration={case.duration_s} s",
@@ -98,7 +98,7 @@ def leowarp_run(case: Case, directory: Path) -> Outcome:
 
 
 def ns3_run(case: Case, directory: Path, program: Path) -> Outcome:
-    """The same path in ns-3, by the timeline of the leowarp run in `directory`."""
+    """Runs the same path in ns-3, from the timeline of the leowarp run in `directory`."""
     run = lw.open(directory)
     flow = run.plan.flows[0]
     timeline = pq.read_table(directory / "20-timeline.parquet")
@@ -113,7 +113,8 @@ def ns3_run(case: Case, directory: Path, program: Path) -> Outcome:
 
 
 def sampled(samples: Path) -> pd.DataFrame:
-    """`t_ns, window_pkts, goodput_bps` of ns-3's samples: the window then, goodput until the next."""
+    """Columns `t_ns, window_pkts, goodput_bps` of ns-3's samples: the window at the sample, and the goodput until the
+    next one."""
     table = pd.read_csv(samples)
     seconds = np.diff(table["t_ns"]) / 1e9
     received = np.diff(table["received_in_order_bytes"])
@@ -124,9 +125,9 @@ def sampled(samples: Path) -> pd.DataFrame:
 
 
 def as_json(outcomes: list[Outcome]) -> dict[str, Any]:
-    """Repetitions of one case on one side: costs of each, and the numbers, which are the same in all.
+    """The costs of all repetitions of one case on one side, and the numbers, which are the same in all.
 
-    Raises LeowarpError if two repetitions differ: then a number of theirs says nothing.
+    Raises LeowarpError if the numbers of two repetitions differ.
     """
     first = outcomes[0].numbers
     for other in outcomes[1:]:

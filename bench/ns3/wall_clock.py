@@ -26,7 +26,7 @@ LIMIT_PKTS = QUEUE_PKTS + math.ceil(DELAY_MS / 1e3 * RATE_BPS / (8 * FULL_PACKET
 PROGRAMS = ("unshare", "ip", "tc", "nstat", "ss", "iperf3")
 ALONE = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
 
-# A router between two hosts; each way is shaped where the router sends, so that no sender meets its own queue.
+# A router between two hosts. The router shapes both directions, so that no sender meets its own queue.
 _SCRIPT = f"""set -eu
 mount -t tmpfs none /run
 for space in a r b; do ip netns add $space; done
@@ -36,7 +36,7 @@ ip -n a address add 10.0.0.1/24 dev a0; ip -n r address add 10.0.0.2/24 dev r0
 ip -n b address add 10.0.1.1/24 dev b0; ip -n r address add 10.0.1.2/24 dev r1
 for end in 'a a0' 'r r0' 'r r1' 'b b0'; do
 	ip -n ${{end% *}} link set ${{end#* }} up
-	# Segments as they are on a wire: neither joined by the sender nor by the receiver.
+	# Segments have the size that they have on a wire: offloads of sender and receiver are off.
 	ip netns exec ${{end% *}} ethtool -K ${{end#* }} tso off gso off gro off >/dev/null 2>&1 || true
 done
 ip -n a link set a0 gso_max_segs 1; ip -n b link set b0 gso_max_segs 1
@@ -58,7 +58,7 @@ ip netns exec a nstat --zeros TcpExtTCPDSACKRecv >&2
 
 
 def lacking() -> str | None:
-    """The obstacle on this host, as the end of "because ..."; None if there is none."""
+    """What this host lacks, as the end of "because ..."; None if it lacks nothing."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"this host has no {' and no '.join(missing)}"
@@ -68,7 +68,7 @@ def lacking() -> str | None:
 
 
 def reason(said: str) -> str:
-    """The sentence for what the kernel answered to a namespace with netem in it."""
+    """The sentence for the kernel's answer when a namespace with netem was tried."""
     last = (said.strip().splitlines() or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
     if "kind is unknown" in said or "not found" in said:
         return f"the kernel of this host has no netem (it says: {last})"
@@ -76,9 +76,10 @@ def reason(said: str) -> str:
 
 
 def over_netem(duration_s: int) -> dict[str, Any]:
-    """The dumbbell with CUBIC over netem: what came out and how long it took, or `lacking`, the reason why not.
+    """Runs the dumbbell with CUBIC over netem. Returns results and duration, or under `lacking` the reason why there
+    are none.
 
-    Raises HostError if it was begun and failed.
+    Raises HostError if the run was started and failed.
     """
     why = lacking()
     if why is not None:
@@ -96,7 +97,8 @@ def over_netem(duration_s: int) -> dict[str, Any]:
 
 
 def counted(report: str, counters: str) -> dict[str, Any]:
-    """Goodput at the receiver and retransmissions of iperf3's JSON, duplicates reported back of nstat's lines.
+    """Reads goodput at the receiver and retransmissions from iperf3's JSON, and reported duplicates (DSACK) from
+    nstat's lines.
 
     Raises HostError if iperf3 ended with an error, which with --json is no exit status of its own.
     """

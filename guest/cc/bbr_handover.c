@@ -1,44 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bbr_handover: the kernel's BBR, which does not learn from a handover that it knows to come.
+ * bbr_handover: the kernel's BBR, except that it learns nothing from a handover that it expects.
  *
- * net/ipv4/tcp_bbr.c is included as it is; here is all that differs, and it differs only for an ACK whose sample (from
- * the sending of what it acknowledges until now) touches the window around a scheduled reconfiguration:
+ * net/ipv4/tcp_bbr.c is included unchanged; this file has all that differs. The behaviour differs only for an ACK whose
+ * sample (from sending the acknowledged data until now) touches the window around a scheduled reconfiguration:
  *
- *	probing		PROBE_BW paces with gain 1 and its cycle stands still; PROBE_RTT is not entered
- *	filters		bandwidth, minimum RTT and ACK aggregation keep what they held
- *	policers	its losses are no evidence of one: the sampling of long-term bandwidth starts anew
+ *	probing		PROBE_BW paces with gain 1 and its cycle pauses; PROBE_RTT is not entered
+ *	filters		bandwidth, minimum RTT and ACK aggregation keep their values
+ *	policers	losses in the window are no evidence of a policer: the sampling of long-term bandwidth restarts
  *
- * After the window bandwidth and base delay are another path's. The rounds that the bandwidth filter reaches back have
- * gone on, so that it turns to the samples that follow. The minimum RTT expires: a base delay that has risen cannot be
- * told from the queue that a handover leaves behind, and BBR's own way is PROBE_RTT, which empties the queue. It comes
- * now and not at some time within the next 10 s.
+ * After the window, bandwidth and base delay are those of another path. The rounds that the bandwidth filter covers
+ * have passed, so that the filter follows the new samples. The minimum RTT expires: a higher base delay cannot be
+ * distinguished from the queue that a handover leaves behind, and BBR's answer to this is PROBE_RTT, which empties the
+ * queue. PROBE_RTT then comes at once, and not at some time within the next 10 s.
  *
- * A connection that has not filled the pipe yet has nothing to hold: all is BBR's until then.
+ * A connection that has not filled the pipe yet has nothing to hold: until then it behaves like plain BBR.
  *
- * With only_defer the pacing alone differs: while the window lasts PROBE_BW paces with gain 1 and its cycle pauses, so
- * that a probe comes after the window. A tree whose tcp_bbr.c is version 3 has this alone.
+ * With only_defer, only the pacing differs: during the window PROBE_BW paces with gain 1 and its cycle pauses, so that
+ * a probe comes after the window. On a tree whose tcp_bbr.c is version 3, only this mode is available.
  *
  * Before working on this file read net/ipv4/tcp_bbr.c and net/ipv4/tcp_rate.c.
  */
 #include <net/tcp.h>
 
-/* From a probe that would still fill the queue until spikes of delay (50 ms on Starlink) have drained */
+/*
+ * The window begins early enough for a probe that would still fill the queue, and ends when delay spikes (50 ms on
+ * Starlink) have drained
+ */
 #define HANDOVER_BEFORE_NS 100000000
 #define HANDOVER_AFTER_NS 400000000
 #include "handover.h"
 
-/* Draws as BBR does: without windows the two are the same to the byte */
+/* Draws as BBR does: without windows the two are identical, byte for byte */
 #define DRAWS_OF sk
 #include "draws.h"
 
-/* The registration of tcp_bbr.c comes here, with its struct tcp_congestion_ops */
+/* Redirects the registration in tcp_bbr.c, with its struct tcp_congestion_ops, to this file */
 static int bbr_handover_register(struct tcp_congestion_ops *ops);
 #define tcp_register_congestion_control bbr_handover_register
 #include "net/ipv4/tcp_bbr.c"
 #undef tcp_register_congestion_control
 
-/* Version 3 alone says which it is */
+/* Only version 3 defines its version */
 #ifndef BBR_VERSION
 
 static bool only_defer;
@@ -49,7 +52,10 @@ static bool force_probe_rtt = true;
 module_param(force_probe_rtt, bool, 0644);
 MODULE_PARM_DESC(force_probe_rtt, "the minimum RTT expires after each window, unless only_defer (default 1)");
 
-/* struct bbr fills all that a connection has for its congestion control: the count of windows goes where it has room */
+/*
+ * struct bbr uses all of a connection's congestion-control memory: the count of windows goes into a bit field that it
+ * leaves unused
+ */
 #define bbr_windows_seen unused_b
 #define BBR_WINDOWS_MASK 0x1f
 
@@ -66,7 +72,7 @@ static void bbr_handover_init(struct sock *sk)
 	bbr->bbr_windows_seen = bbr_windows(sk);
 }
 
-/* Undoes what an ACK of the window has done to the filters */
+/* Undoes what an ACK in the window has done to the filters */
 static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -74,7 +80,7 @@ static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 	bbr->bw = was->bw;
 	bbr->min_rtt_us = was->min_rtt_us;
 	if (!force_probe_rtt)
-		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* it expires when it would have, but not in the window */
+		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* expires as it would have, but not in the window */
 	bbr->extra_acked[0] = was->extra_acked[0];
 	bbr->extra_acked[1] = was->extra_acked[1];
 	bbr->extra_acked_win_rtts = was->extra_acked_win_rtts;
@@ -83,7 +89,7 @@ static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 		bbr_reset_lt_bw_sampling(sk);
 }
 
-/* The same for the cycle, and gain 1 */
+/* The same for the cycle; the gain becomes 1 */
 static void bbr_handover_hold_cycle(struct sock *sk, const struct bbr *was)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -97,7 +103,7 @@ static void bbr_handover_hold_cycle(struct sock *sk, const struct bbr *was)
 	bbr->pacing_gain = BBR_UNIT;
 }
 
-/* bbr_main() with the holding between what BBR learns and what it does with it */
+/* Same as bbr_main(), but holds filters and cycle between the update of the model and its use */
 static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache;
@@ -107,7 +113,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	struct bbr was = *bbr;
 	u32 bw;
 
-	/* A sample is of the past, but pacing is of now */
+	/* A sample covers the past, but pacing applies now */
 	if (only_defer)
 		from_ns = now_ns;
 	if (!full || !handover_touches(from_ns, now_ns)) {
@@ -123,7 +129,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	if (only_defer) {
 		bbr_update_model(sk, rs);
 	} else {
-		bbr->min_rtt_stamp = tcp_jiffies32;	/* a filter that has not expired starts no PROBE_RTT */
+		bbr->min_rtt_stamp = tcp_jiffies32;	/* an unexpired filter starts no PROBE_RTT */
 		bbr_update_model(sk, rs);
 		bbr_handover_hold_filters(sk, &was);
 	}
@@ -134,7 +140,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	bbr_set_cwnd(sk, rs, rs->acked_sacked, bw, bbr->cwnd_gain);
 }
 
-/* A timeout, too, is a loss for the policer's sampling */
+/* A timeout is also a loss for the policer sampling */
 static void bbr_handover_set_state(struct sock *sk, u8 new_state)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -155,12 +161,12 @@ static void bbr_handover_ops(struct tcp_congestion_ops *ops)
 
 #else /* version 3 */
 
-/* Read-only: a run that asks for the holding of filters ends instead of doing something else */
+/* Read-only: a run that asks to hold filters ends, instead of silently doing something else */
 static bool only_defer = true;
 module_param(only_defer, bool, 0444);
 MODULE_PARM_DESC(only_defer, "nothing but pacing differs: gain 1 in the window; BBR of version 3 has no other way");
 
-/* No probe for bandwidth begins: what it waits for, time or round trips, has almost passed and goes no further */
+/* Starts no bandwidth probe: the time or the round trips that a probe waits for stay just short of their limit */
 static void bbr_handover_put_off(struct sock *sk)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -177,14 +183,14 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	bool defers = bbr_full_bw_reached(sk) && handover_touches(now_ns, now_ns);
 	struct bbr *bbr = inet_csk_ca(sk);
 
-	/* In PROBE_UP this is another clock, by which nothing ends */
+	/* In PROBE_UP, cycle_mstamp is another clock, which ends nothing */
 	if (defers && bbr->mode == BBR_PROBE_BW && bbr->cycle_idx != BBR_BW_PROBE_UP)
 		bbr_handover_put_off(sk);
 	bbr_main(sk, ack, flag, rs);
-	/* A probe that is under way goes on at the rate that it has found so far */
+	/* A probe under way continues at the rate that it has found so far */
 	if (defers && bbr->mode == BBR_PROBE_BW) {
 		bbr->pacing_gain = BBR_UNIT;
-		bbr->try_fast_path = 0;	/* which would leave the gain as it is after the window */
+		bbr->try_fast_path = 0;	/* otherwise the gain would stay as it is after the window */
 		bbr_set_pacing_rate(sk, bbr_bw(sk), BBR_UNIT);
 	}
 }

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cubic_handover: the kernel's CUBIC, which repairs the losses of a handover that it knows to come without reducing its
+ * cubic_handover: the kernel's CUBIC, except that it repairs the losses of an expected handover without reducing its
  * window.
  *
- * net/ipv4/tcp_cubic.c is included as it is; here is all that differs. A loss whose packet was sent, or whose detection
- * lies, in the window around a scheduled reconfiguration (or between which two the window lies):
+ * net/ipv4/tcp_cubic.c is included unchanged; this file has all that differs. It treats a loss differently if its
+ * packet was sent or its detection happens in the window around a scheduled reconfiguration, or if the window lies
+ * between the two:
  *
- *	fast recovery	neither congestion window nor CUBIC's curve changes: the window is what it was during the repair by
- *			SACK, and the slow start threshold is after it
- *	timeout		the kernel sends one packet and starts slowly (tcp_enter_loss), up to the window that was; when the
- *			repair is done, window and threshold are what they were, and CUBIC's curve goes on
- *	RTT samples	that touch the window are not HyStart's; the first after it begins a new minimum delay, because the
- *			path is another one
+ *	fast recovery	neither the congestion window nor CUBIC's curve changes: the repair by SACK keeps the window, and the
+ *			slow start threshold is restored after it
+ *	timeout		the kernel sends one packet and slow-starts (tcp_enter_loss), up to the former window. After the
+ *			repair, window and threshold have their former values, and CUBIC's curve continues
+ *	RTT samples	that touch the window are not passed to HyStart. The first sample after the window starts a new
+ *			minimum delay, because the path has changed
  *
- * ECN asks for a reduction wherever it is: that is CUBIC's own.
+ * ECN marks always cause a reduction, as in CUBIC.
  *
- * With marks_only a connection that has negotiated ECN reduces for marks and timeouts alone. Losses that are found by fast
- * recovery are repaired as in a window, wherever they are; a mark that comes meanwhile reduces. A timeout reduces outside
- * of a window. A connection without ECN is CUBIC's in all, in windows too.
+ * With marks_only, a connection that has negotiated ECN reduces only for marks and timeouts. Losses found by fast
+ * recovery are repaired as in a window, at any time; a mark that comes meanwhile causes a reduction. A timeout causes a
+ * reduction outside a window. A connection without ECN behaves like CUBIC throughout, in windows too.
  *
- * What a congestion control can not change: a window of held size that is refilled after a burst of losses goes out at
- * once, if nothing paces it (sch_fq does); after a timeout the slow start is the kernel's; without SACK the kernel
- * repairs one packet a round trip.
+ * A congestion control cannot change the following. If nothing paces it (sch_fq does), a held window that is refilled
+ * after a burst of losses leaves at once. After a timeout, the slow start is the kernel's. Without SACK, the kernel
+ * repairs one packet per round trip.
  *
  * Before working on this file read net/ipv4/tcp_cubic.c, and in net/ipv4/tcp_input.c tcp_enter_recovery,
  * tcp_cwnd_reduction, tcp_end_cwnd_reduction, tcp_enter_loss, tcp_undo_cwnd_reduction.
@@ -29,12 +30,12 @@
 #include <linux/version.h>
 #include <net/tcp.h>
 
-/* Of the pings that a Starlink dish lost, nearly all were lost within 1 s of a reconfiguration (clarkzjw/LEONetEM) */
+/* Nearly all pings lost by a Starlink dish were lost within 1 s of a reconfiguration (clarkzjw/LEONetEM) */
 #define HANDOVER_BEFORE_NS 1000000000
 #define HANDOVER_AFTER_NS 1000000000
 #include "handover.h"
 
-/* The registration of tcp_cubic.c comes here, with its struct tcp_congestion_ops */
+/* Redirects the registration in tcp_cubic.c, with its struct tcp_congestion_ops, to this file */
 static int cubic_handover_register(struct tcp_congestion_ops *ops);
 #define tcp_register_congestion_control cubic_handover_register
 #include "net/ipv4/tcp_cubic.c"
@@ -45,8 +46,8 @@ module_param(marks_only, bool, 0644);
 MODULE_PARM_DESC(marks_only, "with ECN: marks and timeouts alone reduce; without: CUBIC, windows or not (default 0)");
 
 struct cubic_handover {
-	struct bictcp cubic;	/* first: it is all that the functions of tcp_cubic.c see */
-	u32 held_cwnd;		/* packets to have when the repair is done; 0: it is not a handover's */
+	struct bictcp cubic;	/* first, because the functions of tcp_cubic.c see only this */
+	u32 held_cwnd;		/* packets in the window after the repair; 0: the repair is not a handover's */
 	u32 held_ssthresh;
 	u32 windows_seen;	/* handover_count() at the last RTT sample that HyStart got */
 };
@@ -64,33 +65,35 @@ static bool cubic_handover_has_ecn(const struct sock *sk)
 	return tcp_sk(sk)->ecn_flags & TCP_ECN_OK;
 }
 
-/* Is a loss that is found now a handover's? */
+/* Does a loss found now belong to a handover? */
 static bool cubic_handover_now(const struct sock *sk)
 {
 	return handover_touches(handover_oldest_sent_ns(sk), tcp_sk(sk)->tcp_clock_cache);
 }
 
 /*
- * Proportional rate reduction sends no more than was delivered since the recovery began. What it is told to have been
- * delivered before lets it fill the window that its losses have emptied.
+ * Proportional rate reduction sends no more than was delivered since the recovery began. Raising the count of delivered
+ * packets lets it refill the window that losses have emptied.
  */
 static void cubic_handover_fill(struct tcp_sock *tp, u32 cwnd)
 {
 	tp->prr_delivered = tp->prr_out + (tcp_packets_in_flight(tp) <= cwnd ? cwnd : 0);
 }
 
-/* Called when a reduction begins. prior_ssthresh is 0 if ECN asks for it (tcp_enter_recovery, tcp_enter_cwr) */
+/*
+ * Called when a reduction begins. prior_ssthresh is 0 if ECN asks for the reduction (tcp_enter_recovery, tcp_enter_cwr)
+ */
 static u32 cubic_handover_ssthresh(struct sock *sk)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	/* set_state alone knows that it is a timeout, and reduces outside of a window */
+	/* Only set_state knows whether this is a timeout; it then reduces outside a window */
 	if (!tp->prior_ssthresh || !(marks_only ? cubic_handover_has_ecn(sk) : cubic_handover_now(sk))) {
 		ca->held_cwnd = 0;
 		return cubictcp_recalc_ssthresh(sk);
 	}
-	/* A second timeout of the same repair finds a window that is not worth holding */
+	/* At a second timeout of the same repair, the current window is not worth holding */
 	if (!ca->held_cwnd || inet_csk(sk)->icsk_ca_state <= TCP_CA_Disorder) {
 		ca->held_cwnd = tcp_snd_cwnd(tp);
 		ca->held_ssthresh = tp->snd_ssthresh;
@@ -99,7 +102,7 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	return ca->held_cwnd;
 }
 
-/* The window that is held is reduced after all; what is in flight of it stays the kernel's */
+/* Reduces the held window after all; the packets in flight remain under the kernel's control */
 static void cubic_handover_reduce(struct sock *sk)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
@@ -113,9 +116,10 @@ static void cubic_handover_reduce(struct sock *sk)
 }
 
 /*
- * A mark during a repair, which the kernel answers by nothing because it takes the window for reduced. As in
- * tcp_init_cwnd_reduction() the receiver gets CWR, the proportional reduction begins here, and what is in flight now
- * brings no second one. The ACK of its last byte can still ask for one, so that one more has to be acknowledged.
+ * Handles a mark during a repair. The kernel ignores such a mark, because it believes that the window has already been
+ * reduced. As in tcp_init_cwnd_reduction(), the receiver gets CWR, the proportional reduction begins here, and marks on
+ * packets now in flight cause no second reduction. The ACK of the last byte in flight can still carry a mark, so
+ * high_seq is one higher.
  */
 static void cubic_handover_marked(struct sock *sk)
 {
@@ -128,7 +132,7 @@ static void cubic_handover_marked(struct sock *sk)
 	tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
 }
 
-/* Before each ACK's share of a reduction */
+/* Called before each ACK's share of a reduction */
 static void cubic_handover_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
@@ -153,7 +157,10 @@ static void cubic_handover_restore(struct sock *sk)
 	ca->held_cwnd = 0;
 }
 
-/* The end of a timeout's repair. That of a fast recovery sets the window once more, and says so afterwards: below */
+/*
+ * The end of the repair after a timeout. A fast recovery sets the window once more at its end, and signals this only
+ * afterwards (cubic_handover_cwnd_event)
+ */
 static void cubic_handover_set_state(struct sock *sk, u8 new_state)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
@@ -171,7 +178,7 @@ static void cubic_handover_set_state(struct sock *sk, u8 new_state)
 static void cubic_handover_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
-	/* later ones have a hook of its own for all that it does (cwnd_event_tx_start), which stays CUBIC's */
+	/* later kernels have a separate hook for all that this does (cwnd_event_tx_start), which stays CUBIC's */
 	cubictcp_cwnd_event(sk, event);
 #endif
 	if (event == CA_EVENT_COMPLETE_CWR)
@@ -189,7 +196,7 @@ static void cubic_handover_pkts_acked(struct sock *sk, const struct ack_sample *
 		cubictcp_acked(sk, sample);
 		return;
 	}
-	/* The slow start after a timeout ends by itself, at the window that was */
+	/* The slow start after a timeout ends by itself, at the former window */
 	if (sample->rtt_us < 0 || held_loss ||
 	    handover_touches(now_ns - (u64)sample->rtt_us * NSEC_PER_USEC, now_ns))
 		return;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The guest's clock to the nanosecond.
+ * The guest's clock, exact to the nanosecond.
  *
  * Before working on this file read arch/um/kernel/time.c and kernel/time/clockevents.c.
  *
- * User Mode Linux keeps its virtual time in nanoseconds, but its clock source gives it in steps of 256, and its clock
- * event device is set as a distance from the step before and takes no distance below 500: a timer fires up to 756 ns
- * late, by an amount that hangs on every timer before it, a stray one of the kernel's own included. So the kernel's
- * housekeeping would move packets by nanoseconds, and nanoseconds part two congestion windows. Here is a clock source of one step a nanosecond; and the event device, whose
- * distances are then exact, takes the shortest and adds nothing.
+ * User Mode Linux keeps virtual time in nanoseconds, but its clock source reports it in steps of 256 ns. Its clock
+ * event device is programmed relative to the last step, and accepts no distance below 500 ns. A timer therefore fires
+ * up to 756 ns late, by an amount that depends on all earlier timers, including unrelated ones of the kernel itself.
+ * Kernel housekeeping would thus shift packets by nanoseconds, and such shifts are enough to change a congestion
+ * window. This file provides a clock source with a step of 1 ns. The distances of the event device are then exact; it
+ * accepts the shortest one and adds nothing.
  *
- * Reading the clock goes on costing a process 256 ns, as in time.c and for its reason: a program that waits by looking
- * at the clock must see it move.
+ * Reading the clock still costs a process 256 ns, as in time.c and for the same reason: a program that busy-waits on
+ * the clock must see it advance.
  */
 #include <linux/clockchips.h>
 #include <linux/clocksource.h>
@@ -21,7 +22,7 @@
 #include <linux/time-internal.h>
 #include "clock.h"
 
-/* static in time.c; build.sh makes the symbol global in the object, so that the source stays as it is */
+/* static in time.c; build.sh makes the symbol global in the object, so that the source stays unchanged */
 extern struct clock_event_device timer_clockevent;
 
 static int (*after_at_least)(unsigned long delta, struct clock_event_device *device);
@@ -41,7 +42,7 @@ static struct clocksource exact = {
 	.flags	= CLOCK_SOURCE_IS_CONTINUOUS,
 };
 
-/* time.c adds one so as never to be early on its coarse clock; delta is at least min_delta, which is one here */
+/* time.c adds one so that its coarse clock is never early; delta is at least min_delta, which is one here */
 static int exact_next_event(unsigned long delta, struct clock_event_device *device)
 {
 	return after_at_least(delta - 1, device);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The virtual time that a program's system call takes. Computing takes none, so a loop of calls that only ask would ask at
- * the same instant for ever. User Mode Linux makes a call that fails take 1 us (arch/um/kernel/skas/syscall.c). Here two
- * more kinds of calls take 1 us:
+ * The virtual time that a program's system call takes. Computing takes none, so a loop that only polls would poll at
+ * the same instant for ever. User Mode Linux makes a call that fails take 1 us (arch/um/kernel/skas/syscall.c). In this
+ * file, two more kinds of calls take 1 us:
  *
- * - Calls that ask whether something has happened, and do not wait for it: sched_yield; poll, select and epoll_wait with a
- *   timeout of 0; wait4 and waitid with WNOHANG.
- * - Calls whose answer is a time: of a clock, used by a process, or left until a timer expires. Reading the clock source
- *   has taken 256 ns by then (clock.c), and such a call takes no more. Others do not read it, or read it with interrupts
- *   masked: coarse and processor clocks, times, time, getrusage, the remaining time of a timer.
+ * - Calls that ask whether something has happened, without waiting for it: sched_yield; poll, select and epoll_wait
+ *   with a timeout of 0; wait4 and waitid with WNOHANG.
+ * - Calls that return a time: the time of a clock, the CPU time of a process, or the time left until a timer expires.
+ *   Reading the clock source already takes 256 ns (clock.c), so a call that reads it takes no more. Other calls do not
+ *   read the clock source, or read it with interrupts masked: coarse and processor clocks, times, time, getrusage, the
+ *   remaining time of a timer.
  *
- * Linked with --wrap=handle_syscall (guest/build.sh). Not for the agent, which knows better than to poll.
+ * Linked with --wrap=handle_syscall (guest/build.sh). The agent is exempt, because it never polls.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -29,7 +30,7 @@
 void __real_handle_syscall(struct uml_pt_regs *regs);
 void __wrap_handle_syscall(struct uml_pt_regs *regs);
 
-/* A timeval or timespec of two zeros; none at all means to wait for ever */
+/* A timeval or timespec of two zeros; a null pointer means to wait for ever */
 static bool is_zero(unsigned long address)
 {
 	long parts[2];
@@ -83,13 +84,13 @@ static bool asks_for_a_time(struct uml_pt_regs *regs)
 
 void __wrap_handle_syscall(struct uml_pt_regs *regs)
 {
-	/* Before the call: select writes into its timeout */
+	/* Before the call, because select writes to its timeout */
 	bool is_programs = time_travel_mode == TT_MODE_INFCPU && !current_is_agent();
 	bool polls = is_programs && asks_without_waiting(regs), asks_time = is_programs && asks_for_a_time(regs);
 	unsigned long long asked_ns = time_travel_time;
 
 	__real_handle_syscall(regs);
-	/* A call that failed has taken its 1 us */
+	/* A call that failed has already taken its 1 us */
 	if ((polls || (asks_time && time_travel_time == asked_ns)) && !IS_ERR_VALUE(UPT_AX(regs))) {
 		um_udelay(1);
 		schedule();

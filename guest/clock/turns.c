@@ -4,13 +4,13 @@
  *
  * Before working on this file read __cond_resched of kernel/sched/core.c and shrink_dcache_parent of fs/dcache.c.
  *
- * Long loops of the kernel call cond_resched() at each turn, and the scheduler takes the processor away at a tick. Some
+ * Long kernel loops call cond_resched() once per turn (iteration), and the scheduler preempts them at a tick. Some
  * loops end only after another task has run. shrink_dcache_parent, which frees the /proc entries of a process that has
  * ended, repeats until no other task is freeing one of them. Computing takes no virtual time, so the tick never comes.
  *
- * Rule: the task sleeps for 1 us at every TURNS-th turn within one system call, at one instant, without a context switch
- * between these turns. All other tasks that can run do so meanwhile, whatever their priority. Long work takes turns, too: a
- * write has one for each 4 KiB. design/clock.md has the largest number of turns that was ever counted.
+ * Rule: after TURNS turns within one system call, at one instant and without a context switch, the task sleeps for 1
+ * us. Meanwhile all other runnable tasks run, whatever their priority. Ordinary long work has turns, too: a write has
+ * one per 4 KiB. design/clock.md gives the largest number of turns ever counted.
  *
  * Linked with --wrap=__cond_resched (guest/build.sh).
  */
@@ -31,8 +31,9 @@ int __real___cond_resched(void);
 int __wrap___cond_resched(void);
 
 /*
- * Before the first program there is nobody to wait for. A task may have begun to wait before it calls cond_resched (do_wait
- * has). It goes on as after a spurious wakeup, which every waiting task has to expect.
+ * Before the first program starts, there is no task to wait for. A task may have marked itself as waiting before it
+ * calls cond_resched (do_wait does). The task then resumes as after a spurious wakeup, which every waiting task has to
+ * expect.
  */
 static bool may_sleep(void)
 {

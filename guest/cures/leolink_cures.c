@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The face of the cures: leolink calls these functions, and the agent reads /proc/leolink/orders, switches, merges,
- * notices and nodes (binary). A message sets what a link does with each packet, or begins what a node does at a route
- * change.
+ * The interface of the cures: leolink calls these functions, and the agent reads /proc/leolink/orders, switches,
+ * merges, notices and nodes (binary). A netlink message sets what a link does with each packet, or starts what a node
+ * does at a route change.
  */
 #include <linux/init.h>
 #include <linux/netdevice.h>
@@ -32,7 +32,7 @@ void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[])
 		q->on_arrival |= ARRIVAL_MARKER;
 }
 
-/* Begins what a node does at this route change. May sleep. */
+/* Starts what a node does at this route change. May sleep. */
 int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_ext_ack *extack)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
@@ -60,7 +60,7 @@ int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_e
 	return err;
 }
 
-/* A packet has arrived over a link behind which some wait, or end a wait. */
+/* A packet has arrived over a link behind which packets may wait, or over which a marker may come. */
 void leolink_cures_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
 	if ((q->on_arrival & ARRIVAL_MARKER) && leolink_merge_takes_marker(skb, now))
@@ -73,7 +73,7 @@ void leolink_cures_arrive(struct leolink_sched *q, struct net_device *peer, stru
 		dev_forward_skb(peer, skb);
 }
 
-/* A link is taken away, and with it all that waits before and behind it. */
+/* A link is removed, with everything that waits before and behind it. */
 void leolink_cures_leave(struct leolink_sched *q, u64 now)
 {
 	leolink_hold_flush(q, now);
@@ -87,7 +87,7 @@ static const struct proc_ops merges_ops = { .proc_read = leolink_merges_read };
 static const struct proc_ops notices_ops = { .proc_read = leolink_notices_read };
 static const struct proc_ops nodes_ops = { .proc_read = leolink_nodes_read };
 
-/* After leolink has made its directory */
+/* Runs after leolink has created its directory */
 static int __init leolink_cures_register(void)
 {
 	BUILD_BUG_ON(sizeof(struct leolink_order) != 16);

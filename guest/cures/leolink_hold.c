@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Delayed sending: at a route change new packets for a host are held back until what left over the old link before them
- * will have arrived first. They join the queue when the hold ends, all at that instant, in their order.
+ * Delayed sending: at a route change, new packets for a host are held until the packets sent before them over the old
+ * link will have arrived. When the hold ends, they all join the queue at that instant, in order.
  */
 #include <linux/math64.h>
 #include <linux/slab.h>
@@ -17,7 +17,7 @@ struct leolink_hold {
 	struct leolink_node *node;
 };
 
-/* Room for a hold. May sleep. */
+/* Allocates a hold. May sleep. */
 struct leolink_hold *leolink_hold_new(void)
 {
 	return kzalloc(sizeof(struct leolink_hold), GFP_KERNEL);
@@ -38,7 +38,7 @@ static void set_due(struct leolink_sched *q)
 	leolink_set_plain(q);
 }
 
-/* Packets for a host are held back from now on, until an instant. */
+/* Holds packets for a host from now until an instant. */
 void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be32 destination, u64 until_ns,
 			struct leolink_switched *record)
 {
@@ -49,7 +49,7 @@ void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be
 	hold->record = record;
 	hold->node = leolink_node_of(dev_net(qdisc_dev(q->sch)), q->r.id, false);
 	leolink_switched_open(record);
-	/* the first of two for one host, which ends first or with it, has the older packets */
+	/* the first of two holds for one host has the older packets, and ends no later than the second */
 	while (*last)
 		last = &(*last)->next;
 	*last = hold;
@@ -82,7 +82,7 @@ static struct sk_buff *take(struct leolink_sched *q, struct leolink_hold *hold, 
 	return skb;
 }
 
-/* Queues a packet that was held back, as if it came now. */
+/* Queues a held packet as if it had just arrived. */
 static void send(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 {
 	leolink_advance_any(q, now);
@@ -94,7 +94,7 @@ static void send(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 	leolink_transmit(q, skb, now);
 }
 
-/* Holds a packet back. A full buffer refuses it, or sends its oldest packets before their time. */
+/* Holds a packet. If the buffer is full, refuses the packet or sends the oldest packets early. */
 static int hold_back(struct leolink_sched *q, struct leolink_hold *hold, struct sk_buff *skb, struct sk_buff **to_free,
 		     u64 now)
 {
@@ -127,7 +127,7 @@ static int hold_back(struct leolink_sched *q, struct leolink_hold *hold, struct 
 	return NET_XMIT_SUCCESS;
 }
 
-/* An empty hold is over. */
+/* Removes an empty hold. */
 static void end(struct leolink_hold **place)
 {
 	struct leolink_hold *hold = *place;
@@ -137,7 +137,7 @@ static void end(struct leolink_hold **place)
 	kfree(hold);
 }
 
-/* Ends the holds that are due by now: what they hold joins the queue. */
+/* Ends the holds that are due: their packets join the queue. */
 void leolink_hold_release(struct leolink_sched *q, u64 now)
 {
 	struct leolink_hold **place = &q->holds;
@@ -157,7 +157,7 @@ void leolink_hold_release(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Whether a hold takes a packet; `ret` is then the answer to its sender. */
+/* Whether a hold takes a packet; `ret` is then the result for its sender. */
 bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now, int *ret)
 {
 	struct leolink_hold *hold;
@@ -171,7 +171,7 @@ bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_
 	return true;
 }
 
-/* Loses all that is held back. */
+/* Drops all held packets. */
 void leolink_hold_flush(struct leolink_sched *q, u64 now)
 {
 	struct sk_buff *skb;
@@ -188,7 +188,7 @@ void leolink_hold_flush(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Takes what is held back for a host out of all holds, oldest first; they are over. */
+/* Takes all held packets for a host, oldest first, and ends their holds. */
 void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct leolink_hold **place = &q->holds;
@@ -206,7 +206,10 @@ void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc
 	set_due(q);
 }
 
-/* When the last packet that this link has for a host arrives at its other end. Cross traffic counts as the host's. */
+/*
+ * When the last packet that this link has for a host arrives at the link's other end. Cross traffic counts as traffic
+ * for the host.
+ */
 u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination)
 {
 	struct leolink_hold *hold = last_hold_for(q, destination);

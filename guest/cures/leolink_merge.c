@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The node where an old and a new way meet: packets for the host that come by the new one wait until the marker has come
- * by the old one, or the first of them has waited long enough; then all go on at that instant, in their order (end marker:
- * 3GPP TS 23.401, 5.5.1.1; how the receiver orders is left open there). And what the agent reads of this:
- * /proc/leolink/merges, binary.
+ * The node where an old and a new path meet. Packets for the host that arrive by the new path wait until the marker has
+ * come by the old one, or until the first of them has waited long enough. Then all go on at that instant, in order.
+ * (End marker: 3GPP TS 23.401, 5.5.1.1, which leaves open how the receiver restores the order.) The agent reads the
+ * records from /proc/leolink/merges, binary.
  */
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/time-internal.h>
-#include <linux/uaccess.h>
 #include "leolink_cures.h"
 
 struct merge {
 	struct leolink_merged r;
 	struct list_head all;
-	struct leolink_sched *q;	/* over which the packets arrive; NULL = it is over */
+	struct leolink_sched *q;	/* the link over which the packets arrive; NULL = the merge is over */
 	struct leolink_node *node;
 	u64 wait_ns;
-	u64 until_ns;			/* U64_MAX = none waits */
+	u64 until_ns;			/* U64_MAX = no packet waits */
 	struct qdisc_skb_head pkts;
 	bool came;
 };
 
-/* While a packet waits, in its cb. */
+/* State of a waiting packet, in its cb. */
 struct merge_cb {
 	u64 since_ns;
 	u32 bytes;
 } __packed __aligned(4);
 
-/* In the order of the switches. */
+/* Open ones are in the order of the switches. */
 static LIST_HEAD(open_merges);
 static LIST_HEAD(ended_merges);
 static struct time_travel_event next_end;
@@ -39,7 +38,7 @@ static struct merge_cb *merge_cb(struct sk_buff *skb)
 	return (struct merge_cb *)skb->cb;
 }
 
-/* Takes the oldest packet that waits. */
+/* Takes the oldest waiting packet. */
 static struct sk_buff *take(struct merge *m, u64 now)
 {
 	struct sk_buff *skb = __qdisc_dequeue_head(&m->pkts);
@@ -88,7 +87,7 @@ static bool is_behind_another(const struct merge *m)
 	return false;
 }
 
-/* Ends what is over: its marker has come or its wait has ended, and no older packets wait before its own. */
+/* Ends each merge whose marker has come or whose wait is over, unless older packets for the same host still wait. */
 static void end_what_is_over(u64 now)
 {
 	struct merge *m, *next;
@@ -128,7 +127,7 @@ static void end_waits(struct time_travel_event *e)
 	set_next_end(now);
 }
 
-/* Packets for a host that arrive over a link wait for a marker from now on. May sleep. */
+/* Packets for a host that arrive over this link wait for a marker from now on. May sleep. */
 int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *given)
 {
 	struct net_device *dev = qdisc_dev(q->sch);
@@ -158,7 +157,10 @@ int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *giv
 	return 0;
 }
 
-/* If a packet that has arrived is a marker, it ends its wait, if that has not ended by now, and goes no further. */
+/*
+ * Whether a packet that has arrived is a marker. A marker ends the wait for it, if that is not over yet, and goes no
+ * further.
+ */
 bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 {
 	struct merge *m;
@@ -180,7 +182,10 @@ bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 	return true;
 }
 
-/* Has a packet that has arrived wait, if it is to. A full buffer refuses it, or sends its oldest before their time. */
+/*
+ * Whether a packet that has arrived has to wait; if so, it is held here. If the buffer is full, refuses the packet or
+ * passes on the oldest packets early.
+ */
 bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
 	struct merge *other, *m = NULL;
@@ -194,7 +199,7 @@ bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struc
 	if (q->merge_bytes + bytes > q->merge_limit_bytes) {
 		m->r.full_pkts++;
 		if (!q->full_merge_sends) {
-			/* the link has delivered it, and drops it all the same */
+			/* the link had counted it as delivered; now it counts as dropped */
 			q->r.delivered_pkts--;
 			q->r.delivered_bytes -= bytes;
 			leolink_record_drop(q, skb, CAUSE_QUEUE, now);
@@ -233,7 +238,7 @@ static void lose(struct merge *m, u64 now)
 	end(m, now);
 }
 
-/* A link is taken away, and with it what has arrived over it and waits. */
+/* A link is removed, with the packets that arrived over it and still wait. */
 void leolink_merge_leave(struct leolink_sched *q, u64 now)
 {
 	struct merge *m, *next;
@@ -247,12 +252,24 @@ void leolink_merge_leave(struct leolink_sched *q, u64 now)
 	local_irq_restore(flags);
 }
 
-/* What has been read is gone, and with it what still waits: they are read once, at the end of a run. */
+static bool take_merged(void *record)
+{
+	struct merge *m = list_first_entry_or_null(&ended_merges, struct merge, all);
+
+	if (!m)
+		return false;
+	*(struct leolink_merged *)record = m->r;
+	list_del(&m->all);
+	kfree(m);
+	return true;
+}
+
+/* Records are read once, at the end of a run. Reading removes them, and the packets that still wait. */
 ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
+	struct leolink_merged r;
 	struct merge *m, *next;
 	unsigned long flags;
-	size_t done = 0;
 
 	local_irq_save(flags);
 	list_for_each_entry_safe(m, next, &open_merges, all) {
@@ -261,17 +278,7 @@ ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t
 	}
 	set_next_end(now_ns());
 	local_irq_restore(flags);
-	while (!list_empty(&ended_merges) && done + sizeof(m->r) <= size) {
-		m = list_first_entry(&ended_merges, struct merge, all);
-		list_del(&m->all);
-		if (copy_to_user(to + done, &m->r, sizeof(m->r))) {
-			kfree(m);
-			return -EFAULT;
-		}
-		kfree(m);
-		done += sizeof(m->r);
-	}
-	return done;
+	return leolink_records_read(to, size, &r, sizeof(r), take_merged);
 }
 
 void __init leolink_merges_register(void)

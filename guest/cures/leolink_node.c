@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What each node holds back, before its links (leolink_hold.c) and behind them (leolink_order.c, leolink_merge.c), and the
- * packets of its own that it sends: /proc/leolink/nodes, binary. A node is a network namespace; the agent knows it by one
- * of its links.
+ * Packets that each node holds, before its links (leolink_hold.c) and behind them (leolink_order.c, leolink_merge.c),
+ * and packets that it sends itself: /proc/leolink/nodes, binary. A node is a network namespace; the agent identifies it
+ * by one of its links.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -16,7 +16,10 @@ struct leolink_node {
 
 static LIST_HEAD(nodes);
 
-/* The account of a node; NULL = there is no memory. Of a namespace's pointer only, not of it. It stays for the run. */
+/*
+ * The account of a node; NULL = out of memory. It keeps the namespace's pointer for comparison, without a reference. It
+ * stays until the run ends.
+ */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives)
 {
 	struct leolink_node *node;
@@ -34,7 +37,7 @@ struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receive
 	return node;
 }
 
-/* A packet is held back, behind the link over which it came or before the next. */
+/* A packet is held, behind the link over which it came or before the next link. */
 void leolink_node_hold(struct leolink_node *node, u32 bytes, bool behind, u64 now)
 {
 	if (!node)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notices: at a route change a node tells the hosts whose packets it takes another way, in a packet that its routes lead
- * there (design/cures.md, "Notice"). And what the agent reads of this: /proc/leolink/notices, binary.
+ * Notices: at a route change, a node notifies the hosts whose packets it now routes differently. The notice is a packet
+ * that follows the node's routes (design/cures.md, "Notice"). The agent reads the records from /proc/leolink/notices,
+ * binary.
  */
 #include <linux/hrtimer.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <net/ip.h>
 #include <net/route.h>
 #include "leolink_cures.h"
@@ -16,12 +16,12 @@ struct notice {
 	struct leolink_noticed r;
 	struct list_head all;
 	struct hrtimer timer;
-	struct net *net;	/* until it is sent or given up */
+	struct net *net;	/* held until the notice is sent or given up */
 };
 
 static LIST_HEAD(notices);
 
-/* What follows the first four bytes of the ICMP header, as written down in design/cures.md. */
+/* Body of a notice, after the first four bytes of the ICMP header (design/cures.md). */
 struct message {
 	__be32 magic;
 	__be32 number;
@@ -40,7 +40,7 @@ static void send(struct notice *n)
 	struct flowi4 fl4 = {
 		.daddr = n->r.told,
 		.flowi4_proto = IPPROTO_ICMP,
-		/* no address of the node's own is asked for: it has none */
+		/* the lookup needs no address of the node, which has none */
 		.flowi4_flags = FLOWI_FLAG_ANYSRC,
 	};
 	struct message message = {
@@ -57,7 +57,7 @@ static void send(struct notice *n)
 	skb = leolink_signal_new(SIGNAL_NOTICE, n->r.told, (__be32 *)&message, sizeof(message), GFP_ATOMIC);
 	rt = skb ? ip_route_output_key(n->net, &fl4) : NULL;
 	if (IS_ERR_OR_NULL(rt)) {
-		/* the node has no way to the host */
+		/* the node has no route to the host */
 		kfree_skb(skb);
 		return;
 	}
@@ -82,7 +82,7 @@ static enum hrtimer_restart due(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Sends a notice from the node that a link belongs to, now or later. May sleep. */
+/* Sends a notice from the node that owns a link, now or later. May sleep. */
 int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *given, struct netlink_ext_ack *extack)
 {
 	struct net *net = dev_net(qdisc_dev(q->sch));
@@ -132,23 +132,24 @@ int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *g
 	return 0;
 }
 
-/* What has been read is gone, and is not sent any more: they are read once, at the end of a run. */
+static bool take_noticed(void *record)
+{
+	struct notice *n = list_first_entry_or_null(&notices, struct notice, all);
+
+	if (!n)
+		return false;
+	if (hrtimer_cancel(&n->timer))
+		release(n);
+	*(struct leolink_noticed *)record = n->r;
+	list_del(&n->all);
+	kfree(n);
+	return true;
+}
+
+/* Records are read once, at the end of a run. Reading removes them, and cancels notices that are not sent yet. */
 ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
-	size_t done = 0;
+	struct leolink_noticed r;
 
-	while (!list_empty(&notices) && done + sizeof(struct leolink_noticed) <= size) {
-		struct notice *n = list_first_entry(&notices, struct notice, all);
-		struct leolink_noticed r;
-
-		if (hrtimer_cancel(&n->timer))
-			release(n);
-		r = n->r;
-		list_del(&n->all);
-		kfree(n);
-		if (copy_to_user(to + done, &r, sizeof(r)))
-			return -EFAULT;
-		done += sizeof(r);
-	}
-	return done;
+	return leolink_records_read(to, size, &r, sizeof(r), take_noticed);
 }

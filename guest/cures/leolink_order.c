@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packet ordering by the algorithms of RFC 9550: a station's links number the packets of a stream as
- * they accept them; links to a station hand them to it in the order of their numbers. A packet that comes before its turn
- * waits for those missing, but no longer than a time of its own; then what is missing is given up, and passes at once if
- * it comes after all. By the advanced algorithm that time is 0 for what did not go a new way just after a route change:
- * ways are FIFOs, so that what is missing before it is lost. Of a packet that was copied the first to come counts (packet
- * elimination, RFC 8655, 3.2.2.3), as long as HISTORY_PKTS reach back. Numbers live in the socket buffer (skb->hash, which veth leaves alone): nothing is added to the
- * packet, and what a header would cost is counted by the reader.
+ * Packet ordering by the algorithms of RFC 9550. The links of a sending station number the packets of a stream as they
+ * accept them. Links to the receiving station deliver them in the order of their numbers. A packet that arrives before
+ * its turn waits for the missing ones, but no longer than its link's delay_ns. Then the missing packets are given up;
+ * one that arrives after all passes at once. In the advanced algorithm this delay is 0 for a packet that did not take a
+ * new path just after a route change: paths are FIFOs, so any packet missing before it is lost. The first copy of a
+ * packet to arrive is delivered and the second discarded (packet elimination, RFC 8655, 3.2.2.3), within the last
+ * HISTORY_PKTS numbers. Numbers are stored in the socket buffer (skb->hash, which veth leaves alone). Nothing is added
+ * to the packet; whoever reads the records counts what a header would cost.
  */
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/time-internal.h>
-#include <linux/uaccess.h>
 #include "leolink_cures.h"
 
 #define HISTORY_PKTS 65536
 
-/* Which of the latest numbers were entered. */
+/* Latest number, and which of the HISTORY_PKTS numbers up to it were entered. */
 struct history {
 	u32 latest;
 	DECLARE_BITMAP(entered, HISTORY_PKTS);
 };
 
-/* Of packets that were copied. */
+/* Numbers of copied packets that came or were lost. */
 struct copies {
 	struct history came, lost;
 };
@@ -35,22 +35,22 @@ struct stream {
 	u32 numbered, last_sent;
 	struct qdisc_skb_head waiting;	/* in the order of their numbers */
 	u64 waiting_bytes;
-	struct leolink_node *node;	/* where they wait */
-	struct copies *copies;		/* NULL = there were none yet */
+	struct leolink_node *node;	/* the node at which they wait */
+	struct copies *copies;		/* NULL = no packet was copied yet */
 };
 
-/* While a packet waits here, in its cb: the far side of the link that brought it is its dev. */
+/* State of a packet that waits here, in its cb; its dev is the far end of the link that brought it. */
 struct order_cb {
 	u64 since_ns, until_ns;
 	u32 bytes;
 } __packed __aligned(4);
 
-/* Packets that were numbered before are handed from link to link. */
+/* True while packets that have their numbers are handed from link to link. */
 bool leolink_is_moving;
 
 static DEFINE_HASHTABLE(streams, 8);
 static LIST_HEAD(all_streams);
-static bool by_flow;	/* of this run */
+static bool by_flow;	/* a setting of the run */
 static struct time_travel_event next_end;
 
 static struct order_cb *order_cb(struct sk_buff *skb)
@@ -69,7 +69,7 @@ static u32 ports_of(const struct sk_buff *skb)
 	return (__force u32)ports;
 }
 
-/* The stream of a packet; NULL = it has none, or there is no memory for it. */
+/* The stream of a packet; NULL = it has none, or there is no memory. */
 static struct stream *stream_of(const struct sk_buff *skb, bool make)
 {
 	const struct iphdr *ip = ip_hdr(skb);
@@ -105,7 +105,7 @@ void leolink_order_set_by_flow(bool yes)
 	by_flow = yes;
 }
 
-/* a - b of numbers that begin anew */
+/* a - b of numbers that wrap around */
 static s32 ahead(u32 a, u32 b)
 {
 	return (s32)((a - b) << 2) >> 2;
@@ -116,7 +116,7 @@ static u32 number_of(const struct sk_buff *skb)
 	return skb->hash & NUMBER_MASK;
 }
 
-/* Whether a number was entered before; it is from now on. What is too old to be known was not. */
+/* Whether a number was entered before; enters it. A number too old for the history counts as not entered. */
 static bool enter(struct history *h, u32 number)
 {
 	s32 steps = ahead(number, h->latest);
@@ -132,7 +132,7 @@ static bool enter(struct history *h, u32 number)
 	return __test_and_set_bit(number % HISTORY_PKTS, h->entered);
 }
 
-/* What is known of the copies of a stream; NULL = there is no memory. */
+/* The copies known for a stream; NULL = out of memory. */
 static struct copies *copies_of(struct stream *s, u32 number)
 {
 	if (!s->copies) {
@@ -143,13 +143,13 @@ static struct copies *copies_of(struct stream *s, u32 number)
 	return s->copies;
 }
 
-/* Whether a packet is one of those that are numbered. */
+/* Whether a packet belongs to a stream that is numbered. */
 bool leolink_order_has_number(const struct sk_buff *skb)
 {
 	return stream_of(skb, false);
 }
 
-/* Whether the loss of a packet is not the packet's: its copy is not lost, or not yet. */
+/* Whether the loss of this packet does not count, because its copy is not lost, or not yet. */
 bool leolink_order_spares(const struct sk_buff *skb)
 {
 	struct copies *copies;
@@ -162,7 +162,10 @@ bool leolink_order_spares(const struct sk_buff *skb)
 	return copies && !enter(&copies->lost, number_of(skb));
 }
 
-/* Numbers a packet that a station's link accepts, unless it has a number: it was moved from another of its links. */
+/*
+ * Numbers a packet that a station's link accepts. A packet that was moved from another of the station's links keeps its
+ * number.
+ */
 void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 {
 	struct stream *s;
@@ -176,14 +179,14 @@ void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 	__skb_set_hash(skb, ++s->numbered & NUMBER_MASK, true, false);
 }
 
-/* A station's link refuses a packet: it is cleared of a hash that is no number yet. */
+/* Clears the hash of a packet that a station's link refuses, unless the hash is already a number. */
 void leolink_order_forget(struct sk_buff *skb)
 {
 	if (!leolink_is_moving)
 		skb_clear_hash(skb);
 }
 
-/* Hands over the first that waits. */
+/* Hands over the first waiting packet. */
 static void pass_first(struct stream *s, u64 now)
 {
 	struct sk_buff *skb = __qdisc_dequeue_head(&s->waiting);
@@ -203,7 +206,7 @@ static void pass_what_follows(struct stream *s, u64 now)
 		pass_first(s, now);
 }
 
-/* Hands over all that wait up to a number; what is missing before them is given up. */
+/* Hands over all waiting packets up to a number; packets missing before them are given up. */
 static void pass_up_to(struct stream *s, u32 number, u64 now)
 {
 	while (s->waiting.head && ahead(number_of(s->waiting.head), number) <= 0) {
@@ -251,7 +254,7 @@ static void end_waits(struct time_travel_event *e)
 	set_next_end(now);
 }
 
-/* Hands a packet that has arrived at a station's side of a link to the station, now or in its turn. */
+/* Hands a packet that has arrived at a station's end of a link to the station, now or in its turn. */
 void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
 	u32 bytes = link_bytes(q, skb);
@@ -311,39 +314,43 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 	leolink_node_hold(s->node, bytes, true, now);
 	s->r.waited_pkts++;
 	s->r.waiting_max_bytes = max(s->r.waiting_max_bytes, s->waiting_bytes);
-	/* waits end in the order in which they began: an event that is set is not too late, at worst for nothing */
+	/*
+	 * waits end in the order in which they began: an event that is already set is never too late, at worst needless
+	 */
 	if (!next_end.pending)
 		set_next_end(now);
 }
 
-/* What has been read is gone, and with it the stream: they are read once, at the end of a run. */
+static bool take_ordered(void *record)
+{
+	struct stream *s = list_first_entry_or_null(&all_streams, struct stream, all);
+	struct sk_buff *skb;
+	unsigned long flags;
+
+	if (!s)
+		return false;
+	*(struct leolink_ordered *)record = s->r;
+	local_irq_save(flags);
+	list_del(&s->all);
+	hash_del(&s->by_key);
+	while ((skb = __qdisc_dequeue_head(&s->waiting))) {
+		leolink_node_release(s->node, order_cb(skb)->bytes, true);
+		dev_put(skb->dev);
+		dev_kfree_skb_any(skb);
+	}
+	kfree(s->copies);
+	kfree(s);
+	set_next_end(now_ns());
+	local_irq_restore(flags);
+	return true;
+}
+
+/* Records are read once, at the end of a run. Reading removes them and their streams. */
 ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
-	size_t done = 0;
+	struct leolink_ordered r;
 
-	while (!list_empty(&all_streams) && done + sizeof(struct leolink_ordered) <= size) {
-		struct stream *s = list_first_entry(&all_streams, struct stream, all);
-		struct leolink_ordered r = s->r;
-		struct sk_buff *skb;
-		unsigned long flags;
-
-		local_irq_save(flags);
-		list_del(&s->all);
-		hash_del(&s->by_key);
-		while ((skb = __qdisc_dequeue_head(&s->waiting))) {
-			leolink_node_release(s->node, order_cb(skb)->bytes, true);
-			dev_put(skb->dev);
-			dev_kfree_skb_any(skb);
-		}
-		kfree(s->copies);
-		kfree(s);
-		set_next_end(now_ns());
-		local_irq_restore(flags);
-		if (copy_to_user(to + done, &r, sizeof(r)))
-			return -EFAULT;
-		done += sizeof(r);
-	}
-	return done;
+	return leolink_records_read(to, size, &r, sizeof(r), take_ordered);
 }
 
 void __init leolink_orders_register(void)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What was done at switches, as the agent reads it: /proc/leolink/switches, binary. */
+/* One record per switch, as the agent reads them: /proc/leolink/switches, binary. */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include "leolink_cures.h"
 
-/* A record, and whether a hold still writes into it. */
+/* A record, and whether a hold or a window still writes to it. */
 struct entry {
 	struct leolink_switched r;
 	struct list_head all;
@@ -13,7 +13,7 @@ struct entry {
 
 static LIST_HEAD(entries);
 
-/* Room for a record, which nobody reads before it is kept. May sleep. */
+/* Allocates a record, which can be read only once it is kept. May sleep. */
 struct leolink_switched *leolink_switched_new(void)
 {
 	struct entry *e = kzalloc(sizeof(*e), GFP_KERNEL);
@@ -32,7 +32,7 @@ void leolink_switched_free(struct leolink_switched *r)
 		kfree(container_of(r, struct entry, r));
 }
 
-/* Somebody writes into a record from now on, or no longer. */
+/* From open to close, a record is still written to. */
 void leolink_switched_open(struct leolink_switched *r)
 {
 	container_of(r, struct entry, r)->is_open = true;
@@ -47,22 +47,38 @@ void leolink_switched_close(struct leolink_switched *r)
 		kfree(e);
 }
 
-/* What has been read is gone: records are read once, at the end of a run. */
+/*
+ * Copies records to a reader, as many as fit. `take` moves the next one to `record`, of `bytes` bytes, and removes it;
+ * false = there is none.
+ */
+ssize_t leolink_records_read(char __user *to, size_t size, void *record, size_t bytes, bool (*take)(void *record))
+{
+	size_t done;
+
+	for (done = 0; done + bytes <= size && take(record); done += bytes)
+		if (copy_to_user(to + done, record, bytes))
+			return -EFAULT;
+	return done;
+}
+
+static bool take_switched(void *record)
+{
+	struct entry *e = list_first_entry_or_null(&entries, struct entry, all);
+
+	if (!e)
+		return false;
+	*(struct leolink_switched *)record = e->r;
+	list_del(&e->all);
+	e->was_read = true;
+	if (!e->is_open)
+		kfree(e);
+	return true;
+}
+
+/* Records are read once, at the end of a run. Reading removes them. */
 ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
-	size_t done = 0;
+	struct leolink_switched r;
 
-	while (!list_empty(&entries) && done + sizeof(struct leolink_switched) <= size) {
-		struct entry *e = list_first_entry(&entries, struct entry, all);
-		struct leolink_switched r = e->r;
-
-		list_del(&e->all);
-		e->was_read = true;
-		if (!e->is_open)
-			kfree(e);
-		if (copy_to_user(to + done, &r, sizeof(r)))
-			return -EFAULT;
-		done += sizeof(r);
-	}
-	return done;
+	return leolink_records_read(to, size, &r, sizeof(r), take_switched);
 }

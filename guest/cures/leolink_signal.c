@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets of the network's own (design/cures.md): ICMP of the types that RFC 4727 leaves to experiments, from the address
- * that RFC 7600, 4.8 gives routers without one. A host that does not know them discards them (RFC 1122, 3.2.2).
+ * Packets that the network itself sends (design/cures.md): ICMP of the types that RFC 4727 reserves for experiments,
+ * from the address that RFC 7600, 4.8 gives to routers without one. A host that does not know these types discards the
+ * packets (RFC 1122, 3.2.2).
  */
 #include <linux/etherdevice.h>
 #include <linux/icmp.h>
@@ -12,8 +13,8 @@
 #define SIGNAL_TTL	64
 
 /*
- * A packet from its IP header on, with room before it; NULL = there is no memory. `body` is what follows the first four
- * bytes of the ICMP header.
+ * Makes a packet from its IP header on, with headroom; NULL = out of memory. `body` follows the first four bytes of the
+ * ICMP header.
  */
 struct sk_buff *leolink_signal_new(u8 type, __be32 destination, const __be32 *body, u32 body_bytes, gfp_t flags)
 {
@@ -45,7 +46,7 @@ struct sk_buff *leolink_signal_new(u8 type, __be32 destination, const __be32 *bo
 	return skb;
 }
 
-/* Puts a frame's header before a packet that leaves over a device. */
+/* Prepends the Ethernet header to a packet that leaves over a device. */
 void leolink_signal_frame(struct sk_buff *skb, struct net_device *dev)
 {
 	const struct net_device *peer = dev->netdev_ops->ndo_get_peer_dev(dev);
@@ -58,7 +59,7 @@ void leolink_signal_frame(struct sk_buff *skb, struct net_device *dev)
 	skb->dev = dev;
 }
 
-/* Whether a packet is a marker, and which. */
+/* Whether a packet is a marker; if so, its number. */
 bool leolink_signal_is_marker(const struct sk_buff *skb, u32 *number)
 {
 	const struct iphdr *ip = ip_hdr(skb);

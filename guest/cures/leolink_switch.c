@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a node does when its entry for a host changes from one of its links to another, besides sending there from now on:
+ * What a node does when its route to a host changes from one of its links to another, apart from sending there from now
+ * on:
  *
- *	move	what waits at the old link goes over the new one, before anything newer. What has begun to be sent or flies
- *		arrives by the old way.
- *	hold	what goes over the new link is held back until
+ *	move	packets that wait at the old link go over the new one, before any newer packet. Packets already in
+ *		transmission or in flight arrive by the old path.
+ *	hold	packets for the new link are held until
  *
- *			last arrival over the old link + rest of the old way - delay of the new link - rest of the new way
+ *			last arrival over the old link + rest of the old path - delay of the new link - rest of the new path
  *
- *		so that the first that is sent then arrives behind the last of before. The rests come from who knows the
- *		network (the agent), the rest is the node's own. Nothing is held back if that instant has passed.
+ *		so that the first of them arrives after the last packet sent before. The agent, which knows the network,
+ *		provides the rests; the node knows the other terms. Nothing is held if that instant has passed.
  *
- *	end	a marker leaves over the old link as the last packet for the host, so that the node where the ways meet knows
- *		when it has come (leolink_merge.c).
+ *	end	a marker leaves over the old link as the last packet for the host. The node where the paths meet sees from
+ *		it when the old path is empty (leolink_merge.c).
  *
- *	copy	for a while copies of what goes over the new link go over the old one.
- *	mark	for a while what goes over the new link is marked, so that the station that puts packets in order knows which
- *		may have overtaken others (leolink_window.c).
+ *	copy	for a while, copies of packets on the new link go over the old one.
+ *	mark	for a while, packets on the new link are marked, so that the station that restores the order knows which
+ *		packets may have overtaken others (leolink_window.c).
  *
- * In the order move, end, hold, so that with move and hold what is moved is held back, for as long as what cannot be moved takes.
+ * The order is move, end, hold. With move and hold, moved packets are therefore also held, until the packets in flight
+ * have passed.
  */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
@@ -30,7 +32,7 @@ static bool is_fifo(const struct leolink_sched *q)
 	return !leolink_has_table(q) && !q->overtakes && !q->child;
 }
 
-/* Takes what waits for a host out of the queue, in order; the packets behind close up. */
+/* Takes the waiting packets for a host out of the queue, in order; the packets behind them move up. */
 static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct qdisc_skb_head *list = &q->sch->q;
@@ -54,7 +56,10 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 		q->r.waiting_pkts--;
 		q->r.waiting_bytes -= link_bytes(q, skb);
 		q->r.busy_ns -= cb(skb)->serialise_ns;
-		/* the first of a list keeps what it points to (__qdisc_enqueue_tail): a packet of this link's own */
+		/*
+		 * the first packet of a list keeps its next pointer (__qdisc_enqueue_tail), here to a packet of this
+		 * link
+		 */
 		skb->next = NULL;
 		__qdisc_enqueue_tail(skb, taken);
 	}
@@ -64,13 +69,13 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 	leolink_advance(q, now);
 }
 
-/* Hands a packet of one link of a node to another. Consumes it. */
+/* Hands a packet from one link of a node to another. Consumes it. */
 static int hand_over(struct sk_buff *skb, struct net_device *dev)
 {
 	const struct net_device *peer = dev->netdev_ops->ndo_get_peer_dev(dev);
 	struct ethhdr *eth;
 
-	/* a capture may share its bytes */
+	/* a capture may share the packet's bytes */
 	if (!peer || skb_ensure_writable(skb, ETH_HLEN)) {
 		kfree_skb(skb);
 		return -ENOMEM;
@@ -79,12 +84,12 @@ static int hand_over(struct sk_buff *skb, struct net_device *dev)
 	ether_addr_copy(eth->h_dest, peer->dev_addr);
 	ether_addr_copy(eth->h_source, dev->dev_addr);
 	skb->dev = dev;
-	/* a queue that is full says so by itself, as to any packet */
+	/* a full queue records the drop itself, as for any packet */
 	dev_queue_xmit(skb);
 	return 0;
 }
 
-/* The copy of a packet that one link takes goes over another of the node's. */
+/* Sends the copy of a packet that one link takes over another link of the node. */
 void leolink_switch_send_copy(struct leolink_sched *q, struct sk_buff *copy, int ifindex)
 {
 	bool was_moving = leolink_is_moving;
@@ -101,7 +106,7 @@ void leolink_switch_send_copy(struct leolink_sched *q, struct sk_buff *copy, int
 	rcu_read_unlock();
 }
 
-/* Sends the marker that ends the old way. It may get lost like any packet. */
+/* Sends the marker that ends the old path. It can be lost like any packet. */
 static void send_marker(struct leolink_sched *from, const struct leolink_switch *s, struct sk_buff *marker)
 {
 	struct net_device *dev = qdisc_dev(from->sch);
@@ -156,7 +161,7 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		r->moved_pkts++;
 		r->moved_bytes += link_bytes(from, skb);
 	}
-	/* they count as offered to the link that sends them */
+	/* moved packets count as offered to the link that sends them */
 	from->r.offered_pkts -= r->moved_pkts;
 	from->r.offered_bytes -= r->moved_bytes;
 	sch_tree_unlock(from->sch);
@@ -186,7 +191,9 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 	} else {
 		leolink_hold_free(hold);
 	}
-	/* what flies cannot be moved, and is late where the new way is shorter; without rests nothing of it arrives */
+	/*
+	 * packets in flight cannot be moved, and are late if the new path is shorter; without rests none of them arrive
+	 */
 	if (s->flags == LEOLINK_SWITCH_MOVE && !r->marker && !r->refused && !s->copy_ns &&
 	    (s->rest_from_ns || s->rest_to_ns) && last_ns + s->rest_from_ns > now + rest_ns)
 		r->refused = REFUSED_IN_FLIGHT;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * draws: the streams of draws.h, and the kernel's own functions of the same purpose for all files that do not include it.
+ * draws: the streams of draws.h, and replacements of the kernel's own random functions for all files that do not
+ * include it.
  *
- * Linked with --wrap for each of drivers/char/random.c's functions that others call (guest/build.sh): drivers, mm, and
- * modules draw from one stream, in the order in which they ask. The pool itself goes on as it was, and nobody asks it.
+ * Linked with --wrap for each function of drivers/char/random.c that others call (guest/build.sh): drivers, mm and
+ * modules draw from one stream, in the order of their calls. The pool itself keeps working, but nothing reads it.
  */
 #define DRAWS_WITHOUT_FILE
 #include "draws.h"
@@ -47,9 +48,9 @@ static u64 draws_next_of_file(struct draws *draws)
 }
 
 /*
- * What a connection draws hangs on its addresses and ports, on how many packets it has delivered, and on how often it has
- * drawn since it delivered that many: no other connection's draws change it. A congestion control draws in one go, as it
- * answers an ACK or a timeout, so that to remember the last who drew is enough to count.
+ * The draws of a connection depend on its addresses and ports, on how many packets it has delivered, and on how many
+ * draws it has made since then. Draws of other connections do not change them. A congestion control makes all its draws
+ * at once, while it handles an ACK or a timeout. To count them, it is enough to remember the state of the last draw.
  */
 static u64 last_state;
 static u32 draws_of_last_state;
@@ -71,7 +72,7 @@ u64 draws_next(struct draws *draws, const struct sock *connection)
 	return connection ? draws_next_of_connection(connection) : draws_next_of_file(draws);
 }
 
-/* Below 0 there is nothing; like __get_random_u32_below() this then gives any number */
+/* A bound of 0 means no bound: like __get_random_u32_below(), this then returns any number */
 u32 draws_below(struct draws *draws, const struct sock *connection, u32 ceil)
 {
 	u32 below;

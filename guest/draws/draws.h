@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Random numbers that hang on the run's seed and on what is drawn in the same file, and on nothing else (design/draws.md).
+ * Random numbers that depend only on the run's seed and on earlier draws in the same file (design/draws.md).
  *
- * guest/build.sh includes this before files of net/: what stands there as get_random_u32() and the like draws from a stream
- * of the file's own, or, where DRAWS_OF names the socket, of the connection's. The kernel's pool mixes in the times of
- * interrupts, which any change of the kernel moves.
+ * guest/build.sh includes this header before files of net/. Their calls of get_random_u32() and the like then draw from
+ * a stream of that file or, where DRAWS_OF names the socket, from a stream of the connection. The kernel's pool mixes
+ * in interrupt times, which shift with any change to the kernel.
  */
 #ifndef LEOWARP_DRAWS_H
 #define LEOWARP_DRAWS_H
@@ -14,7 +14,8 @@
 struct sock;
 
 /*
- * A stream. It begins anew with the first process, so that no driver that is built in or left out moves a run.
+ * A stream of random numbers. It restarts with the first process, so that adding or removing a built-in driver does not
+ * change a run.
  */
 struct draws {
 	const char *name;
@@ -30,8 +31,9 @@ void draws_fill(struct draws *draws, const struct sock *connection, void *buffer
 #ifndef DRAWS_WITHOUT_FILE
 
 /*
- * Functions of the file's own. What linux/random.h declares of these names later are they (a declaration without `static`
- * keeps the linkage of the one before), and what it makes of them draws from them, too.
+ * Functions that draw from the file's own stream. The later declarations of these names in linux/random.h refer to
+ * these functions (a declaration without `static` keeps the linkage of the one before). The helpers that linux/random.h
+ * builds on them draw from the stream, too.
  */
 static struct draws draws_of_file __attribute__((unused)) = { .name = KBUILD_BASENAME };
 
@@ -73,8 +75,9 @@ static inline void draws_bytes(void *buffer, size_t length)
 #define get_random_bytes draws_bytes
 
 /*
- * Keys of hashes, of sequence numbers, drawn once. In place of linux/once.h, which has a worker of the kernel run after each
- * key, and must not be included before the file says what its messages begin with (pr_fmt); the rest of it nobody needs.
+ * Keys of hashes and of sequence numbers, drawn once. Replaces linux/once.h, which has a kernel worker run after each
+ * key, and which must not be included before the file defines its message prefix (pr_fmt). The rest of that header is
+ * not needed.
  */
 #define _LINUX_ONCE_H
 #undef get_random_once
@@ -94,7 +97,7 @@ static inline void draws_bytes(void *buffer, size_t length)
 
 #ifdef DRAWS_OF
 
-/* What headers draw there is no connection for: they come first */
+/* Draws in headers belong to no connection, so include the headers first */
 #include <net/tcp.h>
 #undef get_random_u8
 #undef get_random_u16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What draws compute: numbers in, numbers out. Compiled into the kernel, and by the tests on the host
+ * The arithmetic of draws: numbers in, numbers out. Compiled into the kernel, and by the tests on the host
  * (tests/guest/draws_arithmetic_test.py).
  */
 #ifndef LEOWARP_DRAWS_ARITHMETIC_H
@@ -21,7 +21,9 @@ typedef uint64_t u64;
 #define DRAWS_FNV_PRIME 0x100000001b3ULL
 #define DRAWS_GOLDEN 0x9e3779b97f4a7c15ULL
 
-/* FNV-1a, by which the agent, too, makes a stream's seed of the run's seed and a name (substream() in network.rs) */
+/*
+ * FNV-1a; the agent also uses it to derive a stream's seed from the run's seed and a name (substream() in network.rs)
+ */
 static inline u64 draws_fnv(u64 hash, const void *bytes, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
@@ -46,13 +48,16 @@ static inline u64 draws_step(u64 *state)
 	return z ^ (z >> 31);
 }
 
-/* A file's stream: of the run's seed, its name, and whether a process runs yet (0, 1) */
+/* State of a file's stream, from the run's seed, the file's name, and whether the first process runs yet (0, 1) */
 static inline u64 draws_state_of_file(u64 seed, const char *name, size_t length, bool runs)
 {
 	return draws_fnv_u64(draws_fnv(draws_fnv_u64(DRAWS_FNV_BASIS, seed), name, length), runs);
 }
 
-/* A connection's, IPv4, from the side of who draws: addresses and ports as numbers, packets that it has delivered */
+/*
+ * State of an IPv4 connection's stream, as seen by the side that draws: addresses and ports as numbers, delivered
+ * packets
+ */
 static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 own_port, u32 others_port, u32 delivered_pkts)
 {
 	u64 state = draws_fnv_u64(DRAWS_FNV_BASIS, seed);
@@ -62,8 +67,9 @@ static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 o
 }
 
 /*
- * A number below ceil, of 64 random bits; false if another draw is needed. Lemire's multiplication without bias (2019), as
- * in get_random_u32_below(): of the 2^32 upper halves 2^32 % ceil are refused, so that each result has as many.
+ * A number below ceil, from 64 random bits; false if another draw is needed. Lemire's multiplication without bias
+ * (2019), as in get_random_u32_below(): 2^32 % ceil of the 2^32 upper halves are rejected, so that every result is
+ * equally likely.
  */
 static inline bool draws_below_of(u64 bits, u32 ceil, u32 *below)
 {

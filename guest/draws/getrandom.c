@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * getrandom: what programs get as random numbers, by getrandom(2), /dev/urandom and /dev/random: a stream of their own, in
- * the order in which they ask. The agent, whose draws are another program's business, has another one.
+ * getrandom: random numbers for programs, from getrandom(2), /dev/urandom and /dev/random. All programs share one
+ * stream, in the order of their calls. The agent has a separate stream, so that its draws do not affect programs.
  *
  * Linked with --wrap for the system call and for both devices' operations (guest/build.sh).
  */
@@ -18,7 +18,7 @@ extern const struct file_operations __wrap_random_fops, __wrap_urandom_fops;
 
 static struct draws programs = { .name = "programs" }, agent = { .name = "agent" };
 
-/* As the kernel's get_random_bytes_user(): what was copied, or -EFAULT if nothing could be */
+/* Same as the kernel's get_random_bytes_user(): returns what was copied, or -EFAULT if nothing could be */
 static ssize_t getrandom_fill(struct iov_iter *to)
 {
 	u8 block[256];
@@ -58,7 +58,7 @@ static ssize_t getrandom_read(struct kiocb *file, struct iov_iter *to)
 	return getrandom_fill(to);
 }
 
-/* What is written to the devices would be mixed into the pool, which nobody asks */
+/* Data written to the devices would be mixed into the pool, which nothing reads, so it is discarded */
 static ssize_t getrandom_write(struct kiocb *file, struct iov_iter *from)
 {
 	size_t length = iov_iter_count(from);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A fault in the kernel prints where it happened: the registers and the functions that led there.
+ * A fault in the kernel prints where it happened: the registers and the call stack.
  *
- * Before working on this file read arch/um/kernel/trap.c. After a bad address the kernel prints its registers without the
- * stack, at a level that `quiet` hides. After a division by zero (SIGFPE) or an invalid instruction (SIGILL) it prints the
- * number of the signal alone. The host reads the names on the console (python/leowarp/guest/places.py).
+ * Before working on this file read arch/um/kernel/trap.c. After a bad address the kernel prints its registers without
+ * the stack, at a level that `quiet` hides. After a division by zero (SIGFPE) or an invalid instruction (SIGILL) it
+ * prints only the signal's number. The host reads the function names on the console (python/leowarp/guest/places.py).
  *
  * Linked with --wrap=show_regs and --wrap=relay_signal (guest/build.sh).
  */
@@ -16,7 +16,7 @@
 #include <asm/ucontext.h>
 #include <kern_util.h>
 
-/* By their types: a kernel that passes something else does not compile this */
+/* Declared by type, so that a kernel with another signature does not compile */
 typeof(show_regs) __real_show_regs, __wrap_show_regs;
 typeof(relay_signal) __real_relay_signal, __wrap_relay_signal;
 /* Declared with the type of libc in sysdep/mcontext.h */
@@ -28,7 +28,7 @@ void __wrap_show_regs(struct pt_regs *regs)
 
 	console_verbose();
 	__real_show_regs(regs);
-	/* Reading the stack may fault itself: a stack pointer may point anywhere by now */
+	/* Reading the stack may itself fault, because the stack pointer may point anywhere by now */
 	if (has_shown_stack)
 		return;
 	has_shown_stack = true;
@@ -36,7 +36,7 @@ void __wrap_show_regs(struct pt_regs *regs)
 	show_stack(current, NULL, KERN_INFO);
 }
 
-/* The stack frame of a signal, made by the host's kernel (arch/x86/include/asm/sigframe.h) */
+/* The stack frame of a signal, as the host's kernel makes it (arch/x86/include/asm/sigframe.h) */
 struct frame {
 	void *restorer;
 	struct ucontext context;
@@ -46,7 +46,10 @@ struct frame {
 void __wrap_relay_signal(int sig, struct siginfo *info, struct uml_pt_regs *regs)
 {
 	if (!UPT_IS_USER(regs)) {
-		/* Only after a SIGSEGV has the kernel taken them (sig_handler_common, arch/um/os-Linux/signal.c) */
+		/*
+		 * The kernel has saved the registers only after a SIGSEGV (sig_handler_common,
+		 * arch/um/os-Linux/signal.c)
+		 */
 		get_regs_from_mc(regs, &container_of(info, struct frame, info)->context.uc_mcontext);
 		show_regs(container_of(regs, struct pt_regs, regs));
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hosts whose XSAVE area is larger than the guest kernel expects (every processor with AMX), and the last system calls of
- * guest processes, for error messages.
+ * Support for hosts whose XSAVE area is larger than the guest kernel expects (every processor with AMX). Also a record
+ * of the last system calls of guest processes, for error messages.
  *
  * Before working on this file read arch/x86/um/os-Linux/registers.c and, of the host's kernel, ptrace_regset() in
  * kernel/ptrace.c and xstateregs_set() in arch/x86/kernel/fpu/regset.c.
@@ -9,14 +9,15 @@
  * The kernel is linked with --wrap=ptrace, so its requests come here. Where shortcut.c is linked, they go through it first.
  *
  * Linux 6.12 keeps the floating-point registers of a guest process in 2,696 bytes (HOST_FP_SIZE in
- * arch/x86/um/user-offsets.c) and hands these to PTRACE_SETREGSET. The host cuts a buffer that is too long, but answers
- * EFAULT to one that is shorter than its own XSAVE area: 11,008 bytes with AMX. On such a host the whole area is read
- * first, the guest's bytes replace its beginning, and all of it is written back. Linux 6.13 asks the host for the
- * size ("um: switch to regset API and depend on XSTATE"); its requests are long enough and pass through.
+ * arch/x86/um/user-offsets.c) and hands these to PTRACE_SETREGSET. The host truncates a buffer that is too long, but
+ * answers EFAULT to one that is shorter than its own XSAVE area, which is 11,008 bytes with AMX. On such a host we read
+ * the whole area first, replace its beginning by the guest's bytes, and write all of it back. Linux 6.13 asks the host
+ * for the size ("um: switch to regset API and depend on XSTATE"); its requests are long enough and pass through.
  *
- * What lies beyond the guest's bytes belongs to the host process, which all threads of a guest process share. Only AMX's
- * tiles lie there, and they stay in their initial state: a process must ask for them by arch_prctl(ARCH_REQ_XCOMP_PERM),
- * which the guest kernel answers with EINVAL (arch/x86/um/syscalls_64.c). AVX, AVX-512 and PKRU end at byte 2,696 at most.
+ * The bytes beyond the guest's belong to the host process, which all threads of a guest process share. Only AMX's tiles
+ * lie there, and they stay in their initial state: a process must ask for them by arch_prctl(ARCH_REQ_XCOMP_PERM),
+ * which the guest kernel answers with EINVAL (arch/x86/um/syscalls_64.c). AVX, AVX-512 and PKRU end at byte 2,696 at
+ * most.
  *
  * One area is enough: the guest has one processor, and nothing is scheduled between the calls below.
  */
@@ -29,17 +30,17 @@
 
 #include "registers.h"
 
-/* Six times what the largest host asks for today */
+/* Six times what today's largest host needs */
 #define AREA_BYTES 65536
-/* How many of the last system calls are kept */
+/* Number of system calls that are kept, the latest ones */
 #define LAST_CALLS 8
 
 long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
 long __wrap_ptrace(enum __ptrace_request request, ...);
 
 /*
- * System calls of guest processes, for a reader outside the guest: what a program does that stops virtual time.
- * python/leowarp/guest/watch.py knows the layout.
+ * System calls of guest processes. A reader outside the guest uses them to report what a program does while virtual
+ * time does not advance. python/leowarp/guest/watch.py knows the layout.
  */
 struct leowarp_calls {
 	uint64_t count;
@@ -53,7 +54,7 @@ extern struct leowarp_calls leowarp_calls;
 struct leowarp_calls leowarp_calls;
 
 static unsigned char area[AREA_BYTES];
-/* Size of the host's XSAVE area; the same for each process, since the host never changes what it offers. 0: not asked */
+/* Size of the host's XSAVE area; the same for all processes, since a host's features never change. 0: not known yet */
 static size_t host_bytes;
 
 static long set_xstate(pid_t pid, struct iovec *given)
@@ -66,7 +67,7 @@ static long set_xstate(pid_t pid, struct iovec *given)
 		if (result < 0)
 			return result;
 		if (whole.iov_len == sizeof(area)) {
-			/* Perhaps cut short by the buffer */
+			/* Possibly truncated by the buffer */
 			fprintf(stderr, "leowarp: the host's XSAVE area has %d bytes or more\n", AREA_BYTES);
 			errno = E2BIG;
 			return -1;
@@ -94,7 +95,7 @@ long leowarp_ptrace(enum __ptrace_request request, pid_t pid, void *address, voi
 	if (request == PTRACE_SETREGSET && address == (void *)NT_X86_XSTATE)
 		return set_xstate(pid, data);
 	result = __real_ptrace(request, pid, address, data);
-	/* Negative where it has stopped for something else */
+	/* Negative if the process stopped for another reason */
 	if (request == PTRACE_GETREGS && !result && (long)general->orig_rax >= 0)
 		note_call(pid, (long)general->orig_rax);
 	return result;
@@ -106,7 +107,7 @@ long __wrap_ptrace(enum __ptrace_request request, ...)
 	pid_t pid;
 	void *address, *data;
 
-	/* As glibc's ptrace does, although some callers give fewer */
+	/* Three arguments, as in glibc's ptrace, although some callers pass fewer */
 	va_start(arguments, request);
 	pid = va_arg(arguments, pid_t);
 	address = va_arg(arguments, void *);

@@ -5,14 +5,14 @@
  * Before working on this file read userspace() in arch/um/os-Linux/skas/process.c.
  *
  * Linux 6.12 asks the host six times for each system call of a guest process: SETREGS, SETREGSET (floating point), SYSEMU,
- * wait, GETREGS, GETREGSET. A process changes its registers only while it runs. So what was read last is kept, and
- *	SETREGSET	of the bytes that it has is left out (the host would allocate, copy and check 2,696 bytes);
- *	SETREGS		by which a system call returns, and only rax differs, becomes POKEUSER;
- *	GETREGSET	after a system call is put off until something needs the bytes (struct known, owed). What does, in
- *			6.12: another thread of the process is about to run; anything else is asked of the process; a signal
- *			frame is written (owed.c). fork(), exec() and sigreturn() use the bytes too, and are read at
- *			once as everything is that is not in is_plain().
- * Measured: design/programs.md.
+ * wait, GETREGS, GETREGSET. A process changes its registers only while it runs. So this file keeps what was read last:
+ *	SETREGSET	with unchanged bytes is left out (the host would allocate, copy and check 2,696 bytes);
+ *	SETREGS		that returns from a system call and changes only rax becomes POKEUSER;
+ *	GETREGSET	after a system call is put off until the bytes are needed (struct known, owed). In 6.12 they are needed
+ *			when another thread of the process is about to run, when anything else is asked of the process, and
+ *			when a signal frame is written (owed.c). fork(), exec() and sigreturn() use the bytes too; after these,
+ *			and after all calls that are not in is_plain(), the bytes are read at once.
+ * Measurements: design/programs.md.
  */
 #include <elf.h>
 #include <errno.h>
@@ -27,33 +27,41 @@
 #include "owed.h"
 #include "registers.h"
 
-/* Of a request whose bytes are kept: 6.12's have 2,696; longer ones, of a later kernel on a host with AMX, pass through */
+/*
+ * Longest request whose bytes are kept. Linux 6.12's has 2,696 bytes; longer ones, of a later kernel on a host with
+ * AMX, pass through
+ */
 #define KEPT_BYTES 4096
-/* Host processes whose registers are known; the process id chooses the place, and the last one there has it */
+/*
+ * Number of slots for host processes whose registers are known. The process id selects the slot, which the latest
+ * process owns
+ */
 #define PLACES 64
-/* What a host takes for "start the system call again": ERESTARTSYS to ERESTART_RESTARTBLOCK, include/linux/errno.h */
+/*
+ * Results that the host reads as "restart the system call": ERESTARTSYS to ERESTART_RESTARTBLOCK, include/linux/errno.h
+ */
 #define RESTART_FIRST (-512L)
 #define RESTART_LAST (-516L)
 
-/* What a stopped host process has in its registers */
+/* Known registers of a stopped host process */
 struct known {
 	pid_t pid;
 	bool has_general, has_floating;
 	struct user_regs_struct general;
-	/* The length of the request, and of the host's answer: the shorter of the request and its XSAVE area */
+	/* The length of the request, and of the host's answer: the shorter of the request and the host's XSAVE area */
 	size_t asked_bytes, floating_bytes;
 	unsigned char floating[KEPT_BYTES];
-	/* The kernel's buffer that was not filled as the kernel asked. NULL: none */
+	/* The kernel's buffer that was left unfilled although the kernel asked to fill it. NULL: none */
 	void *owed;
 };
 
 /*
- * Mapped at the first request: 280 kB more in the kernel's own data would move its memory, and with it what depends on
- * addresses (design/kernel-config.md).
+ * Mapped at the first request: 280 kB more of static data would move the kernel's memory, and so change whatever
+ * depends on addresses (design/kernel-config.md).
  */
 static struct known *places;
 
-/* The kernel's memcmp takes a microsecond for an XSAVE area; its length is a multiple of 8 */
+/* The kernel's memcmp takes a microsecond for an XSAVE area; the length is a multiple of 8 */
 static bool is_same(const void *a, const void *b, size_t bytes)
 {
 	const uint64_t *x = a, *y = b;
@@ -78,7 +86,7 @@ static long read_floating(struct known *known, struct iovec *into)
 	return result;
 }
 
-/* Fills the kernel's buffer that was left unfilled, while the process still is as it stopped */
+/* Fills the kernel's buffer that was left unfilled, while the process is still stopped */
 static long pay(struct known *known)
 {
 	struct iovec into = { .iov_base = known->owed, .iov_len = known->asked_bytes };
@@ -88,14 +96,14 @@ static long pay(struct known *known)
 	known->owed = NULL;
 	if (read_floating(known, &into) == 0)
 		return 0;
-	/* Killed by the kernel, or from outside: nothing of it runs again */
+	/* Killed by the kernel or from outside: the process never runs again */
 	if (errno == ESRCH)
 		return 0;
 	fprintf(stderr, "leowarp: the registers of process %d cannot be read: %s\n", known->pid, strerror(errno));
 	return -1;
 }
 
-/* What is known of a process; NULL: nothing may be kept, and errno says why */
+/* Known registers of a process; NULL: nothing may be kept, and errno says why */
 static struct known *known_of(pid_t pid)
 {
 	struct known *known;
@@ -118,8 +126,8 @@ static struct known *known_of(pid_t pid)
 }
 
 /*
- * System calls in which the kernel neither reads nor writes the caller's floating-point registers, unless a signal frame
- * is written as they end: those that programs make by the thousand.
+ * System calls in which the kernel neither reads nor writes the caller's floating-point registers, unless a signal
+ * frame is written at their end. Programs make these calls by the thousand.
  */
 static bool is_plain(unsigned long number)
 {
@@ -143,7 +151,7 @@ static long get_floating(struct known *known, struct iovec *into)
 		into->iov_len = known->floating_bytes;
 		return 0;
 	}
-	/* orig_rax is that of a system call only where the process has stopped for one; else it is negative */
+	/* orig_rax is the number of a system call only if the process has stopped for one; otherwise it is negative */
 	if (&leowarp_owed_is_paid && into->iov_len <= KEPT_BYTES && known->has_general && is_plain(known->general.orig_rax)) {
 		known->owed = into->iov_base;
 		known->asked_bytes = into->iov_len;
@@ -156,7 +164,7 @@ static long set_floating(struct known *known, struct iovec *given)
 {
 	size_t asked_bytes = given->iov_len;
 
-	/* It has not run since it stopped, and the kernel has not touched the buffer */
+	/* The process has not run since it stopped, and the kernel has not touched the buffer */
 	if (known->owed == given->iov_base && known->asked_bytes == asked_bytes) {
 		known->owed = NULL;
 		return 0;
@@ -187,7 +195,10 @@ static long set_general(struct known *known, const struct user_regs_struct *give
 	long value = (long)given->rax;
 
 	but_result.rax = known->general.rax;
-	/* The kernel gives -1 for "no system call", so that the host starts none again; that looks at rax, too */
+	/*
+	 * The kernel passes -1 for "no system call", so that the host does not restart one; the host's decision also
+	 * depends on rax
+	 */
 	but_result.orig_rax = known->general.orig_rax;
 	if (known->has_general && given->orig_rax == -1UL && !(value <= RESTART_FIRST && value >= RESTART_LAST) &&
 	    is_same(&but_result, &known->general, sizeof(but_result))) {
@@ -203,7 +214,7 @@ static void owed_in(const void *from, size_t bytes, bool is_wanted)
 	for (struct known *known = places; known && known < places + PLACES; known++) {
 		if (!known->owed || (uintptr_t)known->owed - (uintptr_t)from >= bytes)
 			continue;
-		/* The kernel would go on with registers of another moment */
+		/* The kernel would continue with registers of another moment */
 		if (is_wanted && pay(known) < 0)
 			__builtin_trap();
 		known->owed = NULL;
@@ -225,7 +236,7 @@ long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, v
 	bool is_floating = address == (void *)NT_X86_XSTATE;
 	struct known *known;
 
-	/* Asked by a process that is to be traced, of itself */
+	/* A process that is to be traced asks this about itself */
 	if (request == PTRACE_TRACEME)
 		return leowarp_ptrace(request, pid, address, data);
 	known = known_of(pid);
@@ -241,7 +252,7 @@ long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, v
 		return set_general(known, data);
 	if (request == PTRACE_GETSIGINFO)
 		return leowarp_ptrace(request, pid, address, data);
-	/* Anything else may change its registers, or let it run */
+	/* Any other request may change the registers or let the process run */
 	if (pay(known) < 0)
 		return -1;
 	known->has_general = known->has_floating = false;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * leolink: its netlink attributes, the records that the agent reads, what a direction of a link consists of, and what
- * its parts have for each other. Each part uses those above it in the list below, none that follow:
+ * leolink: netlink attributes, the records that the agent reads, the state of one direction of a link, and the
+ * functions that the parts share. Each part uses only parts above it in this list:
  *
- *	leolink_table.c		what a link does is known beforehand: rows by time
+ *	leolink_table.c		tables by time of what a link does
  *	leolink_overtake.c	packets that overtake each other
- *	leolink_no_cures.c	in place of guest/cures (leolink_cures.h) where that is not linked
+ *	leolink_no_cures.c	replaces guest/cures (leolink_cures.h) if that is not linked
  *	leolink_drops.c		which packets were lost
  *	leolink_arrivals.c	the earliest arrival of all links
  *	leolink_schedule.c	when a packet starts, departs and arrives
  *	leolink_links.c		all links
- *	leolink_direct.c	packets go from one link straight into the next; leolink_kernel.c where it is not linked
+ *	leolink_direct.c	packets go from one link straight into the next; leolink_kernel.c replaces it if not linked
  *	leolink_proc.c		/proc/leolink
- *	leolink_child.c		another queueing discipline in place of the FIFO
+ *	leolink_child.c		another queueing discipline instead of the FIFO
  *	leolink_change.c	netlink
- *	leolink_qdisc.c		the model, and the queueing discipline that the kernel knows
+ *	leolink_qdisc.c		the model, and the queueing discipline registered with the kernel
  */
 #ifndef LEOLINK_H
 #define LEOLINK_H
@@ -30,26 +30,26 @@
 
 enum {
 	LEOLINK_UNSPEC,
-	LEOLINK_ID,		/* u32: the direction's number in the scenario */
-	LEOLINK_RATE_BPS,	/* u64: 0 = unshaped */
+	LEOLINK_ID,		/* u32: number of the direction in the scenario */
+	LEOLINK_RATE_BPS,	/* u64: 0 = unlimited */
 	LEOLINK_DELAY_NS,	/* u64 */
 	LEOLINK_LIMIT_PKTS,	/* u32: U32_MAX = none */
 	LEOLINK_LIMIT_BYTES,	/* u32: U32_MAX = none */
-	LEOLINK_OVERHEAD_BYTES,	/* s32: on top of the frame's length */
-	LEOLINK_LOSS,		/* u32: share of 2^32 */
+	LEOLINK_OVERHEAD_BYTES,	/* s32: added to the frame's length */
+	LEOLINK_LOSS,		/* u32: probability times 2^32 */
 	LEOLINK_SEED,		/* u64 */
-	LEOLINK_DOWN,		/* u32: 1 = refuse what is offered */
-	LEOLINK_FLUSH,		/* flag: lose what is held */
+	LEOLINK_DOWN,		/* u32: 1 = refuse offered packets */
+	LEOLINK_FLUSH,		/* flag: drop all held packets */
 	LEOLINK_CAPACITY,	/* struct leolink_row[]: appended to the table of capacities */
 	LEOLINK_CHANNEL,	/* struct leolink_row[]: appended to the table of delays and losses */
-	LEOLINK_ORIGIN,		/* u64: what the clock shows at the tables' 0; given before them or with them */
+	LEOLINK_ORIGIN,		/* u64: clock time of the tables' 0; sent before them or with them */
 	LEOLINK_IN_ORDER,	/* u32: 0 = a packet that meets a smaller delay overtakes */
-	LEOLINK_PROBE_BYTES,	/* u32: the delay holds the transmission of a packet of this length */
-	LEOLINK_SWITCH,		/* struct leolink_switch: a host's packets leave over this direction from now on */
-	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; before any is held */
-	LEOLINK_MERGE,		/* struct leolink_merge: a host's packets that arrive wait for a marker */
+	LEOLINK_PROBE_BYTES,	/* u32: the measured delay includes the transmission of a packet of this length */
+	LEOLINK_SWITCH,		/* struct leolink_switch: packets for a host leave over this direction from now on */
+	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; set first */
+	LEOLINK_MERGE,		/* struct leolink_merge: arriving packets for a host wait for a marker */
 	LEOLINK_MARKERS,	/* flag: markers may arrive */
-	LEOLINK_NOTICE,		/* struct leolink_notice: the node tells a host */
+	LEOLINK_NOTICE,		/* struct leolink_notice: the node notifies a host */
 	__LEOLINK_MAX,
 };
 #define LEOLINK_MAX (__LEOLINK_MAX - 1)
@@ -61,7 +61,7 @@ struct leolink_cb {
 	u64 arrive_ns;
 	u32 serialise_ns : 31;
 	u32 lost : 1;
-} __packed __aligned(4);	/* 20 bytes are all that a qdisc has in an skb */
+} __packed __aligned(4);	/* a qdisc has only these 20 bytes in an skb */
 
 /* One record of /proc/leolink/links. crates/agent reads it by these offsets. */
 struct leolink_record {
@@ -74,26 +74,26 @@ struct leolink_record {
 	u64 delivered_pkts, delivered_bytes;
 	u64 dropped_pkts[CAUSES], dropped_bytes[CAUSES];
 	u64 held_pkts, held_bytes;
-	u64 busy_ns;		/* transmitting, all that was accepted */
+	u64 busy_ns;		/* transmission time of all accepted packets */
 	u64 delay_ns;
 	u64 max_bytes;
-	u64 max_pkts_at_ns, max_bytes_at_ns;	/* when so many first waited; 0 = none ever did */
+	u64 max_pkts_at_ns, max_bytes_at_ns;	/* when each maximum was first reached; 0 = nothing has waited */
 };
 
-/* One record of /proc/leolink/drops: which packet was lost, where, when, why. */
+/* One record of /proc/leolink/drops: a lost packet, with time, place and cause. */
 struct leolink_drop {
 	u64 t_ns;
 	u32 id;
 	u32 cause;		/* 1 queue, 2 loss, 3 link down */
 	u32 frame_bytes;
 	u32 captured;
-	u8 data[40];		/* from the IP header on */
+	u8 data[40];		/* the packet's first bytes, from the IP header on */
 };
 
 /*
- * One row of a table, in force from t_ns on (as netlink has it: from the tables' 0; as it is kept: on the clock).
- * Capacity: value in bit/s, 0 = nothing is sent, LEOLINK_UNSHAPED = no limit. Channel: value is the delay in ns, loss a
- * share of 2^32, U32_MAX = certain.
+ * One row of a table, in force from t_ns on. In netlink t_ns counts from the tables' 0; in the stored table it is a
+ * clock time. Capacity: value in bit/s, 0 = nothing is sent, LEOLINK_UNSHAPED = no limit. Channel: value is the delay
+ * in ns; loss is a probability times 2^32, U32_MAX = certain.
  */
 struct leolink_row {
 	u64 t_ns;
@@ -104,116 +104,119 @@ struct leolink_row {
 
 #define LEOLINK_UNSHAPED U64_MAX
 
-/* What a link of a station does for the order of packets. */
+/* How a station's link treats the order of packets. */
 struct leolink_order {
 	u32 flags;
 	u32 zero;
-	u64 delay_ns;		/* how long a packet waits for those before it */
+	u64 delay_ns;		/* how long a packet waits for missing ones before it */
 };
 
-#define LEOLINK_ORDER_NUMBER	1	/* numbers what it accepts */
-#define LEOLINK_ORDER_RESTORE	2	/* delivers in the order of the numbers */
-#define LEOLINK_ORDER_BY_FLOW	4	/* numbers for each flow; otherwise for all from host to host */
-#define LEOLINK_ORDER_ADVANCED	8	/* only what came by a new way waits for those before it */
-#define LEOLINK_ORDER_ELIMINATE	16	/* of a packet that was copied the second to come is discarded */
+#define LEOLINK_ORDER_NUMBER	1	/* numbers the packets that it accepts */
+#define LEOLINK_ORDER_RESTORE	2	/* delivers packets in the order of their numbers */
+#define LEOLINK_ORDER_BY_FLOW	4	/* one sequence of numbers per flow, not per pair of hosts */
+#define LEOLINK_ORDER_ADVANCED	8	/* only a packet that came by a new path waits for those before it */
+#define LEOLINK_ORDER_ELIMINATE	16	/* discards the second of two copies of a packet */
 
-/* The node's entry for a host changes to this direction, from another of the same node. */
+/* The node's route to a host changes to this direction, from another direction of the same node. */
 struct leolink_switch {
 	u32 from;		/* id of the other direction */
 	__be32 destination;	/* the host's address */
-	u64 rest_from_ns;	/* what the last packet takes to the host once it has arrived over the other direction ... */
-	u64 rest_to_ns;		/* ... and the first one over this */
+	u64 rest_from_ns;	/* time from the far end of the other direction to the host, for the last packet ... */
+	u64 rest_to_ns;		/* ... and for the first one over this direction */
 	u32 flags;
-	u32 hold_limit_bytes;	/* what this direction may hold back, for all hosts together */
-	u32 marker;		/* the number of the marker that ends the old way; 0 = there is none */
-	u32 refused;		/* why there is none, or no copies are sent; enum leolink_refused */
-	u64 copy_ns;		/* for so long copies go over the other direction; 0 = none do */
-	u64 new_way_ns;		/* for so long packets are marked as gone a new way, if they may overtake; 0 = not */
+	u32 hold_limit_bytes;	/* bytes that this direction may hold, for all hosts together */
+	u32 marker;		/* number of the marker that ends the old path; 0 = there is none */
+	u32 refused;		/* why there is no marker, or no copies; enum leolink_refused */
+	u64 copy_ns;		/* how long copies go over the other direction; 0 = no copies */
+	u64 new_way_ns;		/* how long packets are marked as sent over a new path, if they may overtake; 0 = not */
 };
 
-#define LEOLINK_SWITCH_MOVE	1	/* what waits at the other direction goes over this one */
-#define LEOLINK_SWITCH_HOLD	2	/* what goes over this one waits until it arrives behind the last over the other */
+#define LEOLINK_SWITCH_MOVE	1	/* packets waiting at the other direction move to this one */
+#define LEOLINK_SWITCH_HOLD	2	/* packets on this one are held, to arrive after the last over the other */
 #define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet instead of refusing the newest */
 
-/* Why a cure does nothing, or not all. The agent finds it, leolink the last, and the agent reads it again. */
+/*
+ * Why a cure does nothing, or not all. The agent finds all reasons except the last, which leolink finds and the agent
+ * reads back.
+ */
 enum leolink_refused {
 	REFUSED_NOT,
-	REFUSED_NO_OLD_WAY,	/* the old link leads to the host no more */
-	REFUSED_SAME_WAY,	/* it leads back to this node */
-	REFUSED_NO_TIME,	/* the ways meet behind a link without delay and rate */
-	REFUSED_IN_FLIGHT,	/* what flies over the old link is not moved, and is late */
+	REFUSED_NO_OLD_WAY,	/* the old link no longer leads to the host */
+	REFUSED_SAME_WAY,	/* the old link leads back to this node */
+	REFUSED_NO_TIME,	/* the paths meet behind a link without delay and rate */
+	REFUSED_IN_FLIGHT,	/* packets in flight over the old link are not moved, and arrive late */
 };
 
-/* A switch of another node: packets for a host that arrive over this direction wait for the marker of the old way. */
+/* A switch of another node: packets for a host that arrive over this direction wait for the marker of the old path. */
 struct leolink_merge {
-	u32 marker;		/* its number */
+	u32 marker;		/* number of the marker */
 	__be32 destination;
-	u64 wait_ns;		/* how long a packet waits, at most */
+	u64 wait_ns;		/* longest wait of a packet */
 	u32 from;		/* id of the direction over which the marker arrives */
-	u32 limit_bytes;	/* what may wait that came over this direction, for all hosts together */
+	u32 limit_bytes;	/* bytes that may wait after arriving over this direction, for all hosts together */
 	u32 flags;		/* LEOLINK_SWITCH_SEND */
 	u32 zero;
 };
 
-/* A host is told that its packets to another go over this direction from now on. */
+/* A host is notified that its packets to another host go over this direction from now on. */
 struct leolink_notice {
 	u32 number;
 	u32 flags;
 	__be32 told, destination;
 	s64 old_delay_ns, new_delay_ns;
-	u64 rest_from_ns, rest_to_ns;	/* as of leolink_switch; of a false one the first is the wait that it names */
-	s64 answer_ns;		/* from the destination back to the host, less what the notice takes there */
-	u64 delay_ns;		/* how long the node waits before it sends it */
-	u32 from;		/* id of the direction before */
+	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; in a false notice, the first is the announced wait */
+	s64 answer_ns;		/* time from the destination back to the host, minus the notice's own travel time */
+	u64 delay_ns;		/* how long the node waits before it sends the notice */
+	u32 from;		/* id of the previous direction */
 	u32 zero;
 };
 
-#define LEOLINK_NOTICE_LOST		1	/* it is recorded and not sent */
-#define LEOLINK_NOTICE_FALSE		2	/* there is no change */
-#define LEOLINK_NOTICE_NO_OLD_WAY	4	/* what left over the direction before does not arrive */
+#define LEOLINK_NOTICE_LOST		1	/* the notice is recorded but not sent */
+#define LEOLINK_NOTICE_FALSE		2	/* there is no route change */
+#define LEOLINK_NOTICE_NO_OLD_WAY	4	/* packets sent over the previous direction do not arrive */
 
 struct leolink_table {
 	struct leolink_row *rows;
 	u32 count, room;
 	u32 at;			/* where the last search ended; searches go forward in time */
-	u64 least, most;	/* of the rows' values; without rows 0 */
+	u64 least, most;	/* smallest and largest value of the rows; 0 without rows */
 };
 
-/* A packet that waits, of a link on which packets overtake: there the list is in order of arrival. */
+/* A waiting packet of a link on which packets overtake; there, the packet list is in order of arrival. */
 struct leolink_waiting {
 	u64 start_ns;
 	u32 bytes;
 };
 
-/* More would be more than a netlink message should ask of the kernel's memory. The agent's setup has the same bound. */
+/* A larger ring would ask too much kernel memory for one netlink message. The agent's setup has the same limit. */
 #define LEOLINK_WAITING_MAX 65536
 
 struct leolink_sched {
-	/* what every packet touches, together */
-	u32 slot;		/* the link's, in the table of places in the heap of arrivals */
+	/* the fields that every packet touches, together */
+	u32 slot;		/* the link's place in the table that maps links to the heap of arrivals */
 	bool is_due;		/* an arrival is in the heap */
 	bool down;
-	bool asks_nobody;	/* not plain, and yet no child, holds or windows: tables, or numbers */
-	bool plain;		/* no tables, child, holds or numbers, nothing overtakes: all below `all` is at rest */
+	bool asks_nobody;	/* not plain, but without child, holds and windows: it has tables or numbers */
+	bool plain;		/* no tables, child, holds, numbers or overtaking: fields below `all` are unused */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;
 	u32 loss;
 	u64 rate_bps;
-	u64 due_ns;		/* the arrival in the heap */
+	u64 due_ns;		/* time of the arrival in the heap */
 	u64 busy_until_ns, last_arrive_ns;
 	struct sk_buff *first_waiting;
 	struct Qdisc *sch;
-	struct leolink_ways *ways;	/* where the node at the other end sends what arrives; NULL = nothing has */
+	struct leolink_ways *ways;	/* where the node at the other end sends packets; NULL = nothing has arrived */
 
 	u32 limit_pkts, limit_bytes;
-	struct leolink_record r;	/* held_* are worked out when it is read */
+	struct leolink_record r;	/* held_* are computed when the record is read */
 	u64 random;
 	struct list_head all;
 
-	/* a channel: what the link does is known beforehand, and read from tables */
+	/* a channel: the link's behaviour is known beforehand, and read from tables */
 	struct leolink_table capacity, channel;
 	u64 origin_ns;
-	/* the last transmission by the table: its end, and what its last nanosecond would have carried besides */
+	/* end of the last transmission by the table, and what its last nanosecond could have carried in addition */
 	u64 sent_until_ns, credit;
 	u32 probe_bytes;
 
@@ -222,23 +225,23 @@ struct leolink_sched {
 	struct leolink_waiting *waiting;	/* a ring with room for limit_pkts */
 	u32 waiting_head, waiting_count, waiting_room;
 
-	/* a queueing discipline in place of the FIFO; NULL = the FIFO */
+	/* a queueing discipline that replaces the FIFO; NULL = the FIFO */
 	struct Qdisc *child;
 	bool child_has_nothing_due;
 
-	/* packets that are held back before they are queued; NULL = none are */
+	/* packets held before they are queued; NULL = none */
 	struct leolink_hold *holds;
-	struct leolink_window *windows;	/* NULL = no switch was a short while ago */
-	u64 hold_due_ns;	/* when the first of the holds ends; U64_MAX = there is none */
+	struct leolink_window *windows;	/* NULL = no recent switch */
+	u64 hold_due_ns;	/* when the first hold ends; U64_MAX = there is none */
 	u32 hold_bytes, hold_limit_bytes;
 	bool full_hold_sends;
 
-	/* packets that are numbered, or put in order */
+	/* packets that are numbered or put in order */
 	u32 order;		/* LEOLINK_ORDER_* */
 	u64 order_delay_ns;
 
 	/* packets that arrive and wait, or end a wait */
-	u32 on_arrival;		/* ARRIVAL_* of leolink_cures.h; 0 = they go on at once */
+	u32 on_arrival;		/* ARRIVAL_* of leolink_cures.h; 0 = packets go on at once */
 	u32 merge_bytes, merge_limit_bytes;
 	bool full_merge_sends;
 };
@@ -254,14 +257,14 @@ static inline struct leolink_cb *cb(const struct sk_buff *skb)
 	return (struct leolink_cb *)qdisc_skb_cb(skb)->data;
 }
 
-/* gcc takes a function that only prefetches for one without effect and leaves its calls out; an asm keeps them. */
+/* gcc assumes that a function that only prefetches has no effect, and removes its calls; an asm keeps them. */
 static inline void leolink_prefetch(const void *line)
 {
 	prefetch(line);
 	asm volatile("");
 }
 
-/* All of an sk_buff. What its data pointer points to can be asked for once this is in the cache. */
+/* Prefetches all of an sk_buff. Once this is in the cache, the memory at its data pointer can be prefetched. */
 static inline void leolink_prefetch_packet(const struct sk_buff *skb)
 {
 	unsigned int i;
@@ -271,8 +274,8 @@ static inline void leolink_prefetch_packet(const struct sk_buff *skb)
 }
 
 /*
- * The headers of a packet whose sk_buff is in the cache. TCP puts them where two lines meet: the first bytes of the
- * Ethernet header end one, its rest and the IP header begin the next.
+ * Prefetches the headers of a packet whose sk_buff is in the cache. TCP places them across two cache lines: the first
+ * bytes of the Ethernet header end one line, the rest and the IP header begin the next.
  */
 static inline void leolink_prefetch_headers(const struct sk_buff *skb)
 {
@@ -291,7 +294,7 @@ static inline bool leolink_has_no_room(const struct leolink_sched *q, u32 bytes)
 	       (q->limit_bytes != U32_MAX && q->r.waiting_bytes + bytes > q->limit_bytes);
 }
 
-/* Wherever waiting_* may have grown: between two such places they only fall. Of equal maxima the first counts. */
+/* Called wherever waiting_* may have grown; between such calls they only fall. The first of equal maxima counts. */
 static inline void leolink_note_maxima(struct leolink_sched *q, u64 now)
 {
 	struct leolink_record *r = &q->r;
@@ -329,8 +332,8 @@ void leolink_waiting_advance(struct leolink_sched *q, u64 now);
 struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room);
 
 /*
- * Links call these functions of guest/cures, by which packets wait, get numbers or copies, or are put in order.
- * leolink_no_cures.c has them in a kernel without cures.
+ * Functions of guest/cures that links call. They make packets wait, number or copy them, or put them in order.
+ * leolink_no_cures.c provides them in a kernel without cures.
  */
 bool leolink_cures_are_linked(void);
 void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[]);
@@ -368,7 +371,7 @@ void leolink_set_plain(struct leolink_sched *q);
 void leolink_arm_next(struct leolink_sched *q, u64 now);
 void leolink_reschedule(struct Qdisc *sch, u64 now);
 
-/* Packets whose transmission has begun by now no longer wait. Of a FIFO; each packet passes here twice on each link. */
+/* Packets whose transmission has begun no longer wait. For a FIFO; each packet passes here twice on each link. */
 static inline void leolink_advance(struct leolink_sched *q, u64 now)
 {
 	while (q->first_waiting && cb(q->first_waiting)->start_ns <= now) {

@@ -8,31 +8,31 @@
 #include "leolink.h"
 
 /*
- * Arrivals that are due, one for each link that holds packets: a heap in an array, with room for every link, each entry
- * with up to four below it. Equal instants come in the order in which they were entered, so that runs repeat.
+ * Due arrivals, one per link that holds packets: a heap in an array with room for every link, where each entry has up
+ * to four children. Arrivals at equal instants keep the order in which they were entered, so that runs repeat.
  *
- * Memory is the price: an entry that moves writes its new place into a table of 4 bytes a link and not into the link,
- * and a heap of a thousand links is five entries deep and not ten.
+ * Memory access determines the cost. An entry that moves therefore writes its new place to a table of 4 bytes per link,
+ * not to the link, and a heap of a thousand links is five levels deep instead of ten.
  */
 struct arrival {
 	u64 at_ns;
 	u64 order;
 	struct leolink_sched *q;
-	const struct sk_buff *skb;	/* the link's first packet as it was entered: asked for, never looked at */
+	const struct sk_buff *skb;	/* the link's first packet at that time; prefetched, never read */
 	u32 slot;		/* of the link */
 };
 
 #define BELOW	4
 
 static struct arrival *heap;	/* from 1 on */
-static u32 *places;		/* by slot: where in the heap, 0 = no arrival is due */
+static u32 *places;		/* by slot: index in the heap, 0 = no arrival is due */
 static u32 heap_count, room, links;
-static u32 *free_slots;		/* those not in use, `room - links` of them */
+static u32 *free_slots;		/* unused slots, `room - links` of them */
 static u64 arrivals_entered;
 static struct time_travel_event next_arrival;
 static u64 (*deliver)(struct leolink_sched *q, u64 now);
 static void (*forward)(const struct leolink_sched *next);
-static bool is_forwarding;	/* who enters an arrival leaves the event to fire */
+static bool is_forwarding;	/* entering an arrival then does not move the event */
 
 static bool before(const struct arrival *a, const struct arrival *b)
 {
@@ -40,11 +40,12 @@ static bool before(const struct arrival *a, const struct arrival *b)
 }
 
 /*
- * Links and packets have left the cache since they were last touched: some ten lines for each hop, and one load from
- * memory takes longer than all of a hop's work in the cache. So what an arrival touches is asked for while those
- * before it are delivered, a step further into it each time (design/direct.md): link and packet when it comes to stand
- * just below the earliest; the packet's headers and the packet after it one arrival before its turn (prefetch_next); by
- * then the IP header is there, and names the next link (leolink_direct_forward).
+ * Links and packets have left the cache since they were last touched. Each hop needs some ten cache lines, and one load
+ * from memory takes longer than all work of a hop in the cache. So what an arrival touches is prefetched while earlier
+ * arrivals are delivered, one step further each time (design/direct.md). Link and packet are prefetched when the
+ * arrival moves to a place just below the earliest. The packet's headers and the next packet follow one arrival before
+ * its turn (prefetch_next). By then the IP header is in the cache, and identifies the next link
+ * (leolink_direct_forward).
  */
 static void prefetch_arrival(const struct arrival *a)
 {
@@ -54,7 +55,7 @@ static void prefetch_arrival(const struct arrival *a)
 	leolink_prefetch_packet(a->skb);
 }
 
-/* The earliest arrival is about to be delivered: what the one after it will touch. */
+/* Called before the earliest arrival is delivered: prefetches what the one after it will touch. */
 static void prefetch_next(void)
 {
 	u32 end = min(2 + BELOW, heap_count + 1), least = 2, i;
@@ -81,7 +82,7 @@ static void put(u32 place, const struct arrival *a)
 		prefetch_arrival(a);
 }
 
-/* Puts `a` where it belongs, from the hole at `place`. */
+/* Puts `a` at its place in the heap, starting from the hole at `place`. */
 static void settle(u32 place, const struct arrival *a)
 {
 	while (place > 1 && before(a, &heap[(place + BELOW - 2) / BELOW])) {
@@ -136,8 +137,8 @@ static void leave(struct leolink_sched *q)
 }
 
 /*
- * Whether the earliest arrival is the next thing that happens at all: the processor is idle, nobody has anything to do
- * at this instant, and no event comes before it. Of an event at that very instant the kernel knows which is first.
+ * Whether the earliest arrival is the very next event: the processor is idle, no task or softirq has work at this
+ * instant, and no other event comes before. If another event has the same time, the kernel decides which is first.
  */
 static bool is_next(u64 at_ns)
 {
@@ -150,8 +151,9 @@ static bool is_next(u64 at_ns)
 }
 
 /*
- * Interrupt: the earliest arrival is due. Those after it, up to the next event of anybody else's, need no interrupts of
- * their own: where the kernel would go back to its idle loop only to be called here again, the clock is set from here.
+ * Interrupt: the earliest arrival is due. Later arrivals, up to the next event of another source, need no further
+ * interrupts: where the kernel would return to its idle loop and call this function again at once, the clock is set
+ * here.
  */
 static void fire(struct time_travel_event *event)
 {
@@ -179,7 +181,7 @@ static void fire(struct time_travel_event *event)
 	set_next_arrival(now);
 }
 
-/* Has a link delivered at an instant, which takes the place of the one before. */
+/* Sets when a link delivers next, instead of its previous time. */
 void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now)
 {
 	unsigned long flags;
@@ -204,7 +206,7 @@ void leolink_disarm(struct leolink_sched *q)
 	local_irq_restore(flags);
 }
 
-/* Room for so many links. May sleep. */
+/* Makes room for a number of links. May sleep. */
 static int make_room(u32 wanted)
 {
 	struct arrival *more = kvmalloc_array(wanted + 1, sizeof(*more), GFP_KERNEL), *old = heap;
@@ -223,7 +225,7 @@ static int make_room(u32 wanted)
 		memcpy(more, old, (heap_count + 1) * sizeof(*more));
 		memcpy(more_places, old_places, room * sizeof(*places));
 	}
-	/* all slots are in use; the first of the new ones is to be taken first */
+	/* all slots are in use; the first of the new slots is taken first */
 	for (i = 0; i < wanted - room; i++)
 		more_slots[i] = wanted - 1 - i;
 	heap = more;
@@ -237,7 +239,7 @@ static int make_room(u32 wanted)
 	return 0;
 }
 
-/* Room for the arrival of one more link. May sleep; under RTNL. */
+/* Makes room for the arrival of one more link. May sleep; under RTNL. */
 int leolink_arrivals_join(struct leolink_sched *q)
 {
 	int err = links == room ? make_room(max(64u, 2 * room)) : 0;
@@ -256,8 +258,9 @@ void leolink_arrivals_leave(struct leolink_sched *q)
 }
 
 /*
- * Names what delivers what has arrived, in an interrupt, and returns when that link is due again; U64_MAX = not by now.
- * And what is called in it once all that arrives at an instant is delivered, with the link that delivers next or NULL.
+ * `deliver_function` delivers what has arrived, in an interrupt, and returns when that link is due again; U64_MAX = not
+ * known now. `forward_function` is called in the same interrupt, once all arrivals of an instant are delivered, with
+ * the link that delivers next or NULL.
  */
 void __init leolink_arrivals_register(u64 (*deliver_function)(struct leolink_sched *q, u64 now),
 				      void (*forward_function)(const struct leolink_sched *next))

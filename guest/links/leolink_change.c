@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * leolink's netlink: a change keeps what it does not name, and is obeyed whole or refused with a message.
+ * leolink's netlink: a change keeps every setting that it does not name, and is applied as a whole or refused with a
+ * message.
  *
- * What may sleep comes first. What is refused is known only under the lock, because packets come and go before it.
+ * Work that may sleep comes first. Whether a change is refused can be decided only under the lock, because packets come
+ * and go before it.
  */
 #include <linux/mm.h>
 #include <linux/rtnetlink.h>
 #include "leolink.h"
 
-/* 31 bits hold the serialisation time in ns: 1,514 bytes at 8 kbit/s take 1.5 s */
+/* the serialisation time in ns has 31 bits: 1,514 bytes at 8 kbit/s take 1.5 s */
 #define MIN_RATE_BPS	8000
 
 static const struct nla_policy policy[LEOLINK_MAX + 1] = {
@@ -49,7 +51,7 @@ static bool overtakes_after(const struct leolink_sched *q, struct nlattr *tb[])
 	return tb[LEOLINK_IN_ORDER] ? !nla_get_u32(tb[LEOLINK_IN_ORDER]) : q->overtakes;
 }
 
-/* Gets the memory that a change needs: room in the tables, and a ring if more may wait than the present one holds. */
+/* Allocates the memory that a change needs: room in the tables, and a larger ring if more packets may wait. */
 static int reserve(struct leolink_sched *q, struct nlattr *tb[], struct leolink_waiting **ring,
 		   struct netlink_ext_ack *extack)
 {
@@ -73,7 +75,7 @@ static bool asks_for_cures(struct nlattr *tb[])
 	return tb[LEOLINK_ORDER] || tb[LEOLINK_SWITCH] || tb[LEOLINK_MERGE] || tb[LEOLINK_MARKERS] || tb[LEOLINK_NOTICE];
 }
 
-/* What cannot be while packets are held, or at all. */
+/* Refuses settings that are impossible, or impossible while packets are held. */
 static int refuses(const struct leolink_sched *q, struct nlattr *tb[], struct netlink_ext_ack *extack)
 {
 	u64 rate = tb[LEOLINK_RATE_BPS] ? nla_get_u64(tb[LEOLINK_RATE_BPS]) : 0;
@@ -120,7 +122,7 @@ static int refuses(const struct leolink_sched *q, struct nlattr *tb[], struct ne
 	return err;
 }
 
-/* Loses all that a link holds. */
+/* Drops all packets that a link holds. */
 void leolink_flush(struct Qdisc *sch, u64 now)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
@@ -143,7 +145,7 @@ void leolink_flush(struct Qdisc *sch, u64 now)
 	q->last_arrive_ns = now;
 }
 
-/* Makes a change that is not refused. Returns the ring that it has no use for. */
+/* Applies a change that was not refused. Returns the ring that is no longer needed. */
 static struct leolink_waiting *obey(struct Qdisc *sch, struct nlattr *tb[], struct leolink_waiting *ring)
 {
 	struct leolink_sched *q = qdisc_priv(sch);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A queueing discipline (codel, fq_codel, pie, red, cake, ...) in place of leolink's FIFO: its child 1:1. What waits is
- * in the child; the serialiser takes the next packet when it is free, so that the child meets the push-back of a link.
+ * A queueing discipline (codel, fq_codel, pie, red, cake, ...) in place of leolink's FIFO: its child 1:1. Waiting
+ * packets are in the child; the serialiser takes the next packet when it is free, so that the child sees the
+ * back-pressure of a link.
  */
 #include <linux/rtnetlink.h>
 #include "leolink.h"
 
 /*
- * The child has freed a packet: it dropped it, on arrival or later. The destructor is the only place through which all
- * of them pass, whatever the discipline. On a router no socket owns a packet, so that the place is free.
+ * Destructor: the child has freed a packet, so it dropped it, on arrival or later. All drops pass through the
+ * destructor, whatever the discipline. On a router no socket owns a packet, so the destructor is unused otherwise.
  */
 static void refused_by_child(struct sk_buff *skb)
 {
 	struct Qdisc *sch = rcu_dereference_raw(skb->dev->qdisc);
 
-	/* an interface that is being taken away no longer has us */
+	/* an interface that is being removed no longer has this discipline */
 	if (sch->ops->cl_ops == &leolink_class_ops)
 		leolink_record_drop(qdisc_priv(sch), skb, CAUSE_QUEUE, now_ns());
 }
@@ -45,7 +46,7 @@ void leolink_child_pull(struct leolink_sched *q, u64 now)
 	while (q->child->q.qlen && free_ns(q, now) <= now) {
 		skb = q->child->dequeue(q->child);
 		if (!skb) {
-			/* it shapes by itself, and will say when it has one */
+			/* the child shapes by itself, and reports when it has a packet */
 			q->child_has_nothing_due = true;
 			break;
 		}
@@ -77,7 +78,10 @@ int leolink_child_enqueue(struct leolink_sched *q, struct sk_buff *skb, struct s
 	return ret;
 }
 
-/* The next instant at which this link has something to do: an arrival, or its serialiser is free for what waits. */
+/*
+ * The next instant at which this link has something to do: a packet arrives, or the serialiser becomes free for a
+ * waiting packet.
+ */
 void leolink_child_rearm(struct leolink_sched *q, u64 now)
 {
 	struct sk_buff *head = q->sch->q.head;
@@ -106,7 +110,7 @@ void leolink_child_flush(struct leolink_sched *q, u64 now)
 	note_waiting(q, now);
 }
 
-/* ---- one class, 1:1, as of sch_tbf.c ---- */
+/* ---- one class, 1:1, as in sch_tbf.c ---- */
 
 static int leolink_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new, struct Qdisc **old,
 			 struct netlink_ext_ack *extack)

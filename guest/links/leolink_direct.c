@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Direct forwarding: what arrives at a node over one link and leaves it over another goes from the one queue into the
- * other, without backlog, softirq, IP receive, look-up, neighbour and transmit path of the kernel.
+ * Direct forwarding: a packet that arrives at a node over one link and leaves over another moves from one queue to the
+ * other. It skips the kernel's backlog, softirq, IP receive, route lookup, neighbour lookup and transmit path.
  *
- * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit: what they do to
- * a packet of a node that only forwards it is done here, in the same order of packets, so that both ways give the same
- * run to the byte. Whatever is not plain goes the kernel's way: local delivery, options, fragments, the end of the time
- * to live, packets longer than the MTU, a node with a capture (as of the last change of its routes), addresses that only
- * the kernel judges, no route, routes through a gateway, links without a rate, a next link that asks somebody or without
- * delay (takes_at_once).
+ * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit. This file does
+ * the same to a forwarded packet as they do, and keeps the order of packets, so that both paths give the same run, byte
+ * for byte. Everything that is not plain is left to the kernel: local delivery, options, fragments, an expired time to
+ * live, packets longer than the MTU, a node with a capture (as of the last change of its routes), addresses that only
+ * the kernel can check, missing routes, routes through a gateway, links without a rate, and a next link that has
+ * children or holds, or no delay (takes_at_once).
  *
- * The order. What arrives at one instant over several links is first taken off all of them, then forwarded packet by
- * packet, as the backlog would have it. Once one packet of an instant goes the kernel's way, those behind it do too.
+ * Order of packets: Packets that arrive at one instant over several links are first taken off all these links, then
+ * forwarded one by one, as from the backlog. Once one packet of an instant is left to the kernel, those behind it are
+ * too.
  *
- * Between a host's wire and a link, and where a packet of a link does not go the direct way, the backlog stays, and with
- * it the order; what follows it up to the next link's queue, or the wire's other end, is done here at once (receive).
+ * The backlog remains between a host's wire and a link, and for a link's packets that are not forwarded directly, and
+ * with it the order. The steps after the backlog, up to the next link's queue or the wire's other end, are done here at
+ * once (receive).
  *
- * What a node would count of such packets (/proc/net/snmp, interfaces) it does not count: leolink does.
+ * The node's own counters (/proc/net/snmp, interfaces) do not count such packets; leolink counts them.
  */
 #include <linux/etherdevice.h>
 #include <linux/inetdevice.h>
@@ -39,27 +41,27 @@
 #define WAYS	8	/* a power of two */
 
 /*
- * So many packets of one instant the kernel forwards in one turn of the backlog (dev_rx_weight). With more of them
- * processes get theirs in between, and what these see of the packets would differ.
+ * Number of packets of one instant that the kernel forwards in one turn of the backlog (dev_rx_weight). With more
+ * packets, processes run in between, and they would see packets at different times.
  */
 #define MOST_AT_ONCE	64
 
-/* Where a node sends packets from one host to another that arrive over a link. */
+/* Cached route: where a node sends packets of one pair of hosts that arrive over a link. */
 struct way {
 	__be32 source, destination;
 	u32 stamp;
-	u16 max_bytes;		/* of a frame */
-	u8 mac[ETH_ALEN];	/* of both ends of the next link */
+	u16 max_bytes;		/* longest frame */
+	u8 mac[ETH_ALEN];	/* both ends of the next link have it */
 	u8 tos;
-	u8 headroom;		/* that the kernel wants before a frame */
-	struct net_device *dev;	/* over which they leave; NULL = the kernel knows */
-	struct leolink_sched *next;	/* its link, if it is one */
-	bool is_wire;		/* of a host, and has no queue */
+	u8 headroom;		/* headroom that the kernel wants before a frame */
+	struct net_device *dev;	/* outgoing device; NULL = left to the kernel */
+	struct leolink_sched *next;	/* the outgoing link, if it is one */
+	bool is_wire;		/* a host's wire, which has no queue */
 };
 
 /*
- * Memory is the price of a hop: a thousand links are not in the cache when their packets come. So neither devices nor
- * namespaces are looked at for each packet, nor what lies behind its data.
+ * Memory access determines the cost of a hop: with a thousand links, a link is not in the cache when its packets come.
+ * So neither devices and namespaces nor the memory behind a packet's data are read for each packet.
  */
 struct leolink_ways {
 	struct net_device *peer;	/* the link's other end */
@@ -71,7 +73,9 @@ static bool is_on;
 static int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free);
 static u32 links_changed;
 
-/* Packets of this instant, in order of arrival, not forwarded yet: each has the link that brought it in its cb. */
+/*
+ * Packets of this instant that are not forwarded yet, in order of arrival; the cb of each has the link that brought it.
+ */
 static struct sk_buff *first, **last = &first;
 static u32 arrived;
 static bool rest_by_kernel;
@@ -81,7 +85,7 @@ static struct leolink_sched **brought_by(struct sk_buff *skb)
 	return (struct leolink_sched **)qdisc_skb_cb(skb)->data;
 }
 
-/* A link comes or goes: no way that was found before counts any longer. */
+/* A link is added or removed: cached routes are no longer valid. */
 void leolink_direct_links_changed(void)
 {
 	links_changed++;
@@ -97,13 +101,13 @@ static bool is_tapped(const struct net_device *dev)
 	return !list_empty(&dev->ptype_all) || (handler && handler != receive);
 }
 
-/* Changes of the node's routes count up the first number, of links the second: the sum never comes back. */
+/* Route changes of the node increment the first number, link changes the second: the sum never repeats. */
 static u32 stamp_of(const struct leolink_ways *ways)
 {
 	return (u32)atomic_read(ways->routes_changed) + links_changed;
 }
 
-/* The link that a node's packets to `dev` queue at; NULL = there is none. */
+/* The link at which a node's packets to `dev` queue; NULL = there is none. */
 static struct leolink_sched *link_of(const struct net_device *dev)
 {
 	struct Qdisc *sch = dev->real_num_tx_queues == 1 ? rcu_dereference(netdev_get_tx_queue(dev, 0)->qdisc) : NULL;
@@ -111,7 +115,7 @@ static struct leolink_sched *link_of(const struct net_device *dev)
 	return sch && sch->enqueue == enqueue ? qdisc_priv(sch) : NULL;
 }
 
-/* Whether what is sent over `dev` is at its other end at once: a wire, which has no queue. */
+/* Whether a packet sent over `dev` is at its other end at once: a wire, which has no queue. */
 static bool is_wire(const struct net_device *dev)
 {
 	const struct Qdisc *sch = dev->real_num_tx_queues == 1 ? rcu_dereference(netdev_get_tx_queue(dev, 0)->qdisc) : NULL;
@@ -119,13 +123,16 @@ static bool is_wire(const struct net_device *dev)
 	return sch && !sch->enqueue && dev->netdev_ops->ndo_get_peer_dev;
 }
 
-/* Whether packets come over a link one after the other. */
+/* Whether the link delivers packets one after another. */
 static bool is_shaped(const struct leolink_sched *q)
 {
 	return q->rate_bps || (q->capacity.count && q->capacity.most != LEOLINK_UNSHAPED);
 }
 
-/* Whether a link needs nobody to be asked when a packet is queued, and no packet arrives at the instant at which it is. */
+/*
+ * Whether packets can be queued at a link without asking a child or a hold, and never arrive at the instant at which
+ * they are queued.
+ */
 static bool takes_at_once(const struct leolink_sched *q)
 {
 	if (likely(q->plain))
@@ -134,9 +141,9 @@ static bool takes_at_once(const struct leolink_sched *q)
 }
 
 /*
- * Whether the kernel has what it would make for the first packet that takes a hop: route and neighbour. They are made at
- * the instant at which they are without direct forwarding, by that packet: an old route that goes wakes ksoftirqd, which
- * the scheduler places among the tasks that wake then.
+ * Whether the kernel has the route and the neighbour entry that it would make for the first packet over a hop. They
+ * have to be made at the same instant as without direct forwarding, by that packet: an old route that is freed wakes
+ * ksoftirqd, which the scheduler places among the tasks that wake then.
  */
 static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_device *dev, __be32 destination)
 {
@@ -148,7 +155,7 @@ static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_devic
 	       rt->rt_genid == rt_genid_ipv4(dev_net(dev)) && neighbour && neighbour->hh.hh_len;
 }
 
-/* Asks the node's routing table. */
+/* Looks up the node's routing table. */
 static void find(struct way *w, const struct leolink_ways *ways, const struct iphdr *ip)
 {
 	struct net_device *peer = ways->peer;
@@ -186,7 +193,7 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	    !(dev->flags & IFF_NOARP) || !netif_running(dev) || is_tapped(dev) || is_tapped(peer))
 		return;
 	if (!is_known_to_kernel(hop, dev, ip->daddr)) {
-		w->stamp--;	/* asked again for the next packet */
+		w->stamp--;	/* looked up again for the next packet */
 		return;
 	}
 	ether_addr_copy(w->mac, dev->dev_addr);
@@ -195,7 +202,7 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	w->dev = dev;
 	w->next = link_of(dev);
 	w->is_wire = is_wire(dev);
-	/* packets come back over it */
+	/* packets come back over this device */
 	if (!w->next)
 		ways_of(dev);
 }
@@ -217,7 +224,7 @@ static struct way *way_of(struct leolink_ways *ways, const struct iphdr *ip)
 	return w;
 }
 
-/* What a router changes of a packet. */
+/* Changes a packet as a router does. */
 static void rewrite(struct sk_buff *skb, const struct way *w)
 {
 	struct ethhdr *eth = (struct ethhdr *)skb->data;
@@ -233,7 +240,7 @@ static void rewrite(struct sk_buff *skb, const struct way *w)
 	skb->dev = w->dev;
 }
 
-/* Puts a packet into the queue of a link that takes it at once. */
+/* Puts a packet into the queue of a link that takes packets at once. */
 static void queue(struct sk_buff *skb, struct leolink_sched *next)
 {
 	struct sk_buff *dropped = NULL;
@@ -249,8 +256,8 @@ static void queue(struct sk_buff *skb, struct leolink_sched *next)
 }
 
 /*
- * Softirq: a packet leaves the node. To a host's wire it goes as veth_xmit would send it: into the backlog once more. The
- * backlog's turns have 64 packets each, processes may get theirs in between, and so each pass of it has to stay.
+ * Softirq: a packet leaves the node. To a host's wire it is sent as by veth_xmit: into the backlog once more. A turn of
+ * the backlog has 64 packets, and processes may run between turns, so each pass through the backlog has to stay.
  */
 static void send(struct sk_buff *skb, const struct way *w)
 {
@@ -264,7 +271,7 @@ static void send(struct sk_buff *skb, const struct way *w)
 		dev_queue_xmit(skb);
 }
 
-/* Softirq: the backlog has come to a packet, which ip_rcv would get next. */
+/* Softirq: the backlog has come to a packet, which would go to ip_rcv next. */
 static rx_handler_result_t receive(struct sk_buff **pskb)
 {
 	struct sk_buff *skb = *pskb;
@@ -290,7 +297,7 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 	return RX_HANDLER_PASS;
 }
 
-/* What a device knows of its node's ways, from now on asked by `receive` too; NULL = it can know none. */
+/* Cached routes of a device's node, which `receive` uses from now on, too; NULL = the device cannot have any. */
 static struct leolink_ways *ways_of(struct net_device *dev)
 {
 	struct leolink_ways *ways;
@@ -302,18 +309,21 @@ static struct leolink_ways *ways_of(struct net_device *dev)
 		return NULL;
 	ways->peer = dev;
 	ways->routes_changed = &dev_net(dev)->ipv4.rt_genid;
-	/* netdev_rx_handler_register without its lock: one processor, and nobody else's handlers come here */
+	/*
+	 * same as netdev_rx_handler_register without its lock: there is one processor, and no other handlers are
+	 * registered here
+	 */
 	rcu_assign_pointer(dev->rx_handler_data, ways);
 	rcu_assign_pointer(dev->rx_handler, receive);
 	return ways;
 }
 
-/* The device at the other end of a link, which knows its node's ways from now on; NULL = it is gone. */
+/* The device at the other end of a link, which has its node's cached routes from now on; NULL = it is gone. */
 struct net_device *leolink_direct_peer(struct leolink_sched *q)
 {
 	struct net_device *dev, *peer;
 
-	/* both ends go at once, and what a link holds is lost before */
+	/* both ends are removed together, after the packets that the link holds are dropped */
 	if (likely(q->ways))
 		return q->ways->peer;
 	dev = qdisc_dev(q->sch);
@@ -323,7 +333,7 @@ struct net_device *leolink_direct_peer(struct leolink_sched *q)
 	return peer;
 }
 
-/* A device goes: what is on its way to it has been dropped. */
+/* A device is removed; the packets on their way to it have been dropped. */
 static int device_changes(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
@@ -341,7 +351,7 @@ static int device_changes(struct notifier_block *block, unsigned long event, voi
 
 static struct notifier_block device_notifier = { .notifier_call = device_changes };
 
-/* Forwards a packet if it can, and consumes it then. */
+/* Forwards a packet if it can; if so, consumes it. */
 static bool forward(struct sk_buff *skb)
 {
 	struct leolink_sched *from = *brought_by(skb);
@@ -358,7 +368,9 @@ static bool forward(struct sk_buff *skb)
 	return true;
 }
 
-/* Interrupt: a packet has arrived at the other end of a link. It is forwarded with all others of the instant. */
+/*
+ * Interrupt: a packet has arrived at the other end of a link. It is forwarded together with all others of this instant.
+ */
 void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb)
 {
 	if (!is_on || !q->ways || unlikely(rest_by_kernel || ++arrived > MOST_AT_ONCE)) {
@@ -383,7 +395,7 @@ static struct sk_buff *take_first(void)
 	return skb;
 }
 
-/* What has arrived at this instant, and what still does, goes the kernel's way. */
+/* Leaves all packets of this instant to the kernel, including those still to arrive. */
 void leolink_direct_give_way(void)
 {
 	rest_by_kernel = true;
@@ -394,7 +406,10 @@ void leolink_direct_give_way(void)
 	}
 }
 
-/* The first packet of a link is about to be forwarded: what it will touch at the next one, as far as its way is known. */
+/*
+ * Called before the first packet of a link is forwarded: prefetches what it will touch at the next link, if its route
+ * is cached.
+ */
 static void prefetch_hop(const struct leolink_sched *q)
 {
 	const struct sk_buff *skb = q->sch->q.head;
@@ -403,10 +418,10 @@ static void prefetch_hop(const struct leolink_sched *q)
 	if (!skb || !q->ways)
 		return;
 	leolink_prefetch(q->ways->routes_changed);
-	/* whatever stands where an IP header would: a head has room for one */
+	/* reads the bytes where an IP header would be; a head always has room for one */
 	next = place_of(q->ways, (const struct iphdr *)(skb->data + ETH_HLEN))->next;
 	if (!next) {
-		/* the kernel's way begins with a look at what lies behind the data */
+		/* the kernel's path begins with a read of the memory behind the data */
 		leolink_prefetch(skb_end_pointer(skb));
 		return;
 	}
@@ -417,11 +432,14 @@ static void prefetch_hop(const struct leolink_sched *q)
 	leolink_prefetch(&next->r.busy_ns);
 }
 
-/* Interrupt: all that arrives at this instant has been taken off its links. `next`, or NULL, will deliver next. */
+/* Interrupt: all arrivals of this instant have been taken off their links. `next`, or NULL, delivers next. */
 void leolink_direct_forward(const struct leolink_sched *next)
 {
 	rcu_read_lock();
-	/* taps of all interfaces; what the kernel would do before it forwards these: timers, queues, packets of before */
+	/*
+	 * captures on all interfaces, and work that the kernel would do before it forwards these packets: timers,
+	 * queues, earlier packets
+	 */
 	if (first && (!list_empty(&net_hotdata.ptype_all) || (local_softirq_pending() & ((2 << NET_RX_SOFTIRQ) - 1))))
 		leolink_direct_give_way();
 	while (first) {
@@ -439,7 +457,10 @@ void leolink_direct_forward(const struct leolink_sched *next)
 		prefetch_hop(next);
 }
 
-/* Where no leolink leads to a node's links, nothing would ask `receive`: all links of the caller's namespace know it now. */
+/*
+ * If no leolink leads to a node's links, nothing would call `receive`: this registers it at all links of the caller's
+ * namespace.
+ */
 static void forward_here(void)
 {
 	struct net_device *dev;
@@ -455,7 +476,7 @@ static void forward_here(void)
 	rtnl_unlock();
 }
 
-/* /proc/leolink/forwarding: "direct" or "kernel", or "here" of a node, as the agent writes it. */
+/* /proc/leolink/forwarding: the agent writes "direct" or "kernel", or "here" from within a node. */
 static ssize_t forwarding_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
 {
 	char word[8] = "";
@@ -475,7 +496,7 @@ static ssize_t forwarding_write(struct file *f, const char __user *from, size_t 
 
 static const struct proc_ops forwarding_ops = { .proc_write = forwarding_write };
 
-/* Names what queues a packet at a link. After leolink_proc.c has made the directory. */
+/* `function` queues a packet at a link. Call this after leolink_proc.c has created the directory. */
 int __init leolink_direct_register(int (*function)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free))
 {
 	int err = register_netdevice_notifier(&device_notifier);

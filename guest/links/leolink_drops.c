@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which packets were lost: a ring that the agent reads as /proc/leolink/drops, binary. */
+/* The packets that were lost: a ring that the agent reads as /proc/leolink/drops, binary. */
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include "leolink.h"
@@ -52,7 +52,7 @@ void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leol
 	d->cause = cause + 1;
 	d->frame_bytes = qdisc_pkt_len(skb);
 	memset(d->data, 0, sizeof(d->data));
-	/* of two copies of a packet the second loss is the packet's */
+	/* if a packet has two copies, only the second loss counts as its loss */
 	d->captured = length > 0 && !leolink_order_spares(skb) && !skb_copy_bits(skb, offset, d->data, length) ? length : 0;
 #if IS_ENABLED(CONFIG_IPV6)
 	if (d->captured == sizeof(d->data) && skb->protocol == htons(ETH_P_IPV6) && !shorten(skb, offset, d->data))
@@ -66,7 +66,7 @@ bool leolink_drops_wait(void)
 	return drops_count || drops_overrun;
 }
 
-/* What has been read is gone; a full ring is an error of the reader's, said once it reads. */
+/* Reading removes records. If the ring was too small, the reader gets an error at its next read. */
 ssize_t leolink_drops_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	size_t done = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The questions that Linux's router asks of a packet's IP header before it looks for a route. */
+/* The checks that Linux's router makes on a packet's IP header before it looks for a route. */
 #ifndef LEOLINK_HEADER_H
 #define LEOLINK_HEADER_H
 
@@ -8,14 +8,14 @@
 #include <linux/skbuff.h>
 #include <net/ip.h>
 
-/* Addresses of which the kernel wants to know more than a route. */
+/* Addresses for which the kernel checks more than the route. */
 static inline bool leolink_is_odd(__be32 address)
 {
 	return ipv4_is_multicast(address) || ipv4_is_lbcast(address) || ipv4_is_zeronet(address) ||
 	       ipv4_is_loopback(address);
 }
 
-/* Whether the IP header is of a packet that a router passes on without a second look. */
+/* Whether a router would forward a packet with this IP header without further checks. */
 static inline bool leolink_is_plain(const struct sk_buff *skb)
 {
 	const struct ethhdr *eth = (const struct ethhdr *)skb->data;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What arrives over a link, in a kernel without leolink_direct.c: it goes into the backlog of the device at the other end,
- * and Linux forwards it. Each function is weak, and gives way to the one of the same name in leolink_direct.c.
+ * Arrivals over a link in a kernel without leolink_direct.c: a packet goes into the backlog of the device at the other
+ * end, and Linux forwards it. Each function is weak, so that the function of the same name in leolink_direct.c replaces
+ * it.
  */
 #include <linux/netdevice.h>
 #include "leolink.h"

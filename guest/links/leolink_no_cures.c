@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Links in a kernel without guest/cures: each function is weak, and gives way to the one of the same name there.
- * leolink_change.c refuses a message that asks for a cure, so that no packet is ever one of theirs.
+ * Links in a kernel without guest/cures: each function is weak, so that the function of the same name there replaces
+ * it. leolink_change.c refuses a message that asks for a cure, so that no cure ever applies to a packet.
  */
 #include <linux/netdevice.h>
 #include "leolink.h"

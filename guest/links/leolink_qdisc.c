@@ -13,26 +13,26 @@
  *	departs at	depart = start + 8 bytes / rate
  *	arrives at	arrive = max(depart + delay, arrival of the packet before it)
  *
- * so a link is FIFO whatever happens to its delay. The delay is the one in force when the last bit departs. Packets
- * with start > now wait, and only they count against the limit. A lost packet takes its place in the queue and on the
- * wire, and is discarded where it would have arrived.
+ * so a link is FIFO however its delay changes. The delay is the one in force when the last bit departs. Packets with
+ * start > now wait, and only they count against the limit. A lost packet takes its place in the queue and on the wire,
+ * and is discarded at its arrival time.
  *
- * With tables (leolink_table.c) what the link does is known beforehand, to the nanosecond:
+ * With tables (leolink_table.c) the link's behaviour is known beforehand, to the nanosecond:
  *
  *	starts  at	the first instant from max(now, end of the transmission before it) on at which capacity is above 0
  *	departs at	depart = when the capacity since then has added up to 8 bytes
  *	arrives at	arrive = max(depart, depart - probe + delay(start), arrival of the packet before it)
  *
- * where probe is the time that probe_bytes would have taken: a delay that was measured holds the transmission of the
- * packet that measured it. Packets that overtake (leolink_overtake.c) do not wait for the one before; another queueing
- * discipline can stand in place of the FIFO (leolink_child.c).
+ * where probe is the time that probe_bytes would have taken: a measured delay includes the transmission of the packet
+ * that measured it. Packets that overtake (leolink_overtake.c) do not wait for the one before; another queueing
+ * discipline can replace the FIFO (leolink_child.c).
  *
- * What netem does otherwise: its limit counts the delay line too, a rate or delay that changes does not reach packets
- * already queued, its counters do not say why a packet was dropped, and each packet costs a pass through the clock
- * event device, which is half of all the time of a run (design/leolink.md).
+ * netem differs: its limit includes the delay line, a change of rate or delay does not reach packets already queued,
+ * its counters do not give the cause of a drop, and each packet costs a pass through the clock event device, which
+ * takes half of a run's time (design/leolink.md).
  *
- * User Mode Linux has one processor and no preemption here: what is shared between an interrupt and the rest is
- * guarded by local_irq_save, the rest by the qdisc's own lock.
+ * User Mode Linux has one processor and no preemption here. local_irq_save guards data shared between an interrupt and
+ * other code; the qdisc's own lock guards the rest.
  */
 #include <linux/init.h>
 #include <linux/netdevice.h>
@@ -102,7 +102,7 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 	return NET_XMIT_SUCCESS;
 }
 
-/* leolink_advance for a link that is not plain; the head is to leave the list. */
+/* leolink_advance for a link that is not plain; called before the head leaves the list. */
 static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 now)
 {
 	leolink_advance_any(q, now);
@@ -110,7 +110,7 @@ static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 no
 		leolink_forget_neighbours(head);
 }
 
-/* Takes the head if it has arrived, NULL if it has not or there is none. Lost packets end here. */
+/* Takes the head if it has arrived; NULL if it has not, or there is none. Lost packets end here. */
 static struct sk_buff *due(struct leolink_sched *q, u64 now)
 {
 	struct Qdisc *sch = q->sch;
@@ -136,9 +136,10 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 }
 
 /*
- * The transmit path: only packets that are due at once (no delay, no rate) or that deliver leaves to it. The kernel calls it
- * after each enqueue, too. A packet that took time to arrive waits for its event even then. Taken here, it would overtake
- * arrivals over other links at this instant, and bypass packet ordering (leolink_cures_arrive).
+ * The transmit path, used only for packets that are due at once (no delay, no rate) or that deliver() leaves to it. The
+ * kernel calls it after each enqueue, too. Even then, a packet that took time to arrive waits for its event. If it were
+ * taken here, it would overtake arrivals over other links at this instant, and bypass packet ordering
+ * (leolink_cures_arrive).
  */
 static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 {
@@ -146,7 +147,7 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	u64 now = now_ns();
 	struct sk_buff *skb;
 
-	/* mostly nothing has arrived: without a look at the head, which is out of the cache */
+	/* mostly nothing has arrived; avoids reading the head, which is not in the cache */
 	if (q->is_due && q->due_ns > now)
 		return NULL;
 	if (unlikely(!q->plain) && q->child) {
@@ -167,10 +168,10 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 }
 
 /*
- * Interrupt: what has arrived goes straight into the receive queue of the device at the other end, as veth_xmit would
- * put it, but without a pass through the transmit softirq (a tenth of all the time of a run). No lock is needed: the
- * clock moves only when the processor is idle or a process reads it with softirqs on, so that this never interrupts
- * the qdisc. A packet that a socket still owns takes the usual way, because its release must not happen here.
+ * Interrupt: arriving packets go straight to the receive queue of the device at the other end, as from veth_xmit, but
+ * without a pass through the transmit softirq (a tenth of a run's time). No lock is needed. The clock moves only when
+ * the processor is idle or a process reads it with softirqs on, so this never interrupts the qdisc. A packet that a
+ * socket still owns takes the usual path, because its release must not happen here.
  */
 static u64 deliver(struct leolink_sched *q, u64 now)
 {
@@ -178,7 +179,7 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	struct sk_buff *skb;
 
 	if (unlikely(!q->plain) && q->child) {
-		/* disciplines of the kernel's are not made for interrupts */
+		/* the kernel's own disciplines cannot run in an interrupt */
 		__netif_schedule(q->sch);
 		return U64_MAX;
 	}
@@ -197,7 +198,7 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	skb = q->sch->q.head;
 	if (!skb || cb(skb)->arrive_ns > now)
 		return min(skb ? cb(skb)->arrive_ns : U64_MAX, q->hold_due_ns);
-	/* which says when the link is due again */
+	/* the transmit path then sets when the link is due again */
 	__netif_schedule(q->sch);
 	return U64_MAX;
 }
@@ -245,7 +246,7 @@ static void leolink_destroy(struct Qdisc *sch)
 	leolink_table_free(&q->channel);
 	kvfree(q->waiting);
 	leolink_direct_links_changed();
-	/* core calls destroy after a failed init too, and init may have failed before the list was joined */
+	/* the core also calls destroy after a failed init, which may have failed before the link joined the list */
 	if (q->sch) {
 		leolink_links_leave(q);
 		leolink_arrivals_leave(q);

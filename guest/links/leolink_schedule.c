@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* When a packet starts, departs and arrives, and whether it gets lost: leolink_qdisc.c's head has the rules. */
+/*
+ * Computes when a packet starts, departs and arrives, and whether it is lost; the comment at the top of leolink_qdisc.c
+ * has the rules.
+ */
 #include <linux/math64.h>
 #include "leolink.h"
 
-/* How long the serialiser takes for a packet. */
+/* Serialisation time of a packet. */
 u32 leolink_serialise_ns(struct leolink_sched *q, u32 bytes)
 {
 	if (!q->rate_bps)
@@ -15,7 +18,7 @@ u32 leolink_serialise_ns(struct leolink_sched *q, u32 bytes)
 	return q->last_serialise_ns;
 }
 
-/* Packets whose transmission has begun by now no longer wait, on any link. */
+/* Packets whose transmission has begun no longer wait, on any kind of link. */
 void leolink_advance_any(struct leolink_sched *q, u64 now)
 {
 	if (q->overtakes)
@@ -24,7 +27,9 @@ void leolink_advance_any(struct leolink_sched *q, u64 now)
 		leolink_advance(q, now);
 }
 
-/* Whether the short way through the queue, which nearly every packet of nearly every link takes, is open. */
+/*
+ * Decides whether the link can use the short path through the queue, which nearly all packets of nearly all links take.
+ */
 void leolink_set_plain(struct leolink_sched *q)
 {
 	bool asks = q->child || q->holds || q->windows;
@@ -33,7 +38,7 @@ void leolink_set_plain(struct leolink_sched *q)
 	q->asks_nobody = !q->plain && !asks;
 }
 
-/* Of a link without a child: has it looked at when its first packet arrives or the first of its holds ends. */
+/* For a link without a child: sets its event to the arrival of its first packet or the end of its first hold. */
 void leolink_arm_next(struct leolink_sched *q, u64 now)
 {
 	struct sk_buff *head = q->sch->q.head;
@@ -62,7 +67,7 @@ static bool is_lost(struct leolink_sched *q, u32 share)
 	return share && (share == U32_MAX || draw(q) < share);
 }
 
-/* Fills in when a packet that is sent next starts, departs and arrives, and whether it gets lost. */
+/* Fills in when the next packet starts, departs and arrives, and whether it is lost. */
 static void schedule_by_rate(struct leolink_sched *q, struct sk_buff *skb, u64 start)
 {
 	struct leolink_cb *c = cb(skb);
@@ -76,7 +81,7 @@ static void schedule_by_rate(struct leolink_sched *q, struct sk_buff *skb, u64 s
 	c->arrive_ns = q->busy_until_ns + q->r.delay_ns;
 }
 
-/* The same by the tables. */
+/* The same with tables. */
 static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 start)
 {
 	u64 depart = start, probe = 0, delay = q->r.delay_ns, rest;
@@ -84,9 +89,9 @@ static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 
 	u32 bytes = link_bytes(q, skb), loss = q->loss;
 
 	c->start_ns = start;
-	c->serialise_ns = 0;	/* tables do not change: nothing is worked out again */
+	c->serialise_ns = 0;	/* tables do not change, so nothing is computed again */
 	if (start == U64_MAX) {
-		/* nothing is ever sent again */
+		/* nothing will ever be sent again */
 		c->lost = 0;
 		q->busy_until_ns = U64_MAX;
 		c->arrive_ns = U64_MAX;
@@ -120,7 +125,7 @@ static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 
 	c->arrive_ns = delay > probe ? depart + (delay - probe) : depart;
 }
 
-/* Counts a packet that waits. */
+/* Counts a waiting packet. */
 static void count_waiting(struct leolink_sched *q, u32 bytes, u64 now)
 {
 	q->r.waiting_bytes += bytes;
@@ -128,7 +133,7 @@ static void count_waiting(struct leolink_sched *q, u32 bytes, u64 now)
 	leolink_note_maxima(q, now);
 }
 
-/* Takes the last place in the queue and on the wire. */
+/* Puts a packet at the end of the queue and of the wire. */
 static void append(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 {
 	struct leolink_cb *c = cb(skb);
@@ -143,7 +148,7 @@ static void append(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 	}
 }
 
-/* Sends a packet over a plain link, at an instant from now on. */
+/* Sends a packet over a plain link, at `start`, which is now or later. */
 void leolink_transmit_plain(struct leolink_sched *q, struct sk_buff *skb, u64 start, u64 now)
 {
 	schedule_by_rate(q, skb, start);
@@ -173,14 +178,14 @@ void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 	}
 }
 
-/* A new rate or delay reaches every packet that has not departed; one in transmission keeps the rate it began with. */
+/* A new rate or delay applies to every packet that has not departed; a packet in transmission keeps its rate. */
 void leolink_reschedule(struct Qdisc *sch, u64 now)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
 	u64 depart = 0, arrive = 0;
 	struct sk_buff *skb;
 
-	/* tables know beforehand; a single value beside one holds for what is sent from now on */
+	/* tables are fixed beforehand; a single value beside one applies to packets sent from now on */
 	if (leolink_has_table(q) || q->overtakes)
 		return;
 	if (!sch->q.head) {

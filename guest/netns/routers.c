@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Namespaces of nodes that only pass packets on: without directories in /proc/sys/net and /sys/class/net.
+ * Namespaces of nodes that only forward packets: without directories in /proc/sys/net and /sys/class/net.
  *
  * Before working on this file read net/sysctl_net.c, net/core/net-sysfs.c and setup_net of net/core/net_namespace.c.
  *
- * A namespace has such entries for itself, for each of its interfaces and for their queues. Nobody reads them of a
- * satellite, and thousands of satellites took half of their time and a third of their memory for them (design/direct.md):
- * the cache of /proc/sys keeps the directories of all namespaces under one hash, so that each new one was compared with all
- * before it.
+ * A namespace has such entries for itself, and for each of its interfaces and their queues. Nobody reads the entries of
+ * a satellite. Yet with thousands of satellites they took half of the time and a third of the memory
+ * (design/direct.md): the cache of /proc/sys keeps the directories of all namespaces under one hash, so each new one
+ * was compared with all earlier ones.
  *
- * "router" in /proc/leolink/namespaces makes those made from then on such namespaces, "host" ordinary ones. A router
- * begins without early demultiplexing (net.ipv4.ip_early_demux): it would look for a socket of its own for each packet.
+ * Writing "router" to /proc/leolink/namespaces makes all namespaces from then on such namespaces; "host" makes them
+ * ordinary ones. A router starts with early demultiplexing (net.ipv4.ip_early_demux) off, because that would look for a
+ * local socket for each packet.
  *
  * Linked with --wrap for each of the functions below (guest/build.sh).
  */
@@ -60,7 +61,7 @@ static bool is_router(const struct net *net)
 	return namespace_id && ((const struct namespace *)net_generic(net, namespace_id))->is_router;
 }
 
-/* A header of which no table of the kernel's knows; callers find their own table in it. */
+/* A header that no table of the kernel refers to; callers find their own table in it. */
 struct ctl_table_header *__wrap_register_net_sysctl_sz(struct net *net, const char *path, parameters *table,
 						       size_t count)
 {
@@ -82,7 +83,7 @@ void __wrap_unregister_net_sysctl_table(struct ctl_table_header *header)
 		__real_unregister_net_sysctl_table(header);
 }
 
-/* As netdev_release of net-sysfs.c. */
+/* Same as netdev_release of net-sysfs.c. */
 static void release(struct device *device)
 {
 	struct net_device *dev = to_net_dev(device);
@@ -91,7 +92,7 @@ static void release(struct device *device)
 	kvfree(dev);
 }
 
-/* The device counts its references as ever, and nobody can look it up. */
+/* The device counts its references as usual, but cannot be looked up. */
 int __wrap_netdev_register_kobject(struct net_device *dev)
 {
 	if (!is_router(dev_net(dev)))
@@ -103,7 +104,7 @@ int __wrap_netdev_register_kobject(struct net_device *dev)
 
 void __wrap_netdev_unregister_kobject(struct net_device *dev)
 {
-	/* for the reference that netdev_run_todo drops, as there */
+	/* takes the reference that netdev_run_todo drops, as the kernel's function does */
 	if (is_router(dev_net(dev)))
 		kobject_get(&dev->dev.kobj);
 	else
@@ -121,9 +122,9 @@ int __wrap_net_rx_queue_update_kobjects(struct net_device *dev, int old_count, i
 }
 
 /*
- * That an end of a veth pair has a carrier is worked off later, a hundred devices a second, and each look at the list goes
- * through all that are not urgent. The agent brings up every end so that nothing is left to be done (message::up_again):
- * of what would come a router only lacks its operstate.
+ * The kernel handles the carrier of a veth end later, a hundred devices per second, and each pass over the list visits
+ * all devices that are not urgent. The agent brings up every end so that nothing is left to do (message::up_again). A
+ * router then only lacks its operstate.
  */
 void __wrap_linkwatch_fire_event(struct net_device *dev)
 {
@@ -137,7 +138,7 @@ static int __net_init begin_namespace(struct net *net)
 	return 0;
 }
 
-/* Before those that register tables and devices */
+/* Runs before the operations that register tables and devices */
 static struct pernet_operations first_operations = {
 	.init	= begin_namespace,
 	.id	= &namespace_id,
@@ -151,7 +152,7 @@ static int __net_init finish_namespace(struct net *net)
 	return 0;
 }
 
-/* After that which sets what IPv4 begins with */
+/* Runs after the operation that sets IPv4's initial values */
 static struct pernet_operations last_operations = { .init = finish_namespace };
 
 static ssize_t namespaces_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
@@ -176,7 +177,7 @@ static int __init routers_first(void)
 }
 core_initcall(routers_first);
 
-/* After leolink has made its directory */
+/* Runs after leolink has created its directory */
 static int __init routers_register(void)
 {
 	int err = register_pernet_subsys(&last_operations);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What passes the interfaces of hosts, for the agent: /proc/leolink/taps.
+ * Packets that pass the interfaces of hosts, for the agent: /proc/leolink/taps.
  *
  * Before working on this file read dev_queue_xmit_nit and __netif_receive_skb_core of net/core/dev.c and tpacket_rcv of
- * net/packet/af_packet.c: packets are seen at the same places, and at the same times, as by a packet socket. That one
- * clones each packet that leaves, asks a filter and hands over blocks; this copies the first bytes.
+ * net/packet/af_packet.c: packets are recorded at the same places and times as by a packet socket. A packet socket
+ * clones each packet that leaves, runs a filter and hands over blocks; this code copies the first bytes.
  *
- * Nor does it move what it looks at. A packet socket wakes its reader when a block is full, in the midst of an instant, and
- * the reader takes its turns among the programs: their sockets are read later, and acknowledge otherwise. Here the reader
- * is woken only when the processor has nothing to do, and reading takes no virtual time: a run with taps is the run
- * without (tests/guest/taps_test.py). Only where the processor is never idle the reader has to take its turn among others.
+ * It also does not disturb the run. A packet socket wakes its reader when a block is full, in the middle of an instant.
+ * The reader then runs among the programs, whose sockets are read later and so send different ACKs. Here the reader
+ * wakes only when the processor has nothing to do, and reading takes no virtual time: a run with taps equals a run
+ * without (tests/guest/taps_test.py). Only if the processor is never idle, the reader has to run among others.
  *
- *	open		one at a time; taps go with it, or with their interfaces
+ *	open		one at a time; its taps end with it, or with their interfaces
  *	write		struct tap_wanted: an interface of the writer's namespace
  *	poll		POLLIN: a chunk is full; POLLPRI with it: links have dropped packets since /proc/leolink/drops was read
- *	read		struct tap_record and the frame's first bytes, a multiple of 8 bytes each; a read returns what one
- *			chunk holds, and takes a buffer of a chunk's size; 0 = nothing for now. At offset 0 only chunks that
- *			are full, so that what the reader gets at once hangs on the packets alone; elsewhere the last, too
+ *	read		struct tap_record and the frame's first bytes, padded to a multiple of 8 bytes, for each frame. A read
+ *			needs a buffer of a chunk's size, and returns the content of one chunk; 0 = nothing for now. At offset 0
+ *			it returns only full chunks, so that they depend on the packets alone; elsewhere also the last chunk
  *
  * Linked with --wrap=time_travel_sleep (guest/build.sh).
  */
@@ -40,7 +40,7 @@
 #define CHUNK_BYTES	(256u << 10)
 #define CHUNKS		32u
 #define URGENT_CHUNKS	24u
-/* What the agent asks for where no payload is wanted: of this length without a call */
+/* The agent's request where no payload is wanted; this length is copied without a function call */
 #define HEADERS_BYTES	64u
 
 extern struct list_head time_travel_irqs;
@@ -49,14 +49,14 @@ void __wrap_time_travel_sleep(void);
 
 struct tap_wanted {
 	u32 ifindex;
-	u32 number;		/* that its records carry */
-	u32 snap_bytes;		/* of each frame */
+	u32 number;		/* stored in its records */
+	u32 snap_bytes;		/* bytes kept of each frame */
 };
 
 struct tap_record {
 	u64 real_ns;
 	u32 frame_bytes;
-	u32 kept_bytes;		/* of them, which follow */
+	u32 kept_bytes;		/* number of the frame's bytes that follow */
 	u32 number;
 	u32 is_outgoing;
 };
@@ -64,7 +64,7 @@ struct tap_record {
 struct tap {
 	struct list_head list;
 	struct net_device *dev;
-	struct net_device_ops ops;	/* its own but for one */
+	struct net_device_ops ops;	/* the device's operations, with one replaced */
 	const struct net_device_ops *own_ops;
 	u32 number, snap_bytes;
 };
@@ -74,8 +74,8 @@ static bool is_open;
 static u8 *chunks;
 static u32 filled_bytes[CHUNKS];
 /*
- * Numbers of chunks: `full` that are full, in the order in which they were filled; the one that is being filled; those that
- * are free, the last read first, as what has just been read is still in the processor's cache.
+ * Numbers of chunks. First the `full` chunks, in the order in which they were filled; then the one being filled; then
+ * the free ones, last read first, because a chunk that was just read is still in the cache.
  */
 static u32 order[CHUNKS], full;
 static u64 lost;
@@ -88,7 +88,7 @@ static void make_ready(void)
 	wake_up_interruptible(&reader);
 }
 
-/* Softirqs are off. `offset`: of the Ethernet header, from the packet's data */
+/* Called with softirqs off. `offset`: from the packet's data to the Ethernet header */
 static void record(const struct tap *tap, const struct sk_buff *skb, int offset, bool is_outgoing)
 {
 	u32 frame_bytes = skb->len - offset, kept_bytes = min(frame_bytes, tap->snap_bytes);
@@ -135,8 +135,8 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 }
 
 /*
- * The idle loop, interrupts off: the time goes to the next event. If nothing at all is to be done at this instant, the
- * reader may first read what there is.
+ * The idle loop, interrupts off: virtual time jumps to the next event. If nothing is left to do at this instant, the
+ * reader may first read the filled chunks.
  */
 void __wrap_time_travel_sleep(void)
 {
@@ -148,7 +148,7 @@ void __wrap_time_travel_sleep(void)
 	__real_time_travel_sleep();
 }
 
-/* Of a kernel without leolink, as one of the user's own may be: nobody knows. */
+/* Used by a kernel without leolink, as a user's own kernel may be: whether drops wait is then unknown. */
 bool __weak leolink_drops_wait(void)
 {
 	return true;
@@ -177,7 +177,9 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		local_bh_enable();
 		return 0;
 	}
-	/* It is the first of those that are free now; the next is being filled, which is empty if no chunk was full */
+	/*
+	 * the chunk becomes the first free one; the next is the one being filled, which is empty if no chunk was full
+	 */
 	last = full ? full : 1;
 	memmove(order, order + 1, last * sizeof(*order));
 	order[last] = chunk;
@@ -187,7 +189,7 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		filled_bytes[order[0]] = 0;
 	is_ready = full;
 	local_bh_enable();
-	/* nobody fills it before the one that is being filled is full, and no packet passes meanwhile */
+	/* the chunk is not filled again before the current one is full, and no packet passes meanwhile */
 	return copy_to_user(to, chunks + chunk * CHUNK_BYTES, filled_bytes[chunk]) ? -EFAULT : filled_bytes[chunk];
 }
 
@@ -278,7 +280,7 @@ static const struct proc_ops taps_ops = {
 	.proc_poll	= taps_poll,
 };
 
-/* An interface goes */
+/* An interface is removed */
 static int device_changes(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
@@ -293,7 +295,7 @@ static int device_changes(struct notifier_block *block, unsigned long event, voi
 
 static struct notifier_block device_notifier = { .notifier_call = device_changes };
 
-/* After leolink has made its directory */
+/* Runs after leolink has created its directory */
 static int __init taps_register(void)
 {
 	int err = register_netdevice_notifier(&device_notifier);

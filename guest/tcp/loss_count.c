@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: a packet is lost once so many packets above it have been SACKed.
+ * loss_detection: a packet is lost once a certain number of packets above it have been SACKed.
  *
- * NCR (RFC 4653). How many is a share of what is in flight, so that it takes a window of duplicate ACKs. Meanwhile new
- * packets leave, one for each that is SACKed (aggressive: what Linux does by itself, since SACKed packets are not in
- * flight) or one for every second (careful).
+ * NCR (RFC 4653). The number is a share of the packets in flight, so that it takes a window of duplicate ACKs.
+ * Meanwhile new packets leave: one per SACKed packet (aggressive; Linux does this anyway, since SACKed packets are not
+ * in flight) or one per two (careful).
  *
- * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), its DSACK-FA. How many
- * is a percentile of the extents of late packets: how many packets above a late one had been SACKed as it arrived.
+ * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA. The
+ * number is a percentile of the extents of late packets. An extent is the number of packets above a late one that had
+ * been SACKed when it arrived.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -16,7 +17,10 @@ static uint rr_percentile_ppm = 900000;
 module_param(rr_percentile_ppm, uint, 0644);
 MODULE_PARM_DESC(rr_percentile_ppm, "rr: millionths of past reordering that the threshold rides out (default 900000)");
 
-/* RFC 4653, 3.2 (T.1, T.2). A congestion control that sets the window itself paces, and has no burst to prevent */
+/*
+ * RFC 4653, 3.2 (T.1, T.2). A congestion control that sets the window itself also paces, so there is no burst to
+ * prevent
+ */
 static void loss_ncr_reordered(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -27,7 +31,7 @@ static void loss_ncr_reordered(struct sock *sk, struct loss_state *state)
 	tp->snd_ssthresh = state->flight_size_prev_pkts;
 }
 
-/* Extended limited transmit ends with a loss: the window that is reduced is that of before (3.4) */
+/* A loss ends extended limited transmit: the reduction starts from the window before it (3.4) */
 void loss_ncr_end(struct sock *sk, struct loss_state *state)
 {
 	if (state->flight_size_prev_pkts && !inet_csk(sk)->icsk_ca_ops->cong_control)
@@ -35,7 +39,7 @@ void loss_ncr_end(struct sock *sk, struct loss_state *state)
 	state->flight_size_prev_pkts = 0;
 }
 
-/* Each ACK, before losses are looked for */
+/* Called at each ACK, before losses are looked for */
 void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -51,12 +55,15 @@ void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 	}
 	if (state->flight_size_prev_pkts && advanced) {
 		loss_ncr_reordered(sk, state);
-		/* T.4: FlightSizePrev stays if holes are left */
+		/* T.4: FlightSizePrev stays if holes remain */
 		state->flight_size_pkts = tp->packets_out;
 		if (!tp->sacked_out)
 			state->flight_size_prev_pkts = 0;
 	} else if (!state->flight_size_prev_pkts && tp->sacked_out && !had_holes) {
-		/* 3.1: the first ACK with SACK after one without. What is SACKed after a timeout is no new beginning */
+		/*
+		 * 3.1: the first ACK with SACK after one without. SACKed packets after a timeout do not begin a new
+		 * period
+		 */
 		state->flight_size_prev_pkts = tp->packets_out;
 		state->flight_size_pkts = tp->packets_out;
 		state->cwnd_pkts = tcp_snd_cwnd(tp);
@@ -78,10 +85,10 @@ static void loss_rr_learn(struct loss_state *state, u32 extent_pkts)
 }
 
 /*
- * Each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` above it. As in the
- * kernel's tcp_packet_delayed(): if nothing is being sent again it was late; if something is, the time that the ACK echoes
- * says which of the two it answers (Eifel, RFC 3522). Without timestamps it is late if a DSACK follows; these come in the
- * order in which packets were sent again.
+ * Called at each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` packets above
+ * it. As in the kernel's tcp_packet_delayed(): if nothing is being retransmitted, the packet was late. Otherwise the
+ * timestamp that the ACK echoes shows whether it answers the original or the retransmission (Eifel, RFC 3522). Without
+ * timestamps the packet was late if a DSACK follows; DSACKs come in the order of the retransmissions.
  */
 void loss_rr_ack(struct sock *sk, struct loss_state *state)
 {
@@ -107,7 +114,7 @@ void loss_rr_ack(struct sock *sk, struct loss_state *state)
 	state->sacked_pkts = tp->sacked_out;
 }
 
-/* RFC 6675, 4 (IsLost), counted in packets; what was sent again is not looked at a second time */
+/* RFC 6675, 4 (IsLost), counted in packets; retransmitted packets are not checked a second time */
 void loss_count_mark(struct sock *sk, u32 dupthresh_pkts)
 {
 	u32 above_pkts = tcp_sk(sk)->sacked_out;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * loss_detection: ways in which a sender takes packets for lost, beside any congestion control
+ * loss_detection: methods by which a sender detects losses, with any congestion control
  * (docs/concepts/loss-detection.md).
  *
  * Before working on this read net/ipv4/tcp_recovery.c and, of net/ipv4/tcp_input.c, tcp_ack(), tcp_fastretrans_alert() and
  * tcp_identify_packet_loss().
  *
- * The kernel is linked with --wrap for the functions that loss_hooks.c names, each of which one file of the kernel calls
- * in another. Of a host that has not chosen one of these ways they call the kernel's own and do nothing else.
+ * The kernel is linked with --wrap for the functions that loss_hooks.c names; each is called across two files of the
+ * kernel. For a host that has not chosen a method, they only call the kernel's own function.
  *
- * Which way a host has chosen is in the bits of net.ipv4.tcp_recovery above those that the kernel reads (0 to 2, TCP_RACK_*
- * in include/net/tcp.h). Those that decide by themselves need bit 0, RACK: with it, tcp_input.c leaves the
- * decision to tcp_rack_mark_lost() alone, without it counts duplicate ACKs beside.
+ * The chosen method is in the bits of net.ipv4.tcp_recovery above those that the kernel reads (0 to 2, TCP_RACK_* in
+ * include/net/tcp.h). Methods that decide by themselves need bit 0, RACK. With it, tcp_input.c leaves the decision to
+ * tcp_rack_mark_lost() alone; without it, tcp_input.c also counts duplicate ACKs.
  *
- * The parts; each uses only those above it:
+ * The parts, each of which uses only those above it:
  *
  *	loss_arithmetic.h	numbers in, numbers out
- *	loss_state.c		what is known of a socket, and its congestion control with some functions replaced
+ *	loss_state.c		per-socket state, and the socket's congestion control with some functions replaced
  *	loss_count.c		by a number of packets SACKed above: ncr-careful, ncr-aggressive, rr
  *	loss_time.c		by time: pr
  *	loss_rack.c		by time and by number: rack-draft, rack-4.14
  *	loss_door.c		no response to losses around packets out of order: door
- *	loss_notice.c		not while a notice says so: notified
- *	loss_hooks.c		what the kernel calls
+ *	loss_notice.c		no losses while a notice announces reordering: notified
+ *	loss_hooks.c		functions that the kernel calls
  */
 #ifndef LEOWARP_LOSS_DETECTION_H
 #define LEOWARP_LOSS_DETECTION_H
@@ -32,7 +32,7 @@
 
 #define LOSS_DETECTION_SHIFT 4
 
-/* As LOSS_DETECTIONS in python/leowarp/scenario/hosts.py */
+/* Same order as LOSS_DETECTIONS in python/leowarp/scenario/hosts.py */
 enum loss_detection {
 	LOSS_KERNEL,
 	LOSS_NCR_CAREFUL,
@@ -45,28 +45,28 @@ enum loss_detection {
 	LOSS_RACK_4_14,
 };
 
-/* How many of the last late packets rr goes by */
+/* Number of latest late packets that rr considers */
 #define LOSS_RR_EXTENTS 512
-/* Retransmissions that rr has yet to hear of; more than a window of these links */
+/* Retransmissions for which rr still expects a DSACK; more than a window of these links */
 #define LOSS_RR_PENDING 512
 
 struct loss_state {
-	/* count: SND.UNA and SACKed packets as the last ACK left them */
+	/* count: SND.UNA and SACKed packets after the last ACK */
 	u32 una, sacked_pkts;
-	/* ncr: FlightSizePrev, 0 outside of extended limited transmit; FlightSize and window as it began (anew) */
+	/* ncr: FlightSizePrev, 0 outside of extended limited transmit; FlightSize and window when it (re)started */
 	u32 flight_size_prev_pkts, flight_size_pkts, cwnd_pkts;
 	/* rr */
 	u32 dupthresh_pkts, extents, dsacked_pkts, pending_first, pending_count;
 	u32 extents_pkts[LOSS_RR_EXTENTS], pending_pkts[LOSS_RR_PENDING];
 	/* pr: M */
 	u64 longest_ns;
-	/* door: until when nothing is reduced; the last reduction and what it reduced; evidence counted so far */
+	/* door: until when nothing is reduced; the last reduction and the values before it; evidence counted so far */
 	u64 frozen_until_ns, reduced_at_ns;
 	u32 frozen_cwnd_pkts, reduced_cwnd_pkts, reduced_ssthresh_pkts, reordered, repeated;
 	/* the socket's congestion control, and our copy of it */
 	const struct tcp_congestion_ops *original;
 	struct tcp_congestion_ops ops;
-	/* notified, without RACK: tp->reordering in the kernel's keeping */
+	/* notified, without RACK: the kernel's value of tp->reordering */
 	u32 kept_reordering_pkts;
 };
 

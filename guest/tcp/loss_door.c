@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * loss_detection: the response of TCP-DOOR (Wang, Zhang: "Improving TCP Performance over Mobile Ad-Hoc Networks with
- * Out-of-Order Detection and Response", MobiHoc 2002). Losses are found as the kernel finds them. Once something is known
- * to have come out of order
+ * Out-of-Order Detection and Response", MobiHoc 2002). Losses are detected as in the kernel. Once something is known to
+ * have arrived out of order
  *
- *	for T1, nothing that is taken for a loss reduces the window (temporarily disabling congestion control), and
- *	a reduction that is not older than T2 is taken back (instant recovery during congestion avoidance).
+ *	for T1, no detected loss reduces the window (temporarily disabling congestion control), and
+ *	a reduction that is not older than T2 is undone (instant recovery during congestion avoidance).
  *
- * The paper numbers packets and ACKs by options of its own. Here a sender knows it of data if the kernel has seen
- * reordering (a hole filled by a packet that was never sent again, tp->reord_seen) or a DSACK came, and of ACKs if one
- * carries an older timestamp than one before.
+ * The paper numbers packets and ACKs by its own TCP options. Here a sender infers disorder of data from reordering that
+ * the kernel has seen (a hole filled by a packet that was never retransmitted, tp->reord_seen) or from a DSACK. It
+ * infers disorder of ACKs from an ACK whose timestamp is older than that of an earlier one.
  *
- * Two functions of the socket's congestion control are ours: what a reduction leaves of the window (ssthresh), and of one
- * that sets the window itself, as BBR does, all of it (cong_control).
+ * Two functions of the socket's congestion control are replaced: the window after a reduction (ssthresh) and, for a
+ * control that sets the window itself, like BBR, the whole control (cong_control).
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -35,13 +35,17 @@ static bool loss_door_frozen(const struct sock *sk, const struct loss_state *sta
 	return tcp_sk(sk)->tcp_clock_cache < state->frozen_until_ns;
 }
 
-/* Proportional rate reduction (RFC 6937) sends what has been delivered and no more: the window's worth counts as such */
+/*
+ * Proportional rate reduction (RFC 6937) sends no more than has been delivered: a whole window is counted as delivered
+ */
 static void loss_door_fill(struct tcp_sock *tp, u32 cwnd_pkts)
 {
 	tp->prr_delivered = tp->prr_out + (tcp_packets_in_flight(tp) <= cwnd_pkts ? cwnd_pkts : 0);
 }
 
-/* Called when a reduction begins. prior_ssthresh is 0 if ECN asks for it (tcp_enter_recovery, tcp_enter_cwr) */
+/*
+ * Called when a reduction begins. prior_ssthresh is 0 if ECN asks for the reduction (tcp_enter_recovery, tcp_enter_cwr)
+ */
 static u32 loss_door_ssthresh(struct sock *sk)
 {
 	struct loss_state *state = loss_state_if_any(sk);
@@ -50,7 +54,10 @@ static u32 loss_door_ssthresh(struct sock *sk)
 	if (!tp->prior_ssthresh)
 		return state->original->ssthresh(sk);
 	if (loss_door_frozen(sk, state)) {
-		/* Of a control that sets the window itself the function notes what it was, and the threshold means nothing */
+		/*
+		 * In a control that sets the window itself, this function only stores the window, and the threshold has
+		 * no meaning
+		 */
 		if (state->original->cong_control)
 			return state->original->ssthresh(sk);
 		loss_door_fill(tp, tcp_snd_cwnd(tp));
@@ -87,7 +94,7 @@ static void loss_door_restore(struct sock *sk, struct loss_state *state)
 
 	tp->snd_ssthresh = max(tp->snd_ssthresh, state->reduced_ssthresh_pkts);
 	if (tcp_in_cwnd_reduction(sk) && !state->original->cong_control) {
-		/* The window follows the threshold as long as the reduction lasts (tcp_cwnd_reduction) */
+		/* The window follows the threshold during a reduction (tcp_cwnd_reduction) */
 		tp->snd_ssthresh = max(tcp_snd_cwnd(tp), state->reduced_cwnd_pkts);
 		loss_door_fill(tp, tp->snd_ssthresh);
 	}
@@ -95,7 +102,7 @@ static void loss_door_restore(struct sock *sk, struct loss_state *state)
 	state->reduced_at_ns = 0;
 }
 
-/* Each ACK, before losses are looked for */
+/* Called at each ACK, before losses are looked for */
 void loss_door_ack(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: what the kernel calls in place of its own (guest/build.sh, --wrap). __real_NAME is the kernel's NAME.
+ * loss_detection: functions that replace the kernel's own (guest/build.sh, --wrap). __real_NAME is the kernel's NAME.
  */
 #include "loss_detection.h"
 
@@ -22,24 +22,24 @@ void __wrap_tcp_enter_loss(struct sock *sk);
 void __wrap_tcp_cleanup_congestion_control(struct sock *sk);
 int __wrap_icmp_rcv(struct sk_buff *skb);
 
-/* Those that wait for a window or more before a packet is lost, of which they keep a state */
+/* Methods that wait for a window or more before a packet is lost, and that keep state for this */
 static bool loss_waits(enum loss_detection detection)
 {
 	return detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE || detection == LOSS_RR ||
 	       detection == LOSS_PR;
 }
 
-/* Those that decide by themselves which packets are lost */
+/* Methods that decide by themselves which packets are lost */
 static bool loss_has_own(enum loss_detection detection)
 {
 	return loss_waits(detection) || loss_by_first_rack(detection);
 }
 
 /*
- * Of data that is not acknowledged for longer the sender has to keep more. Linux's buffer holds two windows, of which the
- * second is for the round trip of a retransmission (tcp_sndbuf_expand); waiting for a window of duplicate ACKs takes one
- * more, waiting for beta * M as many as beta says. With a full buffer nothing leaves during recovery, and all at once, up
- * to the whole window, after it. It grows only once something is SACKed: a sender that waits for nothing keeps Linux's.
+ * If ACKs take longer, the sender must buffer more data. Linux's buffer holds two windows; the second is for the round
+ * trip of a retransmission (tcp_sndbuf_expand). Waiting for a window of duplicate ACKs takes one more, and waiting for
+ * beta * M takes beta windows. With a full buffer, nothing leaves during recovery, and then up to a whole window leaves
+ * at once. The buffer grows only once something is SACKed: a sender that waits for nothing keeps Linux's buffer.
  */
 static u32 loss_windows_buffered(struct sock *sk)
 {
@@ -51,14 +51,16 @@ static u32 loss_windows_buffered(struct sock *sk)
 	return windows + (loss_detection(sk) == LOSS_PR ? loss_pr_windows() : 1);
 }
 
-/* tcp_ack(): each ACK that finds packets in flight, after SACK has been read and before losses are looked for */
+/*
+ * tcp_ack(): called at each ACK that finds packets in flight, after SACK has been read and before losses are looked for
+ */
 void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 {
 	enum loss_detection detection = loss_detection(sk);
 	struct loss_state *state;
 
 	__real_tcp_rack_update_reo_wnd(sk, rs);
-	/* The ACK of a SYN comes before the socket has all that is asked here */
+	/* At the ACK of a SYN, the socket is not complete yet */
 	if (detection == LOSS_KERNEL || loss_by_first_rack(detection) || sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
 		return;
 	state = loss_state(sk);
@@ -78,14 +80,14 @@ void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 		loss_notice_ack(sk, state);
 }
 
-/* By our own scoreboard. True if it has set the timer */
+/* Marks losses by our own scoreboard. True if it has set the timer */
 static bool loss_mark(struct sock *sk, enum loss_detection detection, struct loss_state *state)
 {
 	u32 dupthresh_pkts = state->dupthresh_pkts, lost_out = tcp_sk(sk)->lost_out;
 
 	if (detection == LOSS_PR)
 		return loss_pr_mark(sk, state);
-	/* A window of duplicate ACKs is evidence enough, whatever was learnt: RFC 4653 goes no further */
+	/* A window of duplicate ACKs is always enough evidence: RFC 4653 requires no more */
 	if (detection == LOSS_RR)
 		dupthresh_pkts = min(dupthresh_pkts, loss_ncr_dupthresh(tcp_sk(sk)->packets_out, false));
 	loss_count_mark(sk, dupthresh_pkts);
@@ -94,7 +96,10 @@ static bool loss_mark(struct sock *sk, enum loss_detection detection, struct los
 	return false;
 }
 
-/* tcp_identify_packet_loss(): each ACK that is a duplicate, has SACK, or comes while not all is well */
+/*
+ * tcp_identify_packet_loss(): called at each ACK that is a duplicate, carries SACK, or comes while the state is not
+ * Open
+ */
 bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 {
 	enum loss_detection detection = loss_detection(sk);
@@ -112,7 +117,10 @@ bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 	return __real_tcp_rack_mark_lost(sk);
 }
 
-/* The kernel's own (tcp_rack_reo_timeout), with other losses: those of pr with a state, else those of the first RACK */
+/*
+ * Same as the kernel's tcp_rack_reo_timeout, except for loss detection: by pr if there is a state, otherwise by early
+ * RACK
+ */
 static void loss_timeout(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -133,7 +141,7 @@ static void loss_timeout(struct sock *sk, struct loss_state *state)
 		tcp_rearm_rto(sk);
 }
 
-/* tcp_write_timer_handler(): the timer that one of the two above has set */
+/* tcp_write_timer_handler(): the timer that one of the two functions above has set */
 void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 {
 	enum loss_detection detection = loss_detection(sk);
@@ -150,7 +158,7 @@ void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 		__real_tcp_rack_reo_timeout(sk);
 }
 
-/* tcp_timeout_mark_lost(): whether a packet, other than the first, is left out of those that a timeout takes for lost */
+/* tcp_timeout_mark_lost(): whether a packet, other than the first, is spared when a timeout declares packets lost */
 s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 reo_wnd)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -159,13 +167,13 @@ s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 re
 
 	if (detection == LOSS_PR && state)
 		return loss_pr_left_ns(sk, state, skb) ? 1 : 0;
-	/* RFC 6675, 5.1: all that is not SACKed */
+	/* RFC 6675, 5.1: all packets that are not SACKed */
 	if (loss_has_own(detection))
 		return 0;
 	return __real_tcp_rack_skb_timeout(tp, skb, reo_wnd);
 }
 
-/* tcp_identify_packet_loss(), where there is no SACK */
+/* tcp_identify_packet_loss(), for connections without SACK */
 void __wrap_tcp_newreno_mark_lost(struct sock *sk, bool snd_una_advanced)
 {
 	if (loss_detection(sk) == LOSS_NOTIFIED && loss_notice_left_ns(sk))

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: a listener to notices of route changes (design/cures.md, "Notice"). A notice says for how long packets
- * to a destination may arrive out of order; until then nothing to that destination is taken for lost because of what has
- * arrived. Where RACK is off the timers (TLP, RTO) go on.
+ * loss_detection: listens to notices of route changes (design/cures.md, "Notice"). A notice states for how long packets
+ * to a destination may arrive out of order. Until then, no packet to that destination is declared lost because of what
+ * has arrived. If RACK is off, the timers (TLP, RTO) keep running.
  *
- * Whoever can send a packet to a host can send it a notice: neither its source nor its truth is looked at.
+ * Anyone who can send a packet to a host can send it a notice: neither its source nor its content is verified.
  */
 #include <linux/slab.h>
 #include <linux/unaligned.h>
 #include "loss_detection.h"
 
-/* RFC 4727: for experiments */
+/* RFC 4727: reserved for experiments */
 #define LOSS_NOTICE_TYPE 253
 #define LOSS_NOTICE_MAGIC 0x6c656f6e	/* "leon" */
-/* Nobody sends it, and it lies below 2^31 bytes at every MSS */
+/* A value that no sender uses; in bytes it stays below 2^31 at every MSS */
 #define LOSS_NOTICE_REORDERING (1U << 20)
 
 struct loss_notice_wire {
@@ -33,11 +33,14 @@ struct loss_notice {
 	__be32 destination;
 };
 
-/* One processor and no preemption: softirqs and processes do not meet here */
+/* One processor and no preemption: softirqs and processes never contend here */
 static LIST_HEAD(loss_notices);
 static DEFINE_SPINLOCK(loss_notices_lock);
 
-/* Of several the one that waits longest counts. The kernel drops the packet afterwards, as any of an unknown type */
+/*
+ * If several notices apply, the longest wait counts. The kernel drops the packet afterwards, like any ICMP of unknown
+ * type
+ */
 void loss_notice_take(struct sk_buff *skb)
 {
 	const struct net *net = dev_net(skb->dev);
@@ -66,7 +69,7 @@ void loss_notice_take(struct sk_buff *skb)
 	spin_unlock_bh(&loss_notices_lock);
 }
 
-/* How long losses to this socket's peer are still not to be looked for, ns */
+/* How long losses to this socket's peer are still ignored, ns */
 u64 loss_notice_left_ns(const struct sock *sk)
 {
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache, left_ns = 0;
@@ -87,7 +90,7 @@ u64 loss_notice_left_ns(const struct sock *sk)
 	return left_ns;
 }
 
-/* Without RACK the kernel counts duplicate ACKs up to tp->reordering, in places that cannot be reached one by one */
+/* Without RACK, the kernel compares duplicate ACKs with tp->reordering, in places that cannot be hooked individually */
 void loss_notice_ack(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

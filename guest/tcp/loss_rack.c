@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: RACK of its first years, beside a threshold of duplicate ACKs.
+ * loss_detection: early RACK, together with a threshold of duplicate ACKs.
  *
  *	time	a packet is lost if one that was sent after it has been delivered, and more than the RTT of that one and the
- *		reordering window have passed since it was sent. rack-draft, as the first drafts have it
+ *		reordering window have passed since the packet was sent. rack-draft follows the first drafts
  *		(draft-ietf-tcpm-rack-00, 2016): the window is 1 ms until reordering has been seen, and then a quarter of the
- *		minimum RTT, 1 ms at least. rack-4.14, as Linux 4.11 to 4.14 had it: the quarter also while nothing is taken
- *		for lost, so that 1 ms begins no recovery, but holds in one.
- *	count	RFC 6675: a packet is lost once as many packets above it are SACKed as tp->reordering says, which grows with
- *		the reordering that the kernel sees.
+ *		minimum RTT, but at least 1 ms. rack-4.14 follows Linux 4.11 to 4.14: the quarter also applies while no packet
+ *		is marked lost, so that 1 ms does not start a recovery, but applies within one.
+ *	count	RFC 6675: a packet is lost once tp->reordering packets above it are SACKed. tp->reordering grows with the
+ *		reordering that the kernel sees.
  *
- * The kernel of today has the same two in tcp_rack_detect_loss(), otherwise: its window is 0 or a quarter of the minimum
- * RTT, and it counts only until reordering has been seen. The kernel keeps what RACK needs: rack.mstamp, rack.rtt_us,
- * rack.end_seq, reord_seen.
+ * Today's kernel has the same two rules in tcp_rack_detect_loss(), with differences: its window is 0 or a quarter of
+ * the minimum RTT, and it counts only until reordering has been seen. The kernel maintains the variables that RACK
+ * needs: rack.mstamp, rack.rtt_us, rack.end_seq, reord_seen.
  */
 #include "loss_detection.h"
 
@@ -29,14 +29,14 @@ static u32 loss_rack_window(const struct sock *sk)
 	return loss_rack_window_us(quarter, tcp_min_rtt(tp));
 }
 
-/* Marks what is lost by time, and sets the timer for what is waited for the longest; false: nothing is */
+/* Marks packets lost by time, and sets the timer for the longest remaining wait; false: no packet waits */
 bool loss_rack_mark_late(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	s64 waits_us = (s64)tp->rack.rtt_us + loss_rack_window(sk), longest_us = -1;
 	struct sk_buff *skb, *next;
 
-	/* In the order in which they were sent the last time; what is SACKed is not in it */
+	/* In the order of their last transmission; SACKed packets are not in the list */
 	list_for_each_entry_safe(skb, next, &tp->tsorted_sent_queue, tcp_tsorted_anchor) {
 		u8 sacked = TCP_SKB_CB(skb)->sacked;
 		s64 left_us;
@@ -56,13 +56,16 @@ bool loss_rack_mark_late(struct sock *sk)
 	}
 	if (longest_us < 0)
 		return false;
-	/* 1 us more, since what waits for exactly that long is not lost; the kernel's own timer of RACK has the other part */
+	/*
+	 * 1 us more, since a packet that has waited exactly that long is not lost; the other part is that of the
+	 * kernel's own RACK timer
+	 */
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_REO_TIMEOUT, usecs_to_jiffies(longest_us + 1 + TCP_TIMEOUT_MIN_US),
 				  inet_csk(sk)->icsk_rto);
 	return true;
 }
 
-/* By time first, as the kernels of then did: what is counted now makes the window of the next ACK */
+/* By time first, as in the kernels of that time: the count at this ACK determines the window at the next ACK */
 bool loss_rack_mark(struct sock *sk)
 {
 	bool waits = loss_rack_mark_late(sk);

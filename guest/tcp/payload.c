@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a bulk transfer sends is not copied: /proc/leolink/payload.
+ * The payload of a bulk transfer is not copied: /proc/leolink/payload.
  *
  * Before working on this file read tcp_sendmsg_locked of net/ipv4/tcp.c and _copy_from_iter of lib/iov_iter.c.
  *
- * The agent's transfers write zeros, their readers drop what they read (MSG_TRUNC), links and packet truth look at headers.
- * Nobody sees a payload; but writing it costs a twentieth of a run, and takes the cache from what is looked at. So
- * TCP makes its packets as ever, of the same pages, and leaves in them what was there: the copy out of the one
- * range of the agent's memory that it named is left out. Nothing else differs; sendfile, which copies nothing either,
- * cuts fragments otherwise, and receivers then join others.
+ * The agent's transfers write zeros, their readers drop what they read (MSG_TRUNC), and links and packet truth read
+ * only headers. Nobody sees a payload, but writing it costs a twentieth of a run, and evicts useful data from the
+ * cache. So TCP makes its packets as usual, of the same pages, but leaves the pages' old contents: the copy out of one
+ * range of the agent's memory, which the agent named, is skipped. Nothing else differs. sendfile would copy nothing
+ * either, but it cuts fragments differently, and receivers then merge others.
  *
- *	write	two u64, the range's address and length, of the writer's memory; a length of 0 ends it
+ *	write	two u64: address and length of the range in the writer's memory; a length of 0 ends it
  *
- * The agent names none where somebody may look: captures into files, programs, a shell, live runs.
+ * The agent names no range if somebody may look at payloads: captures into files, programs, a shell, live runs.
  *
  * Linked with --wrap=_copy_from_iter (guest/build.sh).
  */
@@ -26,7 +26,7 @@
 size_t __real__copy_from_iter(void *to, size_t bytes, struct iov_iter *i);
 size_t __wrap__copy_from_iter(void *to, size_t bytes, struct iov_iter *i);
 
-/* The writer's memory is compared, never looked at: it need not be there any more */
+/* The writer's memory is only compared, never dereferenced, so it may be gone */
 static const struct mm_struct *owner;
 static u64 range[2];
 
@@ -70,7 +70,7 @@ static ssize_t payload_write(struct file *f, const char __user *from, size_t siz
 
 static const struct proc_ops payload_ops = { .proc_write = payload_write };
 
-/* After leolink has made its directory */
+/* Runs after leolink has created its directory */
 static int __init payload_register(void)
 {
 	return proc_create("leolink/payload", 0200, NULL, &payload_ops) ? 0 : -ENOMEM;

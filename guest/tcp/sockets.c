@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TCP_INFO and TCP_CC_INFO of many sockets by one system call: /proc/leolink/sockets.
+ * TCP_INFO and TCP_CC_INFO of many sockets in one system call: /proc/leolink/sockets.
  *
- * Before working on this file read do_tcp_getsockopt of net/ipv4/tcp.c: each socket is asked as it would be there. A system
- * call of User Mode Linux takes two switches between host processes, as much as TCP's work on ten packets, and a
- * run samples both ends of each flow 20 times a second. A sampler sleeps, looks at the sockets, looks at the queues: that is
- * one call, too.
+ * Before working on this file read do_tcp_getsockopt of net/ipv4/tcp.c: each socket is queried as there. A system call
+ * of User Mode Linux takes two switches between host processes, as much as TCP's work on ten packets, and a run samples
+ * both ends of each flow 20 times per second. A sampler sleeps, reads the sockets, and reads the queues; this is one
+ * call, too.
  *
- *	write	s32 each, descriptors of the writer's: those that reads tell of from now on, in this order
- *	read	at offset 0 for each a struct answer. The buffer has to hold all; each takes the same part of what was read.
- *		Elsewhere it sleeps until the monotonic clock shows so many ns, as clock_nanosleep would have it; a u64, how
- *		many bytes of answers follow; the answers; what /proc/leolink/links has
+ *	write	an array of s32: the caller's descriptors, which later reads report on, in this order
+ *	read	at offset 0: a struct answer per socket. The buffer has to hold all of them; all have the same length.
+ *		At any other offset: sleeps until the monotonic clock shows that number of ns, as clock_nanosleep would. Then
+ *		returns a u64, the number of bytes of answers that follow; the answers; and the records of /proc/leolink/links
  */
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
@@ -26,7 +26,7 @@
 #include <net/tcp.h>
 #include "leolink.h"
 
-/* A descriptor has 20 bits in most systems; an agent has two a flow */
+/* A descriptor has 20 bits in most systems; an agent has two per flow */
 #define MOST_SOCKETS	(1u << 20)
 
 struct asked {
@@ -34,9 +34,9 @@ struct asked {
 	s32 fd[];
 };
 
-/* struct tcp_info, which grows from kernel to kernel, comes last. crates/agent reads it by these offsets. */
+/* struct tcp_info comes last because it grows from kernel to kernel. crates/agent reads the answer by these offsets. */
 struct answer {
-	u32 info_bytes, cc_bytes;	/* how much of the two is given */
+	u32 info_bytes, cc_bytes;	/* number of valid bytes in the two fields */
 	union tcp_cc_info cc;
 	struct tcp_info info __aligned(8);
 };
@@ -64,7 +64,7 @@ static int answer(s32 fd, struct answer *a)
 	return err;
 }
 
-/* Of a kernel without leolink, as one of the user's own may be. */
+/* Used by a kernel without leolink, as a user's own kernel may be. */
 ssize_t __weak leolink_links_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	return 0;
@@ -147,7 +147,7 @@ static const struct proc_ops sockets_ops = {
 	.proc_release	= sockets_release,
 };
 
-/* After leolink has made its directory */
+/* Runs after leolink has created its directory */
 static int __init leowarp_sockets_register(void)
 {
 	BUILD_BUG_ON(offsetof(struct answer, cc) != 8 || offsetof(struct answer, info) != 32);

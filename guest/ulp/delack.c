@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * delack: a receiver that acknowledges every second full segment from the first on, and anything else after max_ns.
+ * delack: a receiver that acknowledges every second full segment from the start, and anything else after max_ns.
  *
- * That is what studies mean by "delayed ACKs on" (RFC 1122, 4.2.3.2; RFC 5681, 4.2). Linux does otherwise in three
- * ways: up to 16 segments are acknowledged one by one (TCP_MAX_QUICKACKS in tcp_input.c) at the start of a connection,
- * after an idle time of more than an RTO, and after each segment that repeats what has arrived; so is each segment upon
- * which the receive window grows (tcp_grow_window); and the timer adapts, up to 200 ms. TCP_DELACK_MAX_US is newer than
- * 6.12; before, only BPF reaches icsk_delack_max. An upper-layer protocol without a layer is the smallest door to it:
+ * Studies mean this by "delayed ACKs on" (RFC 1122, 4.2.3.2; RFC 5681, 4.2). Linux differs in three ways. First, it
+ * acknowledges up to 16 segments one by one (TCP_MAX_QUICKACKS in tcp_input.c) at the start of a connection, after an
+ * idle time of more than an RTO, and after each segment that repeats received data. Second, it acknowledges each
+ * segment upon which the receive window grows (tcp_grow_window). Third, its timer adapts, up to 200 ms.
+ * TCP_DELACK_MAX_US is newer than Linux 6.12; in older kernels only BPF can set icsk_delack_max. An upper-layer
+ * protocol (ULP) without a layer is the smallest hook for this:
  *
  *	setsockopt(fd, IPPROTO_TCP, TCP_ULP, "delack", 6)	on the accepted socket
  *
- * What stays as it is: segments out of order, those that fill a gap, and repeated ones are acknowledged at once
- * (tcp_input.c: __tcp_ack_snd_check, tcp_data_queue). The window advertised is all that the buffer has room for, which
- * as everywhere follows what the application reads (tcp_rcv_space_adjust), but without the careful start that
- * rcv_ssthresh is.
+ * Some behaviour stays: segments out of order, segments that fill a gap, and repeated segments are acknowledged at once
+ * (tcp_input.c: __tcp_ack_snd_check, tcp_data_queue). The advertised window is all that the buffer has room for. The
+ * buffer follows what the application reads, as usual (tcp_rcv_space_adjust), but without the careful start of
+ * rcv_ssthresh.
  */
 #include <linux/module.h>
 #include <net/inet_connection_sock.h>
@@ -27,11 +28,11 @@ MODULE_PARM_DESC(max_ns, "longest delay of an acknowledgement, ns (in whole jiff
 static struct inet_connection_sock_af_ops delack_specific __read_mostly;
 
 /*
- * The next segment is to be delayed: no quick ACKs are due, and the window has no room to grow into.
+ * Has the ACK of the next segment delayed: no quick ACKs are due, and the window has no room to grow into.
  *
- * tcp_event_data_recv() makes ato / 2 + TCP_ATO_MIN / 2 of ato if the segment before was close, and takes a long time
- * since then for a reason to be quick: it is told that the segment before is yet to come. This ato comes out at
- * icsk_delack_max, or above, and is cut. It has 8 bits.
+ * tcp_event_data_recv() sets ato to ato / 2 + TCP_ATO_MIN / 2 if the previous segment came shortly before, and sends
+ * quick ACKs after a long gap. The future value of lrcvtime avoids such a gap. The resulting ato is icsk_delack_max or
+ * more, and is cut to icsk_delack_max. The field has 8 bits.
  */
 static void delack_settle(struct sock *sk)
 {
@@ -44,7 +45,7 @@ static void delack_settle(struct sock *sk)
 	tcp_sk(sk)->rcv_ssthresh = INT_MAX;
 }
 
-/* Whatever the socket sends acknowledges, and has taken its window before it comes here (__tcp_transmit_skb). */
+/* Every outgoing segment carries an ACK; its window is already set here (__tcp_transmit_skb). */
 static int delack_queue_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 {
 	delack_settle(sk);

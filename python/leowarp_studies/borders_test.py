@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of leowarp that the studies use and on which other people's packages could not rely."""
+"""Names of leowarp that the studies use although they are not part of its interface."""
 
 import ast
 from pathlib import Path
@@ -11,7 +11,8 @@ from api_page import ROOMS
 
 HERE = Path(__file__).parent
 PUBLIC = ("leowarp", "leowarp.study", "leowarp.reordering")
-"""Packages whose `__all__` is the interface; of `leowarp.study` the modules too, which are the framework of studies."""
+"""Packages whose `__all__` is the interface; for `leowarp.study`, its modules too, which form the framework of
+studies."""
 
 BEYOND = {
     "leowarp.base.ownership:make_directory",
@@ -77,11 +78,12 @@ BEYOND = {
     "leowarp.trace.schema.hosts:CA_LOSS",
     "leowarp.trace.schema.packets:DIRECTIONS",
 }
-"""Names that are no interface. This list may only shrink: what a study needs more belongs into `PUBLIC`."""
+"""Names outside the interface that studies use. This list may only shrink: if a study needs another name, add the name
+to `PUBLIC`."""
 
 
 def used(text):
-    """`module:name` of each name of leowarp that a source imports and that is no public one.
+    """`module:name` of each name that a source file imports from leowarp outside the public interface.
 
     Returns
     -------
@@ -97,7 +99,7 @@ def used(text):
 
 
 def public(module, name):
-    """Whether a name is one of the interface: of `PUBLIC`, of the framework of studies, or on the reference page."""
+    """Whether a name belongs to the interface: in `PUBLIC`, in the framework of studies, or on the reference page."""
     if module == "leowarp":
         return name in leowarp.__all__ or name == "study"
     return (

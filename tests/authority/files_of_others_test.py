@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public files that other people recorded, read by leowarp and by another tool: the numbers agree.
+"""For public files that other people recorded, leowarp and another tool read the same numbers.
 
 No such file is in this repository. `files_of_others.toml` says where each is, and its sha256. To fetch them and to run
 these tests:
@@ -7,7 +7,7 @@ these tests:
     git clone https://github.com/OWNER/NAME DIRECTORY/OWNER+NAME && git -C DIRECTORY/OWNER+NAME checkout COMMIT
     LEOWARP_FILES_OF_OTHERS=DIRECTORY python -m pytest tests/authority/files_of_others_test.py
 
-A file that is not there is skipped, and so is one whose other tool (jq, tshark) is not installed.
+A missing file is skipped, and so is one whose other tool (jq, tshark) is not installed.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def these(*kinds: str) -> pytest.MarkDecorator:
 
 
 def found(file: dict[str, str], tmp_path: Path) -> Path:
-    """The file, if it is the one that the list means; of a page of text the JSON in it."""
+    """The file's path, if its hash is the one in the list. For a page of text: a file with the JSON in it."""
     if PLACE is None:
         pytest.skip("LEOWARP_FILES_OF_OTHERS names no directory")
     path = Path(PLACE) / file["repository"].replace("/", "+") / file["path"]
@@ -71,7 +71,7 @@ def same_orbits(path: Path, others: list[Satrec]) -> None:
         assert ours.jdsatepoch + ours.jdsatepochF == pytest.approx(theirs.jdsatepoch + theirs.jdsatepochF, abs=1e-9)
         for after_min in (0.0, 90.0):
             here, there = ours.sgp4_tsince(after_min), theirs.sgp4_tsince(after_min)
-            # A micrometre: both read the same digits.
+            # Tolerance of a micrometre, because both read the same digits.
             assert here[0] == there[0]
             assert np.abs(np.subtract(here[1], there[1])).max() < 1e-9 or here[0]
 
@@ -95,7 +95,7 @@ def test_messages_are_those_of_sgp4_own_readers(file, tmp_path):
         case "omm-csv":
             messages = list(omm.parse_csv(text.splitlines()))
         case "omm-xml":
-            # It knows neither a prefix without a declaration nor an empty segment.
+            # The other parser accepts neither an undeclared XML prefix nor an empty segment.
             declared = text.replace("<ndm ", '<ndm xmlns:xsi="any" ', 1) if "xmlns:xsi" not in text else text
             messages = list(omm.parse_xml(io.StringIO(re.sub(r"<segment>\s*</segment>", "", declared))))
         case _:
@@ -103,7 +103,8 @@ def test_messages_are_those_of_sgp4_own_readers(file, tmp_path):
             messages = [{key.strip(): re.sub(r"\[.*\]", "", value).strip() for key, value in pairs}]
     others = []
     for message in messages:
-        # It knows no day of the year, and misses fractions of a second and fields that SGP4 does not use.
+        # The other parser accepts no day of the year. It misses fractions of a second, and fields that SGP4 does not
+        # use.
         unused = {"EPHEMERIS_TYPE": 0, "CLASSIFICATION_TYPE": "U", "ELEMENT_SET_NO": 0, "REV_AT_EPOCH": 0}
         fields = unused | {key: value for key, value in message.items() if value not in ("", None)}
         form = "%Y-%jT%H:%M:%S.%f" if re.match(r"\d{4}-\d{3}T", fields["EPOCH"]) else "ISO8601"
@@ -121,7 +122,7 @@ def test_round_trips_are_the_texts_own_times_and_pings_own_statistics(file, tmp_
     found_ = read(path, interval_ns=None if stamped else S)
     delay_ms = found_.round_trip.delay_ns / MS
     known_ms = delay_ms[~np.isnan(delay_ms)]
-    # Another reading of the same lines: the first reply of each number.
+    # An independent reading of the same lines: the first reply with each sequence number.
     first = {}
     for number, time in re.findall(r"seq=(\d+)[^\n]*time[=<]([0-9.]+) ms", text):
         first.setdefault(number, float(time))
@@ -151,7 +152,7 @@ def test_bytes_are_those_that_jq_adds_up(file, tmp_path):
     transfer = read(path).transfer
     moved_bytes = float((transfer.rate_bps * transfer.length_ns).sum() / 8 / S)
     query = "[.intervals[] | .streams[] | select((.omitted | not) and .seconds > 0) | .bytes] | add"
-    # Rates are those of each stream's own time, which differs from the interval's by microseconds.
+    # Each stream's rate refers to the stream's own duration, which differs from the interval's by microseconds.
     assert moved_bytes == pytest.approx(float(output_of("jq", query, path)), rel=1e-3)
     assert len(transfer.length_ns) == int(
         output_of("jq", "[.intervals[] | select((.sum.omitted | not) and .sum.seconds > 0)] | length", path)
@@ -181,7 +182,7 @@ def test_columns_are_those_of_pandas(file, tmp_path):
     path = found(file, tmp_path)
     table = pd.read_csv(path, header=None, names=["t_ns", "rtt_ms"])
     series = read(path, columns=("t_ns", "rtt_ms")).round_trip
-    # Of two rows of the same instant one stays.
+    # Of two rows with the same instant, one is kept.
     assert len(series) == table["t_ns"].nunique()
     assert series.delay_ns.mean() / MS == pytest.approx(table["rtt_ms"].mean(), rel=1e-4)
     assert series.t_ns[-1] - series.t_ns[0] == table["t_ns"].max() - table["t_ns"].min()
@@ -193,7 +194,7 @@ def test_flows_are_those_of_tshark(file, tmp_path):
     names = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport", "tcp.len"]
     names += ["icmp.type", "icmpv6.type"]
     fields = [word for name in names for word in ("-e", name)]
-    # What a packet holds, not what is behind several of them.
+    # A packet's own payload, not the payload reassembled from several packets.
     options = ("ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_streams:FALSE")
     said = output_of(
         "tshark", "-n", "-r", path, *(word for option in options for word in ("-o", option)),

@@ -51,10 +51,11 @@ def test_earth_fixed_positions_are_skyfields(tmp_path: Path) -> None:
         t = timescale.utc(2000, 6, 28, hours)
         theirs_m = satellite.at(t).frame_xyz(itrs).m
         radius_m = float(np.linalg.norm(theirs_m))
-        # They know UT1 - UTC (0.2 s then), we take it as 0: the Earth turns by omega (UT1 - UTC), up to 0.9 s.
+        # Skyfield uses UT1 - UTC (0.2 s then), and leowarp takes it as 0. The Earth turns by omega (UT1 - UTC), which
+        # is up to 0.9 s.
         turned_m = EARTH_ROTATION_RAD_PER_S * abs(t.dut1) * radius_m
-        # Beyond: their polar motion is off too (no table loaded), and their chain TEME > ICRF > ITRS by another
-        # model of sidereal time and nutation leaves some 1e-7 rad.
+        # Skyfield's polar motion is off too (no table is loaded). Its chain TEME > ICRF > ITRS uses another model of
+        # sidereal time and nutation, which leaves about 1e-7 rad.
         assert np.linalg.norm(ours_m - theirs_m) < turned_m + 3.0
         angle = EARTH_ROTATION_RAD_PER_S * t.dut1
         cos, sin = math.cos(angle), math.sin(angle)

@@ -25,8 +25,8 @@ SATELLITES = PLANES * SLOTS
 STATIONS = {1173: ("Manila", 14.6042, 120.9822), 1241: ("Dalian", 38.913811, 121.602322),
             1229: ("Saint Petersburg", 59.929858, 30.326228)}  # fmt: skip
 LONGEST_GROUND_LINK_M = math.hypot(630e3, 630e3 / math.tan(math.radians(30)))
-# They take positions and slant ranges from pyephem (another SGP4, another sidereal time). What remains is -519 to
-# +46 ns, -309 on average: some 75 m of path, there and back.
+# Hypatia takes positions and slant ranges from pyephem, which has another SGP4 and another sidereal time. The remaining
+# difference is -519 to +46 ns, -309 ns on average, which is about 75 m of path in both directions together.
 TOLERANCE_NS = 1000.0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic that judges jittered paths, against closed forms and published examples."""
+"""The arithmetic that other tests use for jittered paths, checked against closed forms and published examples."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_the_studys_mean_displacements_at_one_millisecond(distribution, study_pk
 @pytest.mark.slow
 @pytest.mark.parametrize("sigma_ms", [0.05, 0.2, 10.0])
 def test_closed_forms_are_not_to_be_used_outside(sigma_ms):
-    """The range of 0.6 to 4 ms is not a matter of taste: beyond it they are more than 3 % off."""
+    """The range is 0.6 to 4 ms because the approximations are more than 3 % off outside it."""
     sigma_s = sigma_ms / 1e3
     measured = averaged(simulation.mean_displacement_pkts, "exponential", sigma_s)
     assert abs(measured / simulation.closed_form_pkts("exponential", sigma_s) - 1) > 0.03
@@ -77,7 +77,7 @@ def test_worked_examples(arrivals, threshold, expected):
 
 
 def test_beyond_the_threshold_counts_as_lost():
-    # RFC 5236 section 6: 5430 is discarded, the rest is in its place.
+    # RFC 5236 section 6: 5430 is discarded, and the others are in their places.
     assert simulation.density(np.array([0, 5, 1, 2, 3, 4, 6]), 3) == {0: 1.0}
 
 
@@ -106,7 +106,7 @@ def test_draws_and_densities_are_of_mean_0_and_sigma_1(distribution):
 @pytest.mark.parametrize(("sigma_ms", "threshold"), [(0.05, 200), (1.0, 200), (10.0, 200), (4.0, 20), (10.0, 3)])
 @pytest.mark.parametrize("distribution", simulation.DISTRIBUTIONS)
 def test_the_library_measures_what_the_slow_way_does(distribution, sigma_ms, threshold):
-    """Packet for packet, beyond the threshold too."""
+    """Both agree packet by packet, also beyond the threshold."""
     arrivals = simulation.probe(distribution, sigma_ms / 1e3, 11, packets=6000)
     slow, fast = simulation.density(arrivals, threshold), reordering.density(arrivals, threshold_pkts=threshold)
     assert dict(zip(fast.displacement_pkts.tolist(), fast.share.tolist(), strict=True)) == pytest.approx(slow)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SGP4 as wired here, against the verification vectors of D. Vallado, P. Crawford, R. Hujsak, T. S. Kelso, Revisiting
+"""leowarp's use of SGP4 against the verification vectors of D. Vallado, P. Crawford, R. Hujsak, T. S. Kelso, Revisiting
 Spacetrack Report #3, AIAA 2006-6753: SGP4-VER.TLE and tcppver.out, both as the package `sgp4` ships them (2.27, MIT).
 """
 
@@ -16,7 +16,7 @@ from leowarp.ephemeris import Sgp4Orbits
 from support.element_sets import elements_of
 
 SHIPPED = Path(sgp4.__file__).parent
-# A position is asked for by an epoch in whole microseconds: half of one at 11 km/s (the fastest perigee) is 5.5 mm.
+# The epoch of a position is in whole microseconds. Half a microsecond at 11 km/s (the fastest perigee) is 5.5 mm.
 # The printed vectors end at 1e-8 km.
 TOLERANCE_M = 0.01
 
@@ -47,12 +47,13 @@ DAMAGED = {33333, 33334, 33335}
 )
 def test_positions_are_the_verification_vectors(number: int, first: str, second: str, tmp_path: Path) -> None:
     path = tmp_path / "one.tle"
-    # Some lines of the file carry a checksum of older conventions: it is made new, the elements stay.
+    # Some lines of the file have a checksum of an older convention. The test replaces the checksum and keeps the
+    # elements.
     path.write_text("\n".join(body[:68] + str(_checksum(body)) for body in (first, second)))
     names, elements = elements_of(path)
     satrec = elements[0].satrec
     since_1970 = timedelta(days=satrec.jdsatepoch - 2_440_587.5) + timedelta(days=satrec.jdsatepochF)
-    # timedelta rounds to 1 us: the rest goes into the nanoseconds that are asked for.
+    # timedelta rounds to 1 us, so the remainder goes into the requested nanoseconds.
     epoch = datetime(1970, 1, 1, tzinfo=UTC) + since_1970
     orbits = Sgp4Orbits(file=str(path), names=names, elements=elements, epoch=epoch)
     expected = vectors()[number]

@@ -13,7 +13,7 @@ from support.elements import orbits_of, written
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
-# Each test computes metrics of runs, and most draw a page.
+# These tests are slow: each computes metrics of runs, and most draw a page.
 pytestmark = pytest.mark.slow
 
 
@@ -26,7 +26,7 @@ def finished(path):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Two groups of two seeds, of CUBIC and of Reno."""
+    """Two groups of runs, one with CUBIC and one with Reno, with two seeds each."""
     top = tmp_path_factory.mktemp("runs")
     for name in ("cubic", "reno"):
         for seed in (1, 2):
@@ -98,7 +98,7 @@ def test_a_directory_that_is_no_run_is_an_error(leowarp_within, tmp_path, made):
 def test_diff_names_the_keys_and_nothing_else(leowarp_within, made):
     first, second = made / "cubic" / "seed-1", made / "reno" / "seed-1"
     out = leowarp_within("compare", first, second, "--diff").out
-    # Equal names of directories: as much of the paths as tells them apart.
+    # Directories with equal names are labelled by the part of their paths that differs.
     assert "cubic/seed-1" in out
     assert "flows.0.congestion_control" in out
     assert "run.duration" not in out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command line to type on, and a run directory that no guest was needed for."""
+"""Fixtures that run commands, and a run directory that was made without a guest."""
 
 import io
 import json
@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 
 @dataclass(frozen=True)
 class Typed:
-    """What a command answered."""
+    """Exit status and output of a command."""
 
     status: int
     out: str
@@ -35,7 +35,7 @@ class Typed:
 
 @pytest.fixture
 def leowarp(tmp_path):
-    """Types `leowarp ...` in an empty directory, without a terminal."""
+    """Runs `leowarp ...` in an empty directory, without a terminal."""
 
     def run(*words, env=None, cwd=tmp_path):
         done = subprocess.run(
@@ -53,7 +53,7 @@ def leowarp(tmp_path):
 
 @pytest.fixture
 def leowarp_within(monkeypatch, capsys):
-    """Types `leowarp ...` within this process: one of its own takes a second until its libraries are there."""
+    """Runs `leowarp ...` within this process, because a new process needs a second to load its libraries."""
 
     def run(*words, given=b""):
         monkeypatch.setattr(sys, "argv", ["leowarp", *map(str, words)])
@@ -67,7 +67,7 @@ def leowarp_within(monkeypatch, capsys):
 
 @pytest.fixture
 def write_run(tmp_path):
-    """Writes a complete run of `examples/chain.toml` whose trace is made up, and gives its directory."""
+    """Writes a complete run of `examples/chain.toml` with an invented trace, and returns its directory."""
 
     def write(name="run", *, captures=(), **settings):
         plan = scenario.plan_of(EXAMPLES / "chain.toml", {"run.duration": "1 s", **settings})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp exam` refuses what it cannot take before anything runs, and says what to type."""
+"""`leowarp exam` refuses wrong input before any case runs, and says what to type."""
 
 import pytest
 

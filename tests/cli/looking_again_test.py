@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that look at a run again, and those that begin a scenario of one's own."""
+"""Verbs that read an existing run, and those that start a scenario for the user."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ from leowarp.version import VERSION
 
 
 def test_the_version_is_one_line(leowarp_within):
-    # Between releases the commit follows.
+    # Between releases the version is followed by the commit.
     assert re.fullmatch(rf"leowarp {re.escape(VERSION)}(\.dev0\+\S+)?\n", leowarp_within("--version").out)
 
 
@@ -49,7 +49,7 @@ def test_init_writes_a_scenario_that_runs_and_never_over_another(leowarp_within,
     again = leowarp_within("init", "mine", "--from", "measured-path")
     assert again.status == 2
     assert "mine-2" in again.err
-    # The same table is the same table; another one of that name stays as it is.
+    # An export that exists with the same content is fine; a different file of that name is kept.
     assert leowarp_within("init", "other", "--from", "measured-path").status == 0
     (tmp_path / "measured-path.csv").write_text("t_s,delay_ms\n0,1\n")
     assert leowarp_within("init", "third", "--from", "measured-path").status == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several runs at once, with a stand-in for what makes each."""
+"""Several runs at once, with a stand-in for the worker that makes each."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def run(scenario, given, out, *, progress, **options):
     note("ends")
 
 one.run = run
-# What the parent typed: -m leowarp.running.worker PARENT_PID SCRATCH
+# The parent's command line: -m leowarp.running.worker PARENT_PID SCRATCH
 sys.argv[1:] = sys.argv[3:]
 runpy.run_module("leowarp.running.worker", run_name="__main__", alter_sys=True)
 """
@@ -51,8 +51,7 @@ runpy.run_module("leowarp.running.worker", run_name="__main__", alter_sys=True)
 
 @pytest.fixture
 def worker(tmp_path, monkeypatch):
-    """Puts a worker whose runs are stand-ins in the place of the real one; gives the file of their beginnings and
-    ends."""
+    """Replaces the real worker by one whose runs are stand-ins. Returns the file that records their starts and ends."""
     log = tmp_path / "log"
     program = tmp_path / "worker"
     program.write_text(_WORKER.format(python=sys.executable, log=str(log)))
@@ -106,7 +105,7 @@ def test_a_worker_that_dies_takes_no_other_run_with_it(worker, write_run, tmp_pa
     jobs = [Job("s.toml", outs[0], {"words": "of a"}), deadly, Job("s.toml", outs[1])]
     first, dead, last = run_many(jobs, at_once=1, progress=False, failures="return")
     assert (first.path, last.path) == tuple(outs)
-    # Of the run that died alone, though the worker had made another one before.
+    # Only the run that died failed, although the worker had made another one before.
     assert dead.message == "the run b ended with status 9; its last words: of b"
 
 
@@ -135,7 +134,7 @@ def test_two_runs_cannot_go_into_one_directory(worker, tmp_path):
 def test_an_interruption_leaves_no_process_behind(worker, tmp_path):
     def interrupt(progress):
         if progress.stage == "guest":
-            # What Ctrl-C does to the main thread of a program
+            # Ctrl-C has this effect on the main thread of a program.
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):

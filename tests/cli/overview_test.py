@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `show`, `compare` and a run print: a few numbers first, all of them if asked."""
+"""`show`, `compare` and a run print a few numbers by default, and all of them on request."""
 
 import io
 
@@ -65,7 +65,7 @@ def test_metrics_are_all_scalars_in_groups_one_column_a_flow(leowarp_within, acc
 
 def test_every_scalar_has_a_group(leowarp_within, access):
     said = lines(leowarp_within("show", access.path, "--metrics", "--all").out)
-    # Of programs this run has none.
+    # This run has no programs.
     assert set(scalars.Group) - {scalars.Group.MEASURED} <= set(said)
     assert "other" not in said
 
@@ -126,7 +126,7 @@ def test_a_table_wider_than_the_terminal_keeps_its_numbers(capsys, monkeypatch):
 def test_compare_warns_and_shows_runs_side_by_side(leowarp_within, write_run, tmp_path, monkeypatch):
     from leowarp import report
 
-    # The page is the report's own matter
+    # The report has its own tests for the page.
     monkeypatch.setattr(report, "write_comparison", lambda runs, out, **_: tmp_path / "page")
     answer = leowarp_within("compare", write_run("first"), write_run("second"))
     assert answer.status == 0, answer.err

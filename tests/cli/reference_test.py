@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference of table columns says what the code says."""
+"""The reference page of table columns agrees with the code."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole street, from a scenario file to a report, on a short chain."""
+"""All steps from a scenario file to a report, on a short chain."""
 
 import json
 import os
@@ -193,7 +193,7 @@ def test_killing_the_parent_of_several_runs_ends_them_all(tmp_path, spawn):
     )
     parent = spawn([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
     wait_until(lambda: _working_in(tmp_path / "a"), parent)
-    # A run whose parent was killed ends as soon as it has progress to tell.
+    # A run whose parent was killed ends when it next reports progress.
     parent.kill()
     parent.wait()
     wait_until_gone(lambda: _working_in(tmp_path))
@@ -206,7 +206,7 @@ def test_several_runs_at_once_equal_each_alone(tmp_path, chain):
     for run in lw.run_many(jobs, at_once=2, progress=seen.append):
         for path in sorted((chain.path / "30-trace").iterdir()):
             assert (run.path / "30-trace" / path.name).read_bytes() == path.read_bytes(), path.name
-        # Reports are for whoever asks.
+        # The command makes a report only on request.
         assert run.report is None
     assert {progress.run for progress in seen} == {"a", "b", "c"}
 
@@ -231,7 +231,7 @@ def test_what_the_agent_says_of_packets_is_what_the_captures_of_both_ends_say(le
     source, destination = (tmp_path / "out" / f"run-{end}.pcapng" for end in ("source", "destination"))
     captured = packets_from_captures(source, destination).to_pandas()
     told = read(run.path / "30-trace", "packets").to_pandas()
-    # The captures begin at the first packet, not at the run's start, and go on after its end.
+    # The captures begin with the first packet, not at the run's start, and go on after the run's end.
     captured[["sent_ns", "received_ns"]] += told["sent_ns"].min()
     captured = captured[captured["sent_ns"] < 5_000_000_000]
     assert len(captured) == len(told) > 1000
@@ -248,7 +248,7 @@ _TCP = {"kind": "tcp", "source": "A", "destination": "B", "congestion_control": 
 
 
 def _working_in(out: Path) -> list[int]:
-    """Processes whose working directory is the guest's, in the run directory `out`."""
+    """Processes whose working directory is the guest's directory below the run directory `out`."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:

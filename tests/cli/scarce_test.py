@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine that gives too little, and names and bytes that are no text: one sentence, no status 70."""
+"""A machine with too few resources, and names that are no valid text, give one sentence and never status 70."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from support.synthetic.run import write_synthetic_run
 
 @pytest.fixture(scope="module")
 def one(tmp_path_factory):
-    """A complete run whose packets are made up."""
+    """A complete run with invented packets."""
     path = tmp_path_factory.mktemp("scarce") / "one"
     write_synthetic_run(path)
     plan = scenario.plan_of(path / layout.PLAN)
@@ -53,7 +53,7 @@ def test_tiny_limits_of_the_shell_end_in_a_sentence(one, tmp_path, limit, words)
         ["bash", "-c", line, "bash", sys.executable, "-m", "leowarp", *typed_words],
         capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
-    # 1 and no word of ours: the loader or a library of numbers ended the process before it began.
+    # Status 1 without a message of leowarp: the loader or a numerical library ended the process first.
     assert done.returncode in (0, 1, 3), done
     assert "no rule foresees this" not in done.stderr
     if done.returncode == 3:

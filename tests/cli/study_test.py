@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp study` as typed, with runs that boot nothing."""
+"""The command `leowarp study`, with runs that boot no guest."""
 
 import functools
 import json
@@ -19,7 +19,7 @@ from support.sweep.study import STUDY
 
 @pytest.fixture
 def typed(tmp_path, monkeypatch):
-    """Types `leowarp study ...`: exit status, stdout, stderr; an error of ours is raised."""
+    """Runs `leowarp study ...` and returns exit status, stdout and stderr. An error of leowarp is raised."""
     monkeypatch.chdir(tmp_path)
     maker = FakeMaker(tmp_path)
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs although a file names it: nothing that the user did not name or accept."""
+"""leowarp runs no code that only a file names: the user must name or accept it."""
 
 import dataclasses
 import os
@@ -30,7 +30,7 @@ def memory(tmp_path, monkeypatch):
 
 @pytest.fixture
 def program(tmp_path):
-    """A program that leaves a trace if it is run, and where it would."""
+    """A program that creates a file when it runs, and the path of this file."""
     path, trace = tmp_path / "linux", tmp_path / "it-ran"
     path.write_text(f"#!/bin/sh\ntouch {trace}\n")
     path.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that need no kernel: what they print, where, and with which status they end."""
+"""Verbs that need no kernel: their output on stdout and stderr, and their exit status."""
 
 import dataclasses
 import hashlib
@@ -101,7 +101,7 @@ def test_no_verb_and_no_option_is_hidden_from_help():
         assert not [parameter.name for parameter in command.params if getattr(parameter, "hidden", False)], name
         left += [(f"{name} {each}", below) for each, below in getattr(command, "commands", {}).items()]
         seen += 1
-    # run alone is one; without groups the walk would see the program and nothing below it
+    # run is the only verb that is no group. If groups were not followed, the loop would see the program alone.
     assert seen > 20
 
 
@@ -212,7 +212,7 @@ def test_satellites_are_left_out_by_an_option_with_the_plan_that_says_so(leowarp
         '[[stations]]\nname = "Madrid"\n[[stations]]\nname = "Tokyo"\n'
         '[[flows]]\nkind = "ping"\nsource = "Madrid"\ndestination = "Tokyo"\n'
     )
-    # In place of the scenario's own list.
+    # The setting replaces the scenario's own list.
     options = ("--leave-out", "decayed", "--leave-out", "SAT 2")
     assert leowarp("plan", tmp_path / "a.toml", *options, "--json").json()["constellation"]["leave_out"] == [
         "decayed",

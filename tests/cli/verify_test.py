@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp verify` as typed, with a stand-in for the second run, so that nothing is booted."""
+"""The command `leowarp verify`, with a stand-in for the second run, so that no guest boots."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ QUIET = ("--progress", "none")
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     path = write_whole_run(tmp_path_factory.mktemp("whole") / "run")
-    # Without what is drawn, which takes seconds; `leowarp.verification` has its own tests of that.
+    # Without figures, which take seconds and are tested in `leowarp.verification`.
     shutil.rmtree(path / layout.REPORT)
     listed = json.loads((path / layout.MANIFEST).read_text())["files"]
     forge(path, files={name: "" for name in listed if not name.startswith(layout.REPORT)})

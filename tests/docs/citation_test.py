@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CITATION.cff says what the package says of itself."""
+"""CITATION.cff agrees with the metadata of the package."""
 
 import tomllib
 from pathlib import Path
@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def test_it_has_what_its_format_asks_for():
-    # The keys without which https://github.com/citation-file-format schema 1.2.0 refuses a file.
+    # The keys that schema 1.2.0 of https://github.com/citation-file-format requires.
     assert {"cff-version", "message", "title", "authors"} <= CITATION.keys()
     assert CITATION["cff-version"] == "1.2.0"
     assert CITATION["type"] == "software"
@@ -28,7 +28,7 @@ def test_its_version_is_the_package_s():
 
 
 def test_its_licences_are_the_package_s():
-    # The format knows no AND: the key has the licence of most, the abstract all.
+    # The format has no AND for licences. The key names the licence of most files, and the abstract names all.
     assert CITATION["license"] == PROJECT["license"].partition(" AND ")[0]
     assert PROJECT["license"] in CITATION["abstract"]
 

@@ -18,7 +18,7 @@ from leowarp.routes.links import isl_rule
 from leowarp.scenario import plan_of
 from support.pages import PAGES, ROOT, blocks, commands, files, name_of, prose, typed
 
-# Each of the 350 commands of the documentation is parsed by the command line as it is.
+# The real command line parses each of the 350 commands in the documentation.
 pytestmark = pytest.mark.slow
 
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
@@ -100,10 +100,10 @@ def test_scenarios_in_pages_resolve(page: Path, tmp_path: Path) -> None:
 
 
 def written(page: Path, directory: Path) -> list[Path]:
-    """The files of a page, written; the TOML ones among them."""
+    """Writes the files that a page shows, and returns the TOML files."""
     for name, text in files(page).items():
         (directory / name).write_text(text, encoding="utf-8")
-    # Snippets that write what scenarios name.
+    # Snippets that write the files that scenarios name.
     for _, text in blocks(page, "python"):
         if ".write_text(" in text:
             with contextlib.chdir(directory):
@@ -146,7 +146,8 @@ def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
 
 
 def test_no_two_commands_make_the_same_directory() -> None:
-    """Whoever follows two guides in one place would be refused. Studies and reproductions go on where they are."""
+    """No two guides write the same directory. Otherwise a user who follows both would get an error. Studies and
+    reproductions may repeat a directory, because they continue in it."""
     typed_words = [shlex.split(command) for _, command, _ in COMMANDS]
     makers = [words for words in typed_words if "--out" in words and {"run", "run-again", "export"} & set(words[1:3])]
     names = [words[words.index("--out") + 1] for words in makers]

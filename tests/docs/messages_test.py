@@ -18,7 +18,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def texts(source: str) -> Iterator[str]:
-    """Constant texts of a module; what is filled in is left out."""
+    """Constant texts of a module, without the parts that are filled in."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
@@ -47,7 +47,7 @@ def test_options_in_commands_that_messages_name_exist() -> None:
     wrong = []
     for path in MODULES:
         source = path.read_text(encoding="utf-8")
-        # Most modules name no option: only the others are worth parsing.
+        # Only modules that name an option are parsed, because most do not.
         if COMMAND.search(source) and OPTION.search(source):
             wrong += [f"{path}: {one}" for text in texts(source) for one in unknown_options(text)]
     assert wrong == []

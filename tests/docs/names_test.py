@@ -23,7 +23,7 @@ ELSEWHERE = {"docs/reference/tables.md", "docs/reference/scenario.md", "docs/ref
 
 
 def first_column(page: Path, heading: str) -> list[str]:
-    """The code in the first column of the table whose head begins with `heading`."""
+    """The code words in the first column of the table whose header begins with `heading`."""
     text = page.read_text(encoding="utf-8").split(f"| {heading} |", 1)[1]
     rows = text.split("\n\n", 1)[0].splitlines()[2:]
     return [name for row in rows for name in _CODE.findall(row.split("|")[1])]
@@ -39,7 +39,8 @@ def test_the_guide_has_every_table() -> None:
 
 @pytest.fixture(scope="module")
 def known() -> set[str]:
-    """Every quantity that the package's own sources name, and what is put together of such: columns of studies."""
+    """Every quantity that the sources of the package name, and the columns of studies, whose names combine such
+    names."""
     sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "guest").rglob("*.c"), *(ROOT / "crates").rglob("*.rs")]
     texts = [source.read_text(encoding="utf-8") for source in sources if not source.name.endswith("_test.py")]
     return {name for text in texts for name in _QUANTITY.findall(text)} | {*scalars.RUN_SCALARS, *scalars.FLOW_SCALARS}
@@ -47,7 +48,7 @@ def known() -> set[str]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in ELSEWHERE], ids=name_of)
 def test_quantities_in_code_exist(page: Path, known: set[str]) -> None:
-    """What stands as code and ends in a unit is a name that the package has."""
+    """A code word that ends in a unit is a name of the package."""
     quoted = {name for code in _CODE.findall(page.read_text(encoding="utf-8")) for name in _QUANTITY.findall(code)}
     # Columns of studies: a scalar of flow 0, a key with its section
     wrong = {name for name in quoted - known if _OF_STUDIES.sub("", name) not in known}

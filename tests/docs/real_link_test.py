@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the guide on real links: each number is that of arithmetic."""
+"""Each number in the table of the guide on real links equals a computed one."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation site: every page is there, every link on it leads somewhere, and it asks nobody for anything."""
+"""The documentation site has every page, all its links have targets, and it loads nothing from other hosts."""
 
 import importlib.util
 import re
@@ -21,7 +21,7 @@ FETCHING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "sou
 
 
 def test_every_page_of_the_documentation_is_in_the_site():
-    """Sphinx says so too, where it is; a page that is added is missed here without it."""
+    """Sphinx checks this too where it is installed. This test finds a page that was forgotten without Sphinx."""
     named = set(re.findall(r"^(?:.*<)?((?:docs|design)/[\w/.-]+)>?$", (ROOT / "site" / "index.md").read_text(), re.M))
     pages = {path.relative_to(ROOT).with_suffix("").as_posix() for folder in ("docs", "design")
              for path in (ROOT / folder).rglob("*.md")}  # fmt: skip
@@ -107,11 +107,11 @@ def test_the_gallery_has_a_picture_for_each_file_that_its_commands_make():
     }
     for file, _ in made:
         if file.endswith(tuple("0123456789")):
-            # What a browser shows: of the page of a run that a command made, or of cells.
+            # Gallery pictures that a browser takes: of the page of a run that a command made, or of notebook cells.
             run = Path(file).parts[0]
             assert file.startswith("notebook ") or re.search(rf"^leowarp run .*--out {run}\b", text, re.M)
             continue
-        # RUN/50-report/figures/NAME.png is a figure of RUN that a command asked for; else a file that one names.
+        # RUN/50-report/figures/NAME.png is a figure of RUN that a command made. Any other file is named by a command.
         run, name = Path(file).parts[0], Path(file).stem
         asked = re.search(rf"^leowarp report {run} --figures (\S+) --formats png$", text, re.M | re.S)
         figures = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every Python snippet of the documentation: its names are defined, and it runs.
 
-In the fast suite those that look at runs do so over one small run, which stands wherever a snippet expects one. Those
-that make runs do it in the guest, of scenarios with shorter durations.
+In the fast suite, snippets that read runs get one small run in every place where they expect a run. Snippets that make
+runs do so in the guest suite, with shorter durations.
 """
 
 import ast
@@ -32,7 +32,7 @@ SNIPPETS = [
     for number, (_, text) in enumerate(blocks(page, "python"), 1)
 ]
 RUNS = ("runs/demo/cubic", "runs/demo/bbr", "first", "tokyo", "three")
-"""Where snippets look for runs."""
+"""Directories in which snippets look for runs."""
 
 MAKES_RUNS = re.compile(r"lw\.run\(|lw\.run_many\(|run_study\(")
 ELSEWHERE = {
@@ -41,7 +41,7 @@ ELSEWHERE = {
     'protocol="rtp"': "needs a capture of RTP",
     "trace.json.gz": "needs a recording by irtt",
 }
-"""What a snippet has that cannot run here, and why."""
+"""Text that marks a snippet which cannot run here, and the reason."""
 
 
 def needs(text: str) -> str | None:
@@ -122,7 +122,7 @@ def test_snippets_that_make_runs_run(page: Path, text: str, tmp_path: Path) -> N
 
 
 def shorter(text: str) -> str:
-    """A scenario or study in which every run lasts 2 s."""
+    """The text of a scenario or study, changed so that every run lasts 2 s."""
     return re.sub(r'(duration"?\s*[=:]\s*")\d+ s"', r'\g<1>2 s"', text)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The studies in the guide: a fenced block below `<!-- study: NAME -->` is one, and each of its runs has a plan."""
+"""Each fenced block below `<!-- study: NAME -->` in the guide is a study whose runs all get a plan."""
 
 import re
 from pathlib import Path

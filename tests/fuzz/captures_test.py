@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pcap and pcapng, damaged anywhere: metrics with every packet accounted for, or one error; never anything else."""
+"""Damaged pcap and pcapng files give metrics that account for every packet, or one error."""
 
 import contextlib
 from pathlib import Path

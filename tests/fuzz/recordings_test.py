@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of links, damaged at random: each reader gives a measurement whose rules hold, or refuses with a hint.
+"""For randomly damaged recordings of links, each reader returns a consistent measurement or refuses with a hint.
 
-How many are tried is the profile's of hypothesis: 100, if nothing else is said.
+Hypothesis' profile sets the number of examples (100 by default).
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile `starlink` inside the guest: half an hour of a flood of pings beside one ping a second."""
+"""The profile `starlink` inside the guest: half an hour of a flood ping beside one ping per second."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ PING_BYTES = 20 + 8 + 56 + 14
 
 @pytest.fixture(scope="module")
 def echoes(tmp_path_factory):
-    """Of each flow: sending times and RTTs, ns; nan: lost."""
+    """Sending times and RTTs of each flow in ns; nan for lost probes."""
     folder = tmp_path_factory.mktemp("access")
     (folder / "access.toml").write_text(SCENARIO)
     run = lw.run(folder / "access.toml", out=folder / "run", report=False, progress=False)
@@ -92,7 +92,7 @@ def test_loss_is_bursty(flood):
 
 def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
     spikes_ms = np.array([slot.spike_ns for slot in flood.slots if slot.spike_ns is not None]) / 1e6
-    # Over the least RTT of the slot: jitter of some 15 ms is in it, too.
+    # Above the least RTT of the slot; about 15 ms of jitter are included.
     level_ms = (flood.quantiles_ns[0.5] - np.mean([slot.base_ns for slot in flood.slots])) / 1e6
     assert 30 < np.median(spikes_ms) - level_ms < 50
     assert np.quantile(spikes_ms, 0.9) - level_ms < 60
@@ -101,7 +101,7 @@ def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
 def test_every_probe_arrives_when_the_tables_say(echoes):
     found, plan = echoes
     profile = profile_of(plan, plan.medium, slots_of(plan, plan.medium))
-    # Of two that are sent at one instant, the one that arrives first was first.
+    # If two probes are sent at one instant, the one that arrives first was sent first.
     sent = found.sort_values(["sent_ns", "received_ns"], kind="stable")
     sent_ns = sent["sent_ns"].to_numpy()
     expected_ns = walked_ns(profile.up, sent_ns, 8 * PING_BYTES)
@@ -114,7 +114,7 @@ def test_both_directions_lose_in_the_same_outages(echoes):
     found, plan = echoes
     drawn = profile_of(plan, plan.medium, slots_of(plan, plan.medium)).drawn
     sent_ns = found["sent_ns"][found["received_ns"].isna()].to_numpy()
-    # What is sent just before an outage begins to be sent in it, if it was held.
+    # A packet that leaves just before an outage may be held, and is then sent during the outage.
     begun = np.searchsorted(drawn.outage_begin_ns - 51_000_000, sent_ns, side="right")
     within = begun > np.searchsorted(drawn.outage_end_ns, sent_ns, side="right")
     assert (~within).mean() < 0.02

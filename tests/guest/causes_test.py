@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real route change: what it made late, lost and sent again, by each in-flight rule; and its reordering against the
-obvious arithmetic on the packets around it, which are all stored."""
+"""Late packets, losses and retransmissions at a real route change, under each in-flight rule. All packets around the
+change are stored, so plain arithmetic on them checks the reordering metrics."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ SETTINGS = {"run.start": "105 s", "run.duration": "63 s",
 
 @pytest.fixture(scope="module", params=["drain", "source", "drop"])
 def run(request, tmp_path_factory):
-    """The run by each rule: routes change at 30 s and at 60 s, with a queue on the path that is left."""
+    """One run per rule. Routes change at 30 s and at 60 s, with a queue on the abandoned path."""
     settings = SETTINGS | {"routing.in_flight": request.param}
     return lw.run(SCENARIO, settings, tmp_path_factory.mktemp(request.param) / "run", report=False, progress=False)
 
@@ -36,7 +36,7 @@ def test_causes_add_up_to_the_totals_of_the_flow(run):
 
 def test_each_rule_has_its_own_harm(run):
     (flow,) = run.summary["flows"]
-    # Nothing but a change lets a packet be overtaken, and spurious retransmissions repeat what was late.
+    # Packets are overtaken only at route changes, and spurious retransmissions repeat late packets.
     assert flow["late_by_changes_pkts"] == flow["late_pkts"]
     assert flow["spurious_by_changes_pkts"] == flow["spurious_retransmissions_pkts"]
     if run.plan.routing.in_flight == "drop":

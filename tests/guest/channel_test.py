@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links whose capacity, delay and loss are tables: what packets meet is what the tables say."""
+"""On links whose capacity, delay and loss are tables, packets get the values of the tables."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ packet_rate = "1000 pkts/s"
 
 
 class Guest:
-    """Runs of two routers r0, r1 with hosts A, B, whose link a test fills."""
+    """Makes runs of two routers r0, r1 with hosts A, B; the test defines the tables of the link between the routers."""
 
     def __init__(self, tmp_path):
         self.tmp_path = tmp_path
@@ -98,7 +98,7 @@ def test_a_stream_meets_the_delays_and_losses_of_the_table(run, probe_bytes):
     own_ns = 0 if probe_bytes else transmission_ns
     allowed_ns = np.maximum.accumulate(sent_ns + own_ns + of(delay_ns, instants, sent_ns))
     is_lost = of(loss_ratio, instants, sent_ns) == 1
-    # what still flies at the end has no fate
+    # a packet in flight at the end neither arrived nor was lost
     known = allowed_ns < 10 * S
     assert (echoes["received_ns"].isna() == is_lost)[known].all()
     arrived = echoes["received_ns"].notna() & known
@@ -222,11 +222,11 @@ def test_a_queue_discipline_marks_or_drops_and_every_packet_is_accounted_for(run
         assert last.delivered_ce_pkts == 0
         assert len(drops) > 0
         assert (drops["flow"] == 0).all()
-    # 10 Mbit/s but for headers, less what the sawtooth and the start cost
+    # 10 Mbit/s less the headers, and less the cost of the sawtooth and of the start
     assert last.bytes_acked * 8 > 0.7 * 10e6 * 10
 
 
-# What has each of them drop nothing but for its limit
+# Settings with which each of them drops only at its limit.
 NEVER = {
     "codel": {"target_ns": 100 * S},
     "fq_codel": {"target_ns": 100 * S},
@@ -297,7 +297,7 @@ def test_a_flood_s_next_request_leaves_when_the_one_before_is_answered(run):
     echoes = run(FLOOD.format(interval="none"), lambda events: flooded(events, 20 * MS))["echoes"]
     answered = echoes["reply_ns"].notna()
     after_ns = echoes["sent_ns"].diff().shift(-1)
-    # at the answer, but for a microsecond in which the sender wakes and looks at the clock
+    # at the answer, within a microsecond in which the sender wakes and reads the clock
     assert (after_ns[answered].dropna().between(40 * MS, 40 * MS + 2000)).all()
     assert (after_ns[~answered].dropna() == S).all()
     assert (~answered).sum() in (2, 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conformance tests in the guest: what a script's program finds there, and, with packetdrill, a handful of scripts."""
+"""Conformance tests in the guest: the environment of a script, and a few scripts with packetdrill."""
 
 import os
 import shlex
@@ -97,11 +97,11 @@ def test_a_selftest_of_the_kernel_passes_at_its_tolerance(laboratory, top, scrip
 @pytest.mark.parametrize(
     "script",
     [
-        # Threads that are watched through /proc
+        # The driver observes its threads through /proc.
         "tcp/fastopen/client/nonblocking-connect-bypass.pkt",
         # A thread that a packet wakes just before the last command
         "tcp/blocking/blocking-write.pkt",
-        # Addresses of its own
+        # The program has its own addresses.
         "tcp/fastopen/server/simple1.pkt",
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel that is built, an init that goes wrong on purpose, and a run directory for it."""
+"""The built kernel, an init process with faults on purpose, and a run directory for it."""
 
 import subprocess
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def image_with(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def end_of(image_with: Callable[..., GuestImage]) -> Callable[..., dict[str, Any]]:
-    """What a C program of this directory, in the agent's place, wrote into `end.json`: by name, directory, flags."""
+    """The `end.json` of a C program of this directory that runs in place of the agent, by name, directory and flags."""
 
     def made(init: str, directory: Path, *flags: str, duration_ns: int = 1_000_000_000) -> dict[str, Any]:
         image, console = image_with(init, *flags), directory / "console.txt"
@@ -71,7 +71,7 @@ def guest_directory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def drive_fault(fault_image: GuestImage, guest_directory: Path) -> Callable[..., GuestResult]:
-    """Drive the init that goes wrong in the way that `fault` names."""
+    """Boots the guest with the init that has the fault named `fault`."""
 
     def run(fault: str, **changed) -> GuestResult:
         (guest_directory / "in" / "fault").write_text(fault)

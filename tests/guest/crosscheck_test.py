@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of cures against plan, timeline and packets: runs as they are, and with faults made by hand."""
+"""The tables of cures are compared with plan, timeline and packets, for honest runs and for forged ones."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ CURES = {
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A run of each of these cures, made once."""
+    """One run for each of these cures, shared by the tests."""
     folder = tmp_path_factory.mktemp("runs")
     return {name: made(folder / name, AT_THE_STATION, cures).path for name, cures in CURES.items()}
 
@@ -51,7 +51,7 @@ def test_it_holds_with_losses_false_notices_and_ways_that_are_lost(tmp_path, cur
 
 
 def replaced(run, file, table):
-    """Writes another table in place of one, with its sha256 in the manifest: whoever forged one would do so."""
+    """Replaces a table and its sha256 in the manifest, as a forger would."""
     pq.write_table(table, file)
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["files"][str(file.relative_to(run))] = sha256_of_file(file)
@@ -95,7 +95,7 @@ def test_a_record_that_was_changed_by_hand_is_found(runs, tmp_path, name, table,
     file = path / "30-trace" / f"{table}.parquet"
     old = pq.read_table(file)
     rows = old.to_pylist()
-    # the row of packets to Tokyo, or of the host that is told of them
+    # the row for packets to Tokyo, or for the host that is notified of them
     row = next(row for row in rows if row.get("host", row.get("destination_host", 1)) == 1)
     row[column] = (row[column] or 0) + by
     replaced(path, file, pa.Table.from_pylist(rows, schema=old.schema))

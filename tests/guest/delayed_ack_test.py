@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When receivers acknowledge, and how large packets are: as the plan says, by what passed the hosts. NewReno, too."""
+"""The packets at the hosts show that receivers acknowledge as the plan says, and that packets have the plan's sizes.
+NewReno, too."""
 
 from pathlib import Path
 
@@ -68,20 +69,20 @@ def runs(tmp_path_factory):
 
 
 def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Segments in order of arrival at the receiver, before the run's end, and what it sent after the handshake."""
+    """Segments by arrival at the receiver before the run's end, and the receiver's packets after the handshake."""
     packets = run.packets(0)
     data = packets[(packets.direction == "data") & (packets.len_bytes > 0)]
     data = data[data["received_ns"] < run.summary["virtual_s"] * 1e9]
     acks = packets[(packets.direction == "back") & (packets.ack > 0)]
     acks = acks.sort_values("sent_ns")
-    # nothing is lost: a number that is repeated tells of a larger window
+    # nothing is lost, so a repeated number is a window update
     updates = acks["ack"].astype(float).diff() == 0
     assert updates.sum() <= 3
     return data.sort_values("received_ns"), acks[~updates]
 
 
 def segments_of_each_ack(run) -> list[int]:
-    """How many segments arrived since the ACK before, ACK by ACK, up to those whose bytes it acknowledges."""
+    """For each ACK: how many segments arrived since the previous ACK, up to those that it acknowledges."""
     data, acks = data_and_acks(run)
     arrived = np.searchsorted(data["received_ns"].to_numpy(float), acks["sent_ns"].to_numpy(float), side="right")
     ends = (data["seq"] + data["len_bytes"]).to_numpy(float)
@@ -112,7 +113,7 @@ def test_on_acknowledges_every_second_segment_from_the_first_on(runs, case):
     assert (np.abs(acks["sent_ns"].to_numpy() - second) < AT_ONCE_NS).all()
     flow = runs[case].summary["flows"][0]
     assert 0.5 <= flow["acks_per_segment_ratio"] <= 0.5 + 3 / len(data)
-    # the second is one segment's time behind, but for the first pair of a flight
+    # the second segment follows by one segment's transmission time, except in the first pair of a flight
     frame_bytes = data["len_bytes"].max() + 52 + 14
     assert flow["ack_wait_p50_ns"] == frame_bytes * NS_PER_BYTE // 100_000 * 100_000
 
@@ -145,7 +146,7 @@ def test_segments_and_delays_are_those_of_the_plan(runs):
     assert set(data["received_ns"] - data["sent_ns"]) == {ONE_WAY_NS + (1115 + 14) * NS_PER_BYTE}
     arrived = acks[acks["received_ns"].notna()]
     assert set(arrived["received_ns"] - arrived["sent_ns"]) == {ONE_WAY_NS + (52 + 14) * NS_PER_BYTE}
-    # in a flight the link is busy with each segment for so long
+    # within a flight, each segment occupies the link for this time
     arrived_ns = np.sort(data_and_acks(runs["small"])[0]["received_ns"].to_numpy(float))
     assert np.diff(arrived_ns).min() == (1115 + 14) * NS_PER_BYTE
 
@@ -186,7 +187,7 @@ def test_what_a_timeout_makes_the_sender_send_again_is_known(tmp_path):
 
 
 def _counters(run) -> pd.Series:
-    """What each host's counters ended at."""
+    """Final values of each host's counters."""
     return run.counters().groupby(["host", "counter"], observed=True)["value"].last()
 
 
@@ -234,7 +235,7 @@ def test_three_duplicates_make_newreno_send_again(newreno):
     assert entered > 10
     flow = newreno.summary["flows"][0]
     repeated = int((number[1:] == number[:-1]).sum())
-    # all but those that tell of a larger window
+    # all except window updates
     assert repeated - 5 < flow["duplicate_acks_pkts"] <= repeated
     assert flow["duplicate_acks_ratio"] == pytest.approx(flow["duplicate_acks_pkts"] / len(data))
     assert flow["timeout_retransmissions_pkts"] == 0 == flow["spurious_retransmissions_pkts"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays that the guest counts as packets pass, against those of all packets stored one by one."""
+"""The guest's histogram of delays is compared with the delays of all stored packets."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from support.synthetic.delays import delay_rows, exact_round_trips, one_way_ns
 
 pytestmark = pytest.mark.guest
 
-# The jitter reorders data of the first flow and acknowledgements of the second; both lose some.
+# Jitter reorders data of the first flow and acknowledgements of the second. Both flows lose packets.
 JITTERED = """
 name = "jittered"
 [run]

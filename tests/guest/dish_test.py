@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dish at one end of a constellation, in the guest: each probe arrives when the dish's hold and the path say."""
+"""A dish at one end of a constellation: each probe arrives at the instant that the dish's hold and the path imply."""
 
 import subprocess
 import sys
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.guest
 S, MS = 1_000_000_000, 1_000_000
 HOLD_NS, RATE_BPS = 40 * MS, 100_000_000
 FRAME_NS = 500_000_000 // 750
-"""Half a frame: what every packet waits for the next one to begin, on average."""
+"""Half a frame: the average time until the next frame begins."""
 RECONFIGURED_NS = np.array([12, 27, 42, 57]) * S
 PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
 """The clock that stamps packets ticks in 256 ns; probes that meet at one instant are stamped one after the other."""
-# A profile without anything random: its hold, half a frame and one capacity are left.
+# A profile without random parts: it has a hold, half a frame and one capacity.
 SCENARIO = f"""
 name = "dish"
 [run]
@@ -59,7 +59,7 @@ link_interval = "1 s"
 kind = "ping"
 source = "{{source}}"
 destination = "{{destination}}"
-# Never at the instant of an event.
+# Probes never leave at the instant of an event.
 start = "2500 us"
 interval = "5 ms"
 flood = true
@@ -72,7 +72,7 @@ def made(folder, source, destination):
 
 
 def through_dish_ns(sent_ns):
-    """When packets leave the access link: one after the other at its rate, none in a hold, and half a frame later."""
+    """When packets leave the access link: in order, at its rate, none during a hold, and each half a frame later."""
     free_ns, out_ns = 0, []
     for t_ns in sent_ns.tolist():
         at_ns = max(t_ns, free_ns)
@@ -105,7 +105,7 @@ def test_packets_from_the_dish_arrive_when_hold_and_path_say(away):
     assert not np.isnan(received_ns[:-100]).any()
     arrived = ~np.isnan(received_ns)
     assert np.abs(received_ns - expected_ns)[arrived].max() < STAMP_NS
-    # Those that were held came out together, in their order.
+    # Held packets left together and in order.
     held = (sent_ns >= RECONFIGURED_NS[0]) & (sent_ns < RECONFIGURED_NS[0] + HOLD_NS)
     assert held.sum() == HOLD_NS // (5 * MS)
     assert (np.diff(received_ns[held]) > 0).all()
@@ -115,7 +115,7 @@ def test_packets_to_the_dish_wait_behind_the_satellites(tmp_path):
     run = made(tmp_path, "Tokyo", "Madrid")
     sent_ns, received_ns = of(run.echoes())
     at_station_ns = arrivals_ns(timeline_of(run), sent_ns, "Tokyo", "host:Madrid").astype(np.int64)
-    # A shorter path lets later ones be there first: the access link sends in the order in which they come.
+    # On a shorter path later packets can arrive at the access link first; it sends packets in their order of arrival.
     order = np.argsort(at_station_ns, kind="stable")
     expected_ns = np.empty_like(at_station_ns)
     expected_ns[order] = through_dish_ns(at_station_ns[order])

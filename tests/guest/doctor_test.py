@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp doctor` boots a guest, and says what its console said if it does not come up."""
+"""`leowarp doctor` boots a guest, and prints the guest's console if the boot fails."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from support.without_ptrace import NO_PTRACE
 
 pytestmark = pytest.mark.guest
 
-# A program that answers as a kernel with leowarp's objects does, until it is booted
+# A program that passes every check of a kernel binary but cannot boot.
 FOREIGN = r"""
 #include <stdio.h>
 #include <stdlib.h>

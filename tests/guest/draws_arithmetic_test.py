@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guest's draws compute (guest/draws/draws_arithmetic.h), on the host."""
+"""The arithmetic of the guest's random draws (guest/draws/draws_arithmetic.h), compiled for the host."""
 
 import ctypes
 import itertools
@@ -26,7 +26,7 @@ u64 of_connection(u64 seed, u32 own, u32 others, u32 own_port, u32 others_port, 
 	return draws_state_of_connection(seed, own, others, own_port, others_port, delivered);
 }}
 """
-# As BBR's cycle: it begins at one of seven phases
+# BBR's cycle begins at one of seven phases.
 PHASES = 7
 
 
@@ -48,7 +48,7 @@ def kernel(tmp_path_factory):
 
 
 def below(kernel, bits: int, ceil: int) -> int | None:
-    """What is drawn of 64 bits; None: they are refused."""
+    """The number that 64 random bits give; None if the bits are rejected."""
     found = ctypes.c_uint32()
     return found.value if kernel.below(bits, ceil, ctypes.byref(found)) else None
 
@@ -62,7 +62,7 @@ def drawn(kernel, state: int, ceil: int) -> int:
 
 
 def p_of_uniform(numbers, cells: int) -> float:
-    """How probable it is that numbers below `cells` that are uniform lie at least as unevenly (chi-square)."""
+    """Probability that uniform numbers below `cells` are spread at least as unevenly (chi-square test)."""
     return stats.chisquare(np.bincount(numbers, minlength=cells)).pvalue
 
 

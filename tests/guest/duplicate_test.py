@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that go both ways after a route change, and the first of each that counts, against the model of the links."""
+"""Packets that travel over both paths after a route change: the first copy counts. The model of the links is the
+reference."""
 
 import pytest
 
@@ -20,7 +21,7 @@ FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 
 
 def switch_of(run):
-    """The one for packets to Tokyo."""
+    """The table's row for packets to Tokyo."""
     switches = run.switches()
     [row] = switches[switches.host == "host:Tokyo"].itertuples(index=False)
     return row
@@ -58,7 +59,7 @@ def test_a_packet_is_lost_only_with_both_of_its_copies(tmp_path):
     packets = run.packets()
     assert packets.received_ns.isna().sum() == len(lost)
     [order] = run.orders().itertuples(index=False)
-    # of each pair both came, or the first that was lost was spared
+    # both copies arrived, or the copy replaced a lost packet
     assert order.eliminated_pkts == switch_of(run).copied_pkts - spared
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An end marker on the old way, and packets that wait for it where the ways meet, against the model of the links."""
+"""An end marker on the old path, and packets that wait for it where the paths meet. The model of the links is the
+reference."""
 
 import pandas as pd
 import pytest
@@ -25,7 +26,7 @@ FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 
 
 def merge_of(run):
-    """What waited for packets to Tokyo; the way back changes as well."""
+    """The table's row for packets to Tokyo; the reverse path changes as well."""
     merges = run.merges()
     [row] = merges[merges.host == "host:Tokyo"].itertuples(index=False)
     return row
@@ -41,10 +42,10 @@ def data_drops(run):
     [
         (AT_THE_STATION, {}, True),
         (AT_A_SATELLITE, {}, True),
-        # what waits is moved, and the new way is longer
+        # waiting packets are moved, and the new path is longer
         (AT_THE_STATION, {"move_queue": "kept"}, False),
         (AT_A_SATELLITE, {"move_queue": "kept"}, True),
-        # a hold knows the same queue, and leaves nothing to wait for
+        # the hold accounts for the same queue, so nothing has to wait
         (AT_THE_STATION, {"hold": True}, False),
     ],
 )
@@ -65,7 +66,7 @@ def test_packets_wait_where_the_ways_meet_until_the_marker_comes(tmp_path, chang
     assert (row.waited_pkts > 0) == waits
     totals = run.nodetotals()
     assert totals.held_pkts.sum() == 0
-    # one marker each way
+    # one marker per direction
     assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * MARKER_BYTES)
     assert totals.held_max_bytes.max() == max(row.waiting_max_bytes, max_held_bytes(run) if holds else 0)
 

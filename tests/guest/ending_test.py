@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that end with their flows, and runs of which only the ends of flows are observed."""
+"""Runs that end with their flows, and runs that observe only the ends of flows."""
 
 import json
 
@@ -55,20 +55,21 @@ def run_of(tmp_path, text: str, name: str = "run", changes=()) -> lw.Run:
 
 
 def end_ns(run: lw.Run) -> int:
-    """When the run was over, from the metadata of any table."""
+    """The end of the run, from the metadata of any table."""
     return json.loads(run.table("flows").schema.metadata[b"virtual_ns"])
 
 
 def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
-    # Only what changed is recorded, and after the last byte nothing does: the reading at the end is to be the first.
+    # Only changes are recorded, and after the last byte nothing changes. So the reading at the end must be the first
+    # one.
     run = run_of(tmp_path, TRANSFER, changes={"observe.counters": "10 s"})
     flow = run.flows().iloc[0]
-    # The receiver reads the end of the stream when it arrives, with the last payload or after it, and then the clock
+    # The receiver reads the end of the stream with the last payload or after it, and then the clock.
     after_ns = end_ns(run) - 700_000_000 - flow.last_byte_ns
     assert 0 <= after_ns < 2000
     assert flow.completion_ns == flow.last_byte_ns
     assert flow.bytes == 10_000_000
-    # nothing that is observed lies beyond the end, and the last counters are read at it
+    # no observation is later than the end, and the last counters are read at the end
     for name in ("sockets", "counters", "bins", "links"):
         assert max(run.table(name)["t_ns"].to_pylist()) <= end_ns(run), name
     assert max(run.table("counters")["t_ns"].to_pylist()) == end_ns(run)
@@ -94,7 +95,7 @@ def test_a_flow_that_is_stopped_or_fails_has_ended(tmp_path):
     stopped = run_of(tmp_path, TRANSFER + 'stop = "300 ms"\n', "stopped")
     assert end_ns(stopped) == 1_000_000_000
     assert stopped.flows()["completion_ns"].isna().all()
-    # nobody answers: the connection times out after a second and two more
+    # nobody answers, so the connection times out after 1 s and then 2 s
     refused = TRANSFER.replace('"0.05 %"', '"100 %"') + '[tcp]\nsysctl = { "net.ipv4.tcp_syn_retries" = "1" }\n'
     failed = run_of(tmp_path, refused, "failed")
     assert 3e9 < end_ns(failed) - 700_000_000 < 4e9
@@ -153,7 +154,8 @@ interval = "10 ms"
     assert len(drops[0]) > 20
     assert drops[0].to_numpy().tolist() == drops[1].to_numpy().tolist()
     assert blind.drops()["flow"].isna().all()
-    # Of the transfer what its receiver got in order, what was under way at the end included; nobody counts probes.
+    # For a transfer: the bytes that its receiver got in order, including those in flight at the end. Probes are not
+    # counted.
     flows = blind.flows().set_index("flow")
     assert seen.sockets(flow=0)["bytes_received"].iloc[-1] <= flows.loc[0].bytes <= seen.flows().loc[0].bytes
     assert flows["bytes"].isna().tolist() == [False, True]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever goes wrong in the guest or around it ends with one clear message and leaves no process behind."""
+"""Every fault in or around the guest ends with one clear message and leaves no process behind."""
 
 import os
 import signal
@@ -143,7 +143,7 @@ except LeowarpError as error:
 
 @pytest.fixture
 def driver(spawn):
-    """Starts a process of its own that drives a guest, behind the command `before`."""
+    """Starts a separate process that drives a guest, with `before` as prefix of its command."""
 
     def start(image: GuestImage, directory: Path, fault: str, before: Sequence[str] = (), memory_mib: int = 96):
         (directory / "in").mkdir(exist_ok=True)
@@ -201,7 +201,7 @@ def test_everything_that_is_lacking_is_said_at_once(driver, fault_image, guest_d
 
 def in_own_mounts(script: str) -> list[str]:
     """A command before which file systems can be mounted without touching the machine's."""
-    # As root, or as root of a user namespace of one's own; a container may forbid both.
+    # This works as root, or as root of a new user namespace. A container may forbid both.
     for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):
         probe = [*unshare, "mount", "-t", "tmpfs", "none", "/var/tmp"]
         if subprocess.run(probe, capture_output=True, check=False).returncode == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Direct forwarding and the kernel's give the same records, byte by byte, over a hundred random networks."""
+"""Direct forwarding and the kernel's forwarding give the same records, byte by byte, over a hundred random networks."""
 
 import json
 
@@ -25,13 +25,14 @@ def test_both_ways_of_forwarding_give_the_same_records(tmp_path, in_flight, seed
 
 
 def test_a_packet_that_arrives_while_its_link_queues_another_is_put_in_order_by_both_ways(tmp_path):
-    # A station's wait for missing packets ends at the instant of two arrivals, and before them. The answers to the
-    # packets that it releases meet links whose first packets are just arriving.
+    # At one instant, a station's wait for missing packets ends and then two packets arrive. The answers to the released
+    # packets meet links whose first packets are just arriving.
     assert not differing(tmp_path, [Network(329, "drain", duration_s * 10**9, has_loop=True) for duration_s in (2, 4)])
 
 
 def test_errors_that_routers_send_pass_a_station_that_numbers_packets(tmp_path):
-    # A loop makes routers send ICMP errors. They have no address, so no host has the address in the packets' numbers.
+    # A loop makes routers send ICMP errors. Routers have no address, so no host has the address that these packets
+    # carry.
     assert not differing(tmp_path, [Network(13, "drain", SHORT_NS, has_loop=True)])
 
 
@@ -52,7 +53,7 @@ def differing(directory, networks):
     return different
 
 
-# By netem a link takes packets from the backlog, and the node's part of the work alone is direct.
+# With netem, a link takes packets from the kernel's backlog; only the work of the node is direct.
 @pytest.mark.parametrize(
     ("name", "changes"),
     [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that are not there at once, in the guest: each probe is lost, held or late as the gap and the path say."""
+"""Links with a gap or an acquisition time: each probe is lost, held or late as the gap and the path imply."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,7 +14,7 @@ S, MS = 1_000_000_000, 1_000_000
 UPDATE_NS, GAP_NS, STEP_NS = 30 * S, 40 * MS, 5 * MS
 STAMP_NS = 2_000
 """The clock that stamps packets ticks in 256 ns; probes that meet at one instant are stamped one after the other."""
-# The update at 30 s gives Madrid another satellite, and a link between satellites that was out of range before.
+# At 30 s Madrid gets another satellite, and its path a link between satellites that was out of range before.
 SCENARIO = """
 name = "gaps"
 [run]
@@ -42,7 +42,7 @@ queue = "{queue}"
 kind = "ping"
 source = "Madrid"
 destination = "Tokyo"
-# Never at the instant of an event.
+# Probes never leave at the instant of an event.
 start = "2500 us"
 interval = "5 ms"
 flood = true
@@ -50,13 +50,13 @@ flood = true
 
 
 class Made:
-    """A run, and of each probe when it was sent, received (nan: not), and should have been."""
+    """A run, and for each probe the times of sending, of arrival (nan if lost), and of expected arrival."""
 
     def __init__(self, folder, *, ground="", isl="", queue="unlimited"):
         (folder / "gaps.toml").write_text(SCENARIO.format(ground=ground, isl=isl, queue=queue))
         self.run = lw.run(folder / "gaps.toml", out=folder / "run", report=False, progress=False)
         sent = self.run.echoes().sort_values("sent_ns", kind="stable")
-        # Packets that were in flight at the end may not have come.
+        # Packets in flight at the end may be missing.
         sent = sent[sent["sent_ns"] < 39 * S]
         self.sent_ns = sent["sent_ns"].to_numpy()
         self.received_ns = sent["received_ns"].to_numpy(float, na_value=np.nan)
@@ -86,7 +86,7 @@ def test_packets_of_a_gap_are_lost_and_counted_and_no_others(tmp_path):
     assert made.is_as_expected()
     assert (made.lost == made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)).all()
     assert made.lost.sum() == GAP_NS // STEP_NS
-    # Replies are lost, too, if they come to the new satellite of Madrid in the gap.
+    # Replies that reach Madrid's new satellite during the gap are lost, too.
     assert made.unanswered.sum() > made.lost.sum()
     assert made.drops_pkts["loss"] == made.unanswered.sum()
 
@@ -130,6 +130,6 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
         assert made.is_as_expected()
         assert made.lost.any() == (mode == "lost")
         if mode == "lost":
-            # Packets for the link reach it after some hops, so that the first to be lost were sent before the update.
+            # Packets reach the link after some hops. So the first lost packets were sent before the update.
             assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
             assert made.drops_pkts["loss"] >= made.lost.sum()

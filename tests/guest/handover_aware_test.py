@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bbr_handover and cubic_handover do in the window around a reconfiguration; elsewhere they do nothing."""
+"""bbr_handover and cubic_handover act in the window around a reconfiguration; elsewhere they equal the kernel's."""
 
 import pandas as pd
 import pytest
@@ -28,9 +28,10 @@ def transfer(
     alone=None,
     keys=(),
 ):
-    """Run and sockets of one flow over a measured path of rows (t_s, delay_ms, rate_mbps, loss_ratio of data).
+    """The run and socket samples of one flow over a measured path with rows (t_s, delay_ms, rate_mbps, loss_ratio of
+    data).
 
-    `parameters` are of both modules, `alone` of one: module to parameters. `keys` are of the scenario.
+    `parameters` go to both modules; `alone` maps a module to its own parameters. `keys` are keys of the scenario.
     """
     tmp_path.mkdir(exist_ok=True)
     table = tmp_path / "path.csv"
@@ -41,7 +42,7 @@ def transfer(
         "[measured]", f'file = "{table}"', f'queue = "{queue}"',
         "[observe]", 'sockets = "10 ms"', 'packets = "all"',
     ]  # fmt: skip
-    # Both, whichever is used: the guest must do the same before the run for the random numbers to be the same.
+    # Both modules are always loaded, because the guest must do the same before the run to draw the same random numbers.
     for module in ("bbr_handover", "cubic_handover"):
         own = window | parameters | (alone or {}).get(module, {})
         lines += [f"[modules.{module}]", *(f'{key} = "{value}"' for key, value in own.items())]
@@ -141,12 +142,12 @@ def test_bbr_holds_its_probing_and_its_filters_in_the_window(tmp_path):
 
 def test_bbr_takes_the_new_paths_delay_and_rate_right_after_the_window(tmp_path):
     _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, duration="7 s")
-    # 2 x 40 ms, a packet of 1514 bytes out and an ACK of 66 back at 30 Mbit/s and unshaped wires
+    # 2 x 40 ms, plus a packet of 1514 bytes and an ACK of 66 bytes at 30 Mbit/s; the wires have no rate
     base_us = 80_000 + 1514 * 8 / 30
     after = between(sockets, 4.0 + AFTER_S, 7)
     assert after.cwnd_pkts.min() == 4, "PROBE_RTT"
     assert at(sockets, 5.5).bbr_min_rtt_us == pytest.approx(base_us, abs=1000)
-    # payload of segments of 1448 bytes, 40 bytes of it SACK or not
+    # payload of segments of 1448 bytes, from which SACK options may take 40
     assert at(sockets, 5.5).bbr_bw_bps == pytest.approx(30e6 * 1448 / 1514, rel=0.01)
 
 
@@ -154,7 +155,7 @@ def test_the_kernels_bbr_holds_nothing(tmp_path):
     _, sockets = transfer(tmp_path, "bbr", STEP, parameters=STEP_NOW, duration="7 s")
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 4.0 + AFTER_S)
     assert set(window.bbr_pacing_gain) == {0.75, 1, 1.25}
-    # the old path's, for as long as its 10 s filter remembers it
+    # the old path's minimum, as long as the filter of 10 s keeps it
     assert at(sockets, 5.5).bbr_min_rtt_us < 45_000
 
 
@@ -272,7 +273,7 @@ def test_marks_reduce_where_marks_alone_do(tmp_path):
 
 
 def test_a_mark_during_a_repair_reduces_once_where_marks_alone_do(tmp_path):
-    # A queue builds up while what was lost is sent again
+    # A queue builds up during the retransmissions.
     slower = [(0, 20, 50, 0), (2, 20, 50, 0.3), (2.03, 20, 20, 0)]
     rare = {"measured.queue_parameters.target": "15 ms", "measured.queue_parameters.interval": "60 ms"}
     _, sockets = transfer(tmp_path, "cubic_handover", slower, parameters=FAR, alone=MARKS, keys={**MARKING, **rare})
@@ -282,7 +283,7 @@ def test_a_mark_during_a_repair_reduces_once_where_marks_alone_do(tmp_path):
     first, last = repair.ssthresh_pkts.iloc[0], repair.ssthresh_pkts.iloc[-1]
     assert first >= before.cwnd_pkts
     assert last == pytest.approx(0.7 * first, abs=1)
-    # The ACK that ends the repair still asks for what was done; what is marked later reduces again
+    # The ACK that ends the repair still refers to earlier marks; a later mark reduces again.
     assert span[span.index > repair.index.max()].ssthresh_pkts.iloc[0] == last
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays that netem draws inside the guest, against the distributions that were asked for."""
+"""Delays that netem draws inside the guest follow the requested distributions."""
 
 import math
 
@@ -61,7 +61,8 @@ def test_delays_have_the_mean_the_deviation_and_the_shape_that_were_asked_for(
     tmp_path, distribution, deviation, least, greatest
 ):
     off = (delays_ns(tmp_path, f"jittered.distribution={distribution}") - 20e6) / 2e6
-    # Four standard errors: of the mean 1 / sqrt(n); of the deviations, at kurtosis 9 (exponential), sqrt(2 / n).
+    # Four standard errors: 1 / sqrt(n) for the mean; for the deviations, at kurtosis 9 (exponential),
+    # sqrt(2 / n).
     assert abs(off.mean()) < 4 / math.sqrt(PROBES)
     assert off.std() == pytest.approx(1, abs=4 * math.sqrt(2 / PROBES))
     assert np.abs(off).mean() == pytest.approx(deviation, abs=4 / math.sqrt(PROBES))
@@ -132,7 +133,7 @@ def test_behind_the_jitter_the_rate_is_kept(tmp_path, overhead_bytes):
     frame_ns = (1500 + overhead_bytes) * 8 / 95e6 * 1e9
     gaps_ns = np.diff(arrivals_ns)
     assert gaps_ns.min() >= frame_ns - 2
-    # more is offered than the link takes: in the middle it never rests
+    # more is offered than the link carries, so it is never idle in the middle of the run
     assert np.median(gaps_ns) == pytest.approx(frame_ns, abs=2)
     totals = run.linktotals()
     link = totals[totals["to"] == "host:B"].iloc[0]
@@ -150,7 +151,7 @@ def test_what_waits_behind_the_jitter_and_what_is_dropped_is_counted_once(tmp_pa
     run = run_of(tmp_path, ECHOES, "run", "jittered.queue=100 pkts", "jittered.rate=50 Mbit/s")
     totals = run.linktotals()
     link = totals[totals["to"] == "host:B"].iloc[0]
-    # 165 packets are on their way at a time when nothing waits
+    # 165 packets are in flight at once when the queue is empty
     assert link.dropped_queue_pkts > 0
     assert link.delivered_pkts + link.dropped_queue_pkts == 4000
     assert run.echoes()["received_ns"].isna().sum() == link.dropped_queue_pkts
@@ -192,8 +193,8 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     assert (sent_ns[0] == sent_ns[1]).all()
     second = sent_ns[0] // 1_000_000_000
     assert (after[second == 0] == before[second == 0]).all()
-    # Seed and table are not named again: the stream goes on, one draw a packet. A packet that is due while a process
-    # reads the clock, four times for each probe, waits for up to a microsecond.
+    # The change names neither seed nor table, so the random stream continues with one draw per packet. A process reads
+    # the clock four times per probe. A packet that is due meanwhile waits for up to a microsecond.
     assert np.abs(after - before - 10e6)[second == 1].max() <= TOLERANCE_NS
     doubled_ns = np.abs(after - 30e6 - 2 * (before - 20e6))[second == 2]
     assert doubled_ns.max() <= 3 * TOLERANCE_NS
@@ -201,6 +202,6 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     exponential = after[second == 3]
     assert exponential.min() == pytest.approx(29e6, abs=1e4)
     assert (exponential - 29e6).std() == pytest.approx(1e6, rel=4 * math.sqrt(2 / 5000))
-    # Both tables ascend, so the same random bits give both draws the same rank, but for steps of tables and the clock.
+    # Both tables ascend, so the same random bits give both draws the same rank, within the steps of tables and clock.
     ranks = [np.argsort(np.argsort(draws)) for draws in (exponential, before[second == 3])]
     assert np.corrcoef(*ranks)[0, 1] > 0.9999

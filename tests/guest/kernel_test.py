@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel that is really built: what it holds, and what else can stand in its place."""
+"""The built kernel: what it contains, and which other kernels can replace it."""
 
 import json
 import re

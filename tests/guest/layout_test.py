@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python writes for the guest is what the Rust side reads: the two implementations of interfaces.md, section 4."""
+"""The Rust side reads what Python writes for the guest: both implement section 4 of interfaces.md."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from leowarp.guest import write_input
 from leowarp.scenario.schema import Cures
 from leowarp.timeline.schema import TIMELINE
 
-# Cargo is needed, as for the guest
+# This test needs cargo, as the guest does.
 pytestmark = pytest.mark.guest
 
 ROOT = Path(__file__).resolve().parents[2]

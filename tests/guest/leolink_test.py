@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What leolink answers to a change: it is obeyed, packets that are held or not, or refused with a message."""
+"""leolink carries out a change, with or without held packets, or refuses it with a message."""
 
 import errno
 
@@ -13,7 +13,7 @@ NEEDS_A_LIMIT = "leolink: packets that overtake need a limit of 1 to 65536 packe
 
 @pytest.fixture(scope="module")
 def said(end_of, tmp_path_factory):
-    """What the kernel said to each change, or counted: a list by the name of the step."""
+    """The kernel's answers and counts by the name of the step."""
     directory = tmp_path_factory.mktemp("leolink")
     for name in ("in", "out"):
         (directory / name).mkdir()

@@ -42,7 +42,7 @@ TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 
 
 class Session:
-    """`leowarp live`, and what it says."""
+    """A `leowarp live` process and its output."""
 
     def __init__(self, spawn, directory, *words, flows="", before=()):
         scenario = directory / "live.toml"
@@ -57,7 +57,7 @@ class Session:
         self.port = int(self.until(r"127\.0\.0\.1:(\d+) is a SOCKS5 proxy")[1])
 
     def until(self, pattern):
-        """The first match in the lines that come."""
+        """The first match in the following lines of output."""
         said = []
         for line in self.process.stderr:
             said.append(line.decode())
@@ -66,7 +66,7 @@ class Session:
         raise EOFError("".join(said))
 
     def asked(self, host, port):
-        """A connection to the proxy, and what it answers (RFC 1928) to being asked for a destination."""
+        """Connects to the proxy, asks for a destination (RFC 1928), and returns the connection and the answer."""
         client = socket.create_connection(("127.0.0.1", self.port))
         client.sendall(b"\x05\x01\x00")
         assert exactly(client, 2) == b"\x05\x00"
@@ -101,7 +101,7 @@ def door():
 
 @pytest.fixture
 def start():
-    """Starts a server's function; what it raises is the test's failure."""
+    """Runs a server's function in a thread; an exception in it fails the test."""
     threads, failures = [], []
 
     def started(work):
@@ -128,7 +128,7 @@ def test_bytes_arrive_both_ways_and_half_a_connection_may_be_closed(spawn, tmp_p
     def serve():
         end, _ = door.accept()
         with end:
-            # It ends only if the client's half is closed, and answers after that.
+            # The server answers only after the client has closed its half of the connection.
             assert hashlib.sha256(to_the_end(end)).digest() == hashlib.sha256(there).digest()
             end.sendall(back)
 
@@ -217,7 +217,7 @@ def test_a_reader_that_does_not_read_stops_the_writer(spawn, tmp_path, door, sta
 
             start(echo)
             with session.connected(other.getsockname()[1]) as clock:
-                # 8 virtual seconds go by, more than twice what all of it needs.
+                # 8 virtual seconds pass, more than twice what the exchange needs.
                 for _ in range(200):
                     clock.sendall(b"x")
                     assert clock.recv(1) == b"x"
@@ -242,11 +242,11 @@ def test_idle_clients_do_not_end_it_and_others_get_in_when_their_time_is_over(sp
     few = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
     session = Session(spawn, tmp_path, before=few)
     with contextlib.ExitStack() as idle:
-        # More than there are descriptors for; those that wait fit into the kernel's queue.
+        # More clients than descriptors; the rest fits into the kernel's queue of connections.
         for _ in range(200):
             idle.enter_context(socket.create_connection(("127.0.0.1", session.port)))
         session.until("file descriptors have run out")
-        # It waits for the first of them to be cut off, after 10 virtual seconds.
+        # A new client waits until the first idle one is cut off, after 10 virtual seconds.
         session.connected(door.getsockname()[1]).close()
         session.process.send_signal(signal.SIGINT)
         told = session.until(r"^over: .*; (\d+) clients cut off without a request.*; (\d+) clients? accepted late")
@@ -305,7 +305,7 @@ def test_a_program_of_a_flow_finds_the_way_out_and_is_cut_off(spawn, tmp_path, d
 
     wait_until(lambda: said().endswith("all\n"), session.process)
     cut = "Connection reset by peer"
-    # Two listen there: the way out, and the server of the scenario's transfer, which takes what comes
+    # Two sockets listen there: the exit to the host, and the server of the scenario's transfer, which accepts anything.
     assert sorted(said().splitlines()) == sorted([
         "2 listen",
         *(f"from its own host: {outcome}" for outcome in (cut, "silence")),
@@ -317,6 +317,6 @@ def test_a_program_of_a_flow_finds_the_way_out_and_is_cut_off(spawn, tmp_path, d
     door.setblocking(False)
     with pytest.raises(BlockingIOError):
         door.accept()
-    # Whoever asks outside gets there
+    # A client on the host reaches the server.
     session.connected(outside).close()
     session.until("connection 0: ")

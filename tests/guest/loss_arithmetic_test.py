@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guest's loss detection computes (guest/tcp/loss_arithmetic.h), on the host, against the formulas."""
+"""The arithmetic of the guest's loss detection (guest/tcp/loss_arithmetic.h), compiled for the host, against the
+formulas."""
 
 import ctypes
 import math

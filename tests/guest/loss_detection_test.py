@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How losses are found (tcp.loss_detection): who sends again what is only late, and when what is lost is sent again."""
+"""Loss detection (tcp.loss_detection): which rules retransmit late packets, and when they retransmit lost ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 MS, S = 1_000_000, 1_000_000_000
 OURS = [each for each in LOSS_DETECTIONS if each != "kernel"]
 AT_NS = 4 * S
-"""When Madrid takes another satellite, and what waits at its link to the former one arrives late."""
+"""Madrid switches to another satellite, and packets that wait at its old link arrive late."""
 
 
 def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic", **more: Any) -> lw.Run:
@@ -44,7 +44,8 @@ RTT_NS = 80 * MS
 
 
 def one_lost(folder: Path, detection: str, notice: str = "", flow: str = STEADY, **more: Any) -> lw.Run:
-    """A flow over 40 ms and back that loses what leaves from 2 s on for as long as a steady flow takes for a packet."""
+    """A flow with 40 ms in each direction. From 2 s on, the link loses packets for one packet interval of a steady
+    flow."""
     folder.mkdir(exist_ok=True)
     table = folder / "path.csv"
     table.write_text("t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio\n0,40,100,0,0\n2,40,100,1,0\n2.01,40,100,0,0\n")
@@ -68,7 +69,7 @@ def segments(run: lw.Run, number: int = 0) -> pd.DataFrame:
 
 
 def repair(run: lw.Run) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
-    """The one packet that was lost, the one that was sent again, and those that left in between."""
+    """The lost packet, its retransmission, and the packets that left in between."""
     sent = segments(run)
     [lost] = [row for _, row in sent[sent.received_ns.isna()].iterrows()]
     [again] = [row for _, row in sent[sent.is_retransmission].iterrows()]
@@ -91,7 +92,7 @@ def test_what_is_late_is_sent_again_or_not(tmp_path, profile):
 def test_door_keeps_the_window_that_the_kernel_reduces(tmp_path, control):
     least = {}
     for detection in ("kernel", "door"):
-        # DSACK is the evidence, and the kernel's own undo comes once all are reported
+        # DSACK is the evidence; the kernel undoes the reduction when all retransmissions are reported.
         run = overtaken(tmp_path, detection, "classic", control, **{"tcp.dsack": True})
         cwnd_pkts = run.sockets().set_index("t_ns").cwnd_pkts
         before = cwnd_pkts[cwnd_pkts.index <= AT_NS].iloc[-1]
@@ -140,7 +141,7 @@ def test_ncr_sends_again_after_a_window_of_duplicate_acks(tmp_path, detection, s
     assert sacked >= 6
     assert again.sent_ns == pytest.approx(heard_ns, abs=2 * MS)
     new_pkts = (between.sent_ns > lost.sent_ns + RTT_NS + PACE_NS).sum()
-    # one packet for each that is SACKed, or for every second
+    # one packet for each SACKed packet, or for every second one
     assert new_pkts == pytest.approx(sacked * (1 if share == 1 / 2 else 1 / 2), abs=2)
 
 
@@ -157,7 +158,7 @@ def test_rack_of_the_drafts_sends_again_at_the_first_sack_of_what_left_a_millise
     assert later.sent_ns >= again.sent_ns + RTT_NS // 4 - PACE_NS
 
 
-# One segment each time, whatever has been acknowledged
+# One segment per loss, independent of what has been acknowledged.
 WRITER = """
 import socket, sys, time
 
@@ -184,11 +185,11 @@ receiver.shutdown(socket.SHUT_WR)
 def some_late(
     folder: Path, detection: str, late_ns: int, spacing_ns: int, profile: str, loss: str = "0 %"
 ) -> pd.DataFrame:
-    """Segments that leave one by one, of which every twentieth at random comes later than the others."""
+    """Segments that leave one by one; a random twentieth of them is delayed."""
     folder.mkdir(exist_ok=True)
     for name, text in (("delays.txt", "0\n" * 19 + "1\n"), ("writer.py", WRITER), ("reader.py", READER)):
         (folder / name).write_text(text)
-    # A quarter of 4.5 ms is longer than what a packet is overtaken by; the first window holds all that is in flight
+    # A quarter of 4.5 ms is longer than the delay of a late packet. The first window holds everything in flight.
     share, one_way_ns = 1 / 20, 2_250_000
     # mean and standard deviation of two values
     delay_ns, jitter_ns = one_way_ns + round(late_ns * share), round(late_ns * (share * (1 - share)) ** 0.5)
@@ -216,7 +217,7 @@ def spurious(sent: pd.DataFrame) -> int:
     return int(sent.is_spurious.fillna(False).sum())
 
 
-# A packet that is late by so much is overtaken by two, of which the second left twice the spacing later
+# Two packets overtake a packet with this delay, and the second of them left twice the spacing later.
 LATE_NS = 1400_000
 SHORT_NS, LONG_NS = 490_000, 510_000
 
@@ -228,7 +229,7 @@ def test_rack_of_the_drafts_takes_for_lost_what_is_overtaken_by_more_than_a_mill
     tmp_path, late_ns, spacing_ns, found
 ):
     made = {each: some_late(tmp_path, each, late_ns, spacing_ns, "classic") for each in ("rack-draft", "rack-4.14")}
-    # Neither timestamps nor DSACKs say of what was sent again that it was only late
+    # Neither timestamps nor DSACKs show that the retransmitted packet was only late.
     assert (spurious(made["rack-draft"]) >= 20) == found
     # as long as nothing is lost
     assert spurious(made["rack-4.14"]) == 0
@@ -236,7 +237,7 @@ def test_rack_of_the_drafts_takes_for_lost_what_is_overtaken_by_more_than_a_mill
 
 
 def test_once_reordering_was_seen_rack_of_the_drafts_waits_for_a_quarter_of_the_rtt(tmp_path):
-    # Timestamps say that what was sent again was only late
+    # Timestamps show that the retransmitted packet was only late.
     sent = some_late(tmp_path, "rack-draft", LATE_NS, LONG_NS, "linux")
     assert spurious(sent[sent.sent_ns > 2 * S]) == 0
 
@@ -258,7 +259,7 @@ def test_rack_of_linux_4_14_waits_for_a_millisecond_only_while_something_is_lost
 
 
 def test_pr_sends_again_beta_times_the_longest_rtt_after_it_was_sent(tmp_path):
-    # The longest RTT is the last one
+    # The largest RTT is the last one.
     short = {"tcp.pr_alpha": "1 %"}
     waits_ns = {}
     for beta in (2, 3, 4):
@@ -317,7 +318,7 @@ def test_a_notice_holds_the_detection_of_losses_for_as_long_as_it_says(tmp_path,
     flow = STEADY if profile == "linux" else 'rate = "1168000 bit/s"'
     run = one_lost(tmp_path, "notified" if held else "kernel", program, flow, **{"tcp.profile": profile})
     _, again, _ = repair(run)
-    # It takes 40 ms to A
+    # The notice takes 40 ms to reach A.
     until_ns = 1900 * MS + 40 * MS + 300 * MS
     if not held:
         # RACK: a round trip and a quarter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the programs that come with leowarp measure, over a chain where each time can be worked out by hand."""
+"""The measurements of leowarp's own programs over a chain whose times can be computed by hand."""
 
 import hashlib
 import json
@@ -45,7 +45,7 @@ client = {client}
 def run_of(
     folder: Path, client: str, server: str = "", duration: str = "20 s", name: str = "run", changes=()
 ) -> lw.Run:
-    """The run of one of the programs against the server of ours, the client at A."""
+    """A run of one program at A with leowarp's server."""
     serve = "python3 {applications} serve {port} " + server
     path = folder / "scenario.toml"
     client = "python3 {applications} " + client
@@ -54,12 +54,12 @@ def run_of(
 
 
 def sending_ns(*lengths_bytes: int) -> float:
-    """How long the bottleneck takes to send packets of these lengths."""
+    """Transmission time of packets of these lengths at the bottleneck."""
     return sum(lengths_bytes) * 8e9 / RATE_BPS
 
 
 def answer_bytes(length: int) -> list[int]:
-    """Lengths of the packets of an answer that fits into the first window: its head, with the body behind it."""
+    """Packet lengths of an answer that fits into the first window: header, then body."""
     full, rest = divmod(len(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n") + length, MSS_BYTES)
     return [*[HEADERS_BYTES + MSS_BYTES] * full, *([HEADERS_BYTES + rest] if rest else [])]
 
@@ -70,7 +70,7 @@ def request_bytes(path: str) -> int:
 
 
 PACKET_NS = sending_ns(1514)
-"""Where acknowledgements go by themselves is the kernel's affair; those of a round are less than a packet."""
+"""The kernel decides when pure acknowledgements leave; those of one round take less time than a packet."""
 
 
 def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_path):
@@ -84,14 +84,14 @@ def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_pat
         whole_ns = there_ns + DELAY_NS + sending_ns(*answer_bytes(10000))
         assert row.first_byte_ns - row.request_ns == pytest.approx(first_ns, abs=PACKET_NS)
         assert row.end_ns - row.request_ns == pytest.approx(whole_ns, abs=PACKET_NS)
-    # The first one has the handshake in it
+    # The first one includes the handshake.
     handshake_ns = rows["request_ns"] - rows["start_ns"]
     assert handshake_ns[0] == pytest.approx(2 * DELAY_NS + 2 * sending_ns(SYN_BYTES), abs=PACKET_NS)
     assert handshake_ns[1:].max() < 10_000, "there is a connection"
     flow = run.summary["flows"][0]
     assert (flow["transactions"], flow["transactions_failed"], flow["connections"]) == (3, 0, 1)
     assert flow["first_byte_p50_ns"] == int((rows["first_byte_ns"] - rows["start_ns"]).median())
-    # The clocks of programs and packets are one: the connection's own first byte at the receiver's host
+    # Programs and packets have the same clock; this is the connection's first byte at the receiver's host.
     connection = run.flows().iloc[1]
     assert 0 < rows["first_byte_ns"][0] - connection["first_byte_ns"] < 10_000
 
@@ -120,8 +120,8 @@ def test_an_object_is_asked_for_once_the_one_that_names_it_is_there(tmp_path):
     # epoll waits in whole milliseconds
     assert began.drop(["/", "/last"]).between(30 * MS, 32 * MS).all()
     assert 0 <= rows["start_ns"]["/last"] - rows["end_ns"]["/7"] < MS
-    # Of the eight one goes over the connection that is open; three wait for a handshake, and one as long for the first
-    # answer; the last three wait for an answer more.
+    # One of the eight uses the open connection, and three wait for a handshake. One waits equally long for the first
+    # answer, and the last three wait for one more answer.
     waited_rtts = sorted(((rows["request_ns"] - rows["start_ns"]).drop(["/", "/last"]) / (2 * DELAY_NS)).tolist())
     assert waited_rtts == pytest.approx([0, 1, 1, 1, 1, 2, 2, 2], abs=0.15)
     assert rows["connection"].nunique() == 4
@@ -136,7 +136,8 @@ def test_by_http_2_all_objects_are_asked_for_at_once_over_one_connection(tmp_pat
     rows = run.measures(flow=0, kind="object").set_index("name")
     assert (len(rows), run.summary["flows"][0]["connections"]) == (21, 1)
     others = rows.drop("/")
-    # One round trip for all of them, and the sending of twenty answers: 600 bytes, and 34 of two frames and the status.
+    # One round trip for all, plus the transmission of twenty answers: 600 bytes, and 34 bytes of two frames and the
+    # status.
     assert (others["request_ns"] - rows["end_ns"]["/"]).max() < MS
     took_ns = others["end_ns"].max() - others["request_ns"].min()
     assert took_ns == pytest.approx(2 * DELAY_NS + sending_ns(20 * 634 * 1514 // 1448), abs=2 * PACKET_NS)
@@ -160,7 +161,7 @@ def test_by_http_3_a_page_takes_a_round_trip_for_each_generation_and_one_for_the
     flow = run.summary["flows"][0]
     assert (flow["pages"], flow["page_objects"], flow["connections"]) == (1, 5, 1)
     assert [each["kind"] for each in run.summary["flows"][1:]] == ["udp"]
-    # QUIC's handshake with TLS, the first object, the others: a round trip each.
+    # One round trip each for QUIC's handshake with TLS, the first object, and the others.
     assert flow["page_load_p50_ns"] == pytest.approx(3 * 2 * DELAY_NS, abs=6 * MS)
 
 
@@ -189,7 +190,7 @@ def test_what_a_program_of_ones_own_hands_in_is_read_and_what_is_wrong_is_named(
 
     row = one("mine", "run").measures().iloc[0]
     assert (row["kind"], row["role"], row["other"]) == ("mine", "client", '{"x": 1}')
-    # The shell starts at 0; date has been started
+    # The shell starts at 0 and has started date.
     assert 0 < row["start_ns"] < 10 * MS
     with pytest.raises(TraceError, match=r"measures.jsonl, line 1: a line of kind frame needs `number`"):
         one("frame", "wrong")
@@ -215,7 +216,7 @@ client = {client}
 
 
 def over_a_path(folder: Path, server: str, client: str, cut_s: tuple[float, float] | None = None) -> lw.Run:
-    """The run of two of the programs over 10 ms and 20 Mbit/s, without any capacity from one time to another."""
+    """A run of two programs over 10 ms and 20 Mbit/s, with no capacity between two instants."""
     folder.mkdir()
     rows = ["0,10,20,0"] if cut_s is None else ["0,10,20,0", f"{cut_s[0]},10,0,0", f"{cut_s[1]},10,20,0"]
     (folder / "path.csv").write_text("\n".join(["t_s,delay_ms,rate_mbps,loss_ratio", *rows, ""]))
@@ -260,14 +261,14 @@ def test_a_cut_stalls_a_live_video_for_as_long_as_its_buffer_falls_short_and_put
     assert whole.summary["flows"][0]["stalls"] == 0
     assert before["latency_ns"].nunique() == 1, "who never waits stays as far behind"
     stall = cut.measures(kind="stall").iloc[0]
-    # The first that came behind the cut
+    # The first packet that arrived after the outage.
     late = after[after["end_ns"] > 15e9].index[0]
     last = after.loc[late - 1]
     assert last["end_ns"] == before.loc[late - 1]["end_ns"] < 11e9
     assert stall["start_ns"] == last["end_ns"] + last["buffer_ns"]
     assert stall["end_ns"] == after["end_ns"][late]
-    # What waited at the link goes on with it: that segment is as late as the path was cut, but for what the sender's
-    # timeouts cost.
+    # Packets that waited at the link continue after the outage. So the segment is late by the length of the outage plus
+    # the cost of the sender's timeouts.
     assert after["end_ns"][late] - before["end_ns"][late] == pytest.approx(5e9, abs=0.5e9)
     flow = cut.summary["flows"][0]
     assert flow["stalls"] == 1
@@ -288,6 +289,6 @@ def test_a_frame_takes_the_delay_and_the_sending_of_its_packets_and_a_cut_is_one
     cut = over_a_path(tmp_path / "cut", "send-frames {port}", client, (3, 4))
     flow = cut.summary["flows"][0]
     assert (flow["frames"], flow["frames_lost"], flow["freezes"]) == (150, 0, 1)
-    # From the last frame before to the first behind, of which a part may have passed before.
+    # From the last frame before the outage to the first after it, part of which may have passed before.
     assert 1e9 - 20 * MS < flow["frozen_ns"] < 1e9 + 40 * MS
     assert flow["frame_delay_p99_ns"] > 900 * MS

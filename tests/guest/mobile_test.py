@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mobile channel inside the guest: every packet has the delay, or the loss, that the channel computed for it."""
+"""A mobile channel inside the guest: every packet gets the delay or loss that the channel model computed for it."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ packet_rate = "2000 pkts/s"
 
 
 def probed(folder, keys, overrides=()):
-    """Echoes of the stream, its plan, and the run."""
+    """The echoes of the probe stream, its plan, and the run."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "mobile.toml"
     path.write_text(SCENARIO.format(keys=keys))
@@ -61,9 +61,9 @@ def test_delays_and_losses_of_a_stream_are_those_that_the_channel_computed(both,
     row = np.searchsorted(rows.t_ns, begun_ns, side="right") - 1
     due_ns = begun_ns + TRANSMISSION_NS + rows.delay_ns[row]
     if resequencing:
-        # One that is lost holds its followers, too, until it is given up.
+        # A lost packet also holds its followers, until the link gives it up.
         due_ns = np.maximum.accumulate(due_ns)
-    # What still flies at the end has no fate.
+    # A packet in flight at the end neither arrived nor was lost.
     known = due_ns < 20 * SECOND_NS
     lost = rows.loss_ratio[row] == 1
     assert (echoes["received_ns"].isna().to_numpy() == lost)[known].all()
@@ -105,7 +105,7 @@ def test_over_a_constellation_a_stream_is_as_late_as_its_route_and_stays_in_orde
     sent_ns = echoes["sent_ns"].to_numpy("int64")
     row = np.searchsorted(forward["t_ns"].to_numpy(), sent_ns, side="right") - 1
     at_satellite_ns = np.maximum.accumulate(sent_ns + forward["delay_ns"].to_numpy("int64")[row])
-    # Those that come together because the delay fell are sent one after the other.
+    # Packets that arrive together because the delay fell are sent one after the other.
     number = np.arange(len(sent_ns))
     begun_ns = np.maximum.accumulate(at_satellite_ns - number * TRANSMISSION_NS) + number * TRANSMISSION_NS
     due_ns = begun_ns + TRANSMISSION_NS + plan.medium.first_delay_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion controls of one's own: one that works, and every way in which one can go wrong."""
+"""Congestion controls of users: one that works, and every kind of fault."""
 
 import os
 import re
@@ -59,7 +59,7 @@ def half_done() -> list[Path]:
 
 
 def fails(tmp_path: Path, source: Path, control: str | None = None) -> GuestError:
-    """The error of a run that reached the guest: it is marked, and nothing of it runs any more."""
+    """The error of a run that reached the guest. The run is marked as failed, and none of its processes is left."""
     with pytest.raises(GuestError) as caught:
         run(tmp_path, source, control)
     marker = tmp_path / "run" / "INCOMPLETE"
@@ -82,7 +82,7 @@ def test_the_example_keeps_the_share_of_its_window_that_its_parameter_says(tmp_p
         if sockets.ca_state[i - 1] in ("Open", "Disorder")
     ]
     assert len(ratios) > 5
-    # A window grows by two packets between two looks, and shares are rounded down.
+    # The window grows by two packets between two samples, and shares are rounded down.
     assert all(0.85 - 1 / 20 <= ratio <= 0.85 + 2 / 20 for ratio in ratios)
     assert sum(ratios) / len(ratios) == pytest.approx(0.85, abs=0.02)
 
@@ -92,7 +92,7 @@ def test_a_module_may_include_the_kernels_own(tmp_path, built_kernel):
     source = tmp_path / "my_cubic.c"
     source.write_text(text)
     made = run(tmp_path, source, "my_cubic")
-    # The module is loaded either way, so that the guest is the same but for the name. No window falls below 10.
+    # The module is loaded in both runs, so that the guests differ only in the name. No window falls below 10.
     kernels = lw.run(
         EXAMPLES / "chain.toml",
         {"guest.cc_modules": [str(source)], "run.duration": "5 s"},
@@ -155,7 +155,7 @@ def test_a_module_that_faults_when_it_is_loaded_is_named(tmp_path):
 
 
 def with_loss(tmp_path: Path, name: str, statement: str) -> Path:
-    """A module that does this at each loss."""
+    """Source of a module that runs this statement at each loss."""
     headers = "#include <linux/delay.h>\n#include <linux/refcount.h>\n#include <linux/module.h>\n"
     helpers = (
         "static refcount_t refs = REFCOUNT_INIT(1);\n"
@@ -197,7 +197,7 @@ def test_a_module_that_faults_while_a_flow_runs_is_named(tmp_path, name, stateme
     ("name", "statement", "says"),
     [
         ("endless", "while (x);", "virtual time stopped at"),
-        # Most of its time is spent in a function of the kernel.
+        # The module spends most of its time in a function of the kernel.
         ("calling", "while (x) ktime_get();", "virtual time stopped at"),
         ("waiting", "while (x) udelay(10);", "the agent has said nothing for 20 virtual seconds"),
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the guest kernel's modules and modules of one's own: what is set, what is refused."""
+"""Parameters of the guest kernel's modules and of users' modules: which are set, and which are refused."""
 
 import dataclasses
 import re
@@ -28,7 +28,7 @@ congestion_control = "cubic"
 
 
 def plan_of(tmp_path: Path, modules: dict[str, dict[str, str]]):
-    """A plan with these parameters, whatever a scenario would say to them."""
+    """A plan with these parameters, without the scenario's checks."""
     path = tmp_path / "scenario.toml"
     path.write_text(TEXT)
     return dataclasses.replace(scenario.resolve(scenario.load(path)), modules=modules)
@@ -39,8 +39,8 @@ def run(tmp_path: Path, plan) -> guest.GuestResult:
 
 
 def run_unchecked(tmp_path: Path, plan) -> guest.GuestResult:
-    """As with a kernel that cannot be looked into, or a parameter that only its module can read: the guest itself sees
-    what is wrong.
+    """The guest finds the fault. This covers a kernel that cannot be inspected, and a parameter that only its module
+    can parse.
     """
     image = guest.guest_image("default")
     guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")

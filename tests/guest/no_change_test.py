@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where no route changes no cure does anything: the bytes of `drain`, and tables of its own that are empty."""
+"""Without a route change no cure acts: the trace equals that of `drain`, and the cure's own tables are empty."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IDLE = ("waited_pkts", "given_up_pkts", "late_pkts", "eliminated_pkts")
 
 
 def tables(folder: Path, keys: dict[str, Any]) -> dict[str, bytes]:
-    """Files of the trace of 3 s without a change, by table. Nothing is lost, so that nothing waits for it."""
+    """Files of the trace of 3 s without a change, by table. Nothing is lost, so no packet waits for a missing one."""
     roomy = {"run.duration": "3 s", "ground.queue": "5000 pkts", "isl.queue": "5000 pkts"}
     lw.run(EXAMPLES / "madrid-tokyo.toml", roomy | keys, folder, report=False, progress=False)
     return {file.stem: file.read_bytes() for file in (folder / "30-trace").glob("*.parquet")}
@@ -50,7 +50,7 @@ def test_every_cure_is_among_them():
     switches = {"move_queue", "hold", "end_marker", "duplicate", "resequence", "notify"}
     given = {key for cures in CURES.values() for key in cures}
     assert switches <= given
-    # whatever else there is belongs to one of these
+    # every other file belongs to one of these
     names = {field.name for field in dataclasses.fields(Cures)}
     assert {name for name in names if not any(name.startswith(switch) for switch in switches)} == set()
 
@@ -71,8 +71,8 @@ def test_without_a_change_a_cure_leaves_the_bytes_of_drain(drain, tmp_path, name
         assert orders[list(IDLE)].fillna(0).to_numpy().sum() == 0
 
 
-# Under ncr, rr and pr the send buffer has windows more (docs/concepts/loss-detection.md), so that an application may
-# write more than under the kernel's own; that they change no packet where nothing is lost is in loss_detection_test.py.
+# Under ncr, rr and pr the send buffer is larger (docs/concepts/loss-detection.md), so an application may write more.
+# loss_detection_test.py shows that they change no packet if nothing is lost.
 @pytest.mark.parametrize("detection", ["door", "notified"])
 def test_without_a_change_nor_a_loss_a_way_to_find_losses_leaves_the_bytes_of_drain(drain, tmp_path, detection):
     assert tables(tmp_path / "run", {"tcp.loss_detection": detection}) == drain

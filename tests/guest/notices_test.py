@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices of route changes: what stands in the packets, when they arrive, and what is said of those that do not."""
+"""Notices of route changes: their content, their arrival times, and the records of lost ones."""
 
 import itertools
 import struct
@@ -30,7 +30,7 @@ FRAME_BYTES = 60 + 14
 
 @dataclass(frozen=True)
 class Heard:
-    """A notice as it stands in the capture of a host."""
+    """A notice in the capture of a host."""
 
     at_ns: int
     number: int
@@ -64,7 +64,7 @@ def heard(run, end: str) -> list[Heard]:
 
 
 def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
-    """When a notice arrives that meets no queue."""
+    """Arrival time of a notice that meets no queue."""
     for a, b in itertools.pairwise(path):
         sent_ns += ways.serialise_ns(a, b, FRAME_BYTES)
         sent_ns += ways.delay_ns(a, b, sent_ns)
@@ -72,7 +72,7 @@ def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
 
 
 def overtaken_wait_ns(run, change, t_ns: int) -> int:
-    """What the notice to Madrid says: until the acknowledgement of the last packet by the old way can be back."""
+    """The wait in the notice to Madrid: until the acknowledgement of the last packet on the old path can be back."""
     ways = Ways.of(run, change)
     at = ways.before.index(change.node)
     echoes = run.echoes().sort_values("index")
@@ -111,7 +111,7 @@ def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp
             assert notice.at_ns == carried_ns(ways, back[back.index(change.node) :], row.sent_ns)
             assert row.wait_ns == overtaken_wait_ns(run, change, row.t_ns)
         else:
-            # nothing was sent from Tokyo, so that nothing is late
+            # nothing was sent from Tokyo, so nothing is late
             assert row.wait_ns == 0
     totals = run.nodetotals()
     assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * FRAME_BYTES)
@@ -140,7 +140,7 @@ def test_a_notice_ahead_leaves_before_the_change_by_the_old_path_and_waits_until
     [same] = in_time[in_time.told_host == "host:Madrid"].itertuples(index=False)
     assert (row.old_delay_ns, row.new_delay_ns) == (same.old_delay_ns, same.new_delay_ns)
     if change is AT_THE_STATION:
-        # 12.5 Mbit/s over a link of 10: the queue, and with it the wait, grows by 50 ms in the lead
+        # 12.5 Mbit/s over a link of 10 Mbit/s: queue and wait grow by 50 ms during the lead
         assert row.wait_ns > lead_ns
         assert 40 * MS <= same.wait_ns + lead_ns - row.wait_ns <= 60 * MS
     assert crosscheck(run)["notices"].wrong == []
@@ -182,6 +182,6 @@ def test_false_notices_say_that_the_way_in_force_changes_to_itself(tmp_path):
     assert notices.is_false.all()
     assert (notices.t_ns == notices.sent_ns).all()
     assert (notices.old_delay_ns == notices.new_delay_ns).all()
-    # the way back is the way there
+    # the reverse path has the same links
     assert (notices.wait_ns == 2 * notices.new_delay_ns).all()
     assert set(notices.number) == {notice.number for end in ("source", "destination") for notice in heard(run, end)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process gets its memory four pages at a time (guest/pages/ahead.c); only the time that this takes tells."""
+"""A process gets its memory four pages at a time (guest/pages/ahead.c). Only the elapsed time shows this."""
 
 import pytest
 
@@ -11,6 +11,6 @@ def test_a_first_write_gives_the_block_of_its_page_and_nothing_else(end_of, gues
     # Page 9 lies in the block of pages 8 to 11.
     assert end["there"] == "0" * 8 + "1" * 4 + "0" * 20
     assert end["are_zero"]
-    # What may not be written to gets nothing: neither beside a page that is written to, nor when it is read.
+    # Read-only memory gets no pages ahead, neither beside a written page nor when it is read.
     assert (end["at_edge"], end["beside"], end["read"]) == ("11", "0000", "00000100")
     assert end["copies"]

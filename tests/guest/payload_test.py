@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What transfers send is not copied (guest/tcp/payload.c), unless somebody may look at it; nothing else differs."""
+"""The payload of transfers is not copied (guest/tcp/payload.c) unless something may read it. Nothing else differs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ETHERNET_BYTES = 14
 
 
 def payloads(content: bytes) -> Iterator[bytes]:
-    """Of each TCP segment over IPv4 and Ethernet in a pcapng file."""
+    """The payload of each TCP segment over IPv4 and Ethernet in a pcapng file."""
     for _, frame in frames(content):
         packet = frame[ETHERNET_BYTES:]
         ip_bytes = packet[0] % 16 * 4
@@ -46,7 +46,7 @@ def test_a_run_whose_payload_is_seen_is_the_run_whose_payload_is_not_copied(tmp_
     for file in files.values():
         assert file.read_bytes() == (copied.path / "30-trace" / file.name).read_bytes(), file.name
 
-    # The application writes zeros, and what is seen of it is what it wrote.
+    # The application writes zeros, and the capture shows zeros.
     seen_bytes = 0
     for payload in payloads((copied.path / "30-trace" / "source.pcapng").read_bytes()):
         assert not any(payload)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Physical quantities, measured inside the guest, against their closed forms."""
+"""Physical quantities that are measured inside the guest agree with their closed forms."""
 
 import itertools
 from pathlib import Path
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-# What a packet of `payload` bytes of ICMP echo or UDP occupies: 8 bytes of header, IP, Ethernet
+# Length of an ICMP echo or UDP packet with `payload` bytes on a link: 8 bytes of header, IP, Ethernet.
 HEADERS_BYTES = 8 + 20 + 14
 TCP_FRAME_BYTES = 1514
 
@@ -56,7 +56,7 @@ def test_a_probe_over_the_constellation_takes_geometry_plus_serialisation(tmp_pa
     paths = paths[(paths.source == "Madrid") & (paths.destination == "Tokyo")].sort_values("t_ns")
     checked = 0
     for sent_ns, received_ns in echoes[["sent_ns", "received_ns"]].to_numpy(float):
-        # a probe that is on its way when something changes is another test's
+        # another test covers probes that are in flight at a change
         if received_ns // 15_000_000_000 != sent_ns // 15_000_000_000:
             continue
         path = list(paths[paths.t_ns <= sent_ns].path.iloc[-1])
@@ -85,12 +85,12 @@ stop = "2 s"
     assert first.queue_max_pkts == 100
     frame_bytes = 1000 + HEADERS_BYTES
     assert first.offered_bytes == first.offered_pkts * frame_bytes
-    # The serialiser never rests from the first packet to the last in the queue, so what is delivered in the two
-    # seconds is their length over a packet's time; 100 wait at the end and one is being sent.
+    # The link is never idle from the first packet to the last, so it delivers two seconds divided by a packet's time.
+    # At the end 100 packets wait and one is in transmission.
     expected_pkts = 2e9 / (frame_bytes * 8 * 100) + 101
     assert abs(first.delivered_pkts - expected_pkts) <= 2
     assert first.dropped_queue_pkts == first.offered_pkts - first.delivered_pkts
-    # a probe behind a full queue: 100 packets wait before it and up to one is being sent
+    # a probe behind a full queue: 100 packets wait ahead of it, and at most one is in transmission
     echoes = run.echoes()
     owd_ns = (echoes["received_ns"] - echoes["sent_ns"]).max()
     empty_ns = 3 * (10_000_000 + frame_bytes * 800)
@@ -163,7 +163,7 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
     assert len(lost) == 100
     assert lost["sent_ns"].min() == 2_000_000_000
     assert lost["sent_ns"].max() == 2_990_000_000
-    # the channel's loss of all, not a link that is down
+    # loss of every packet by the channel, not by a link that is down
     assert (run.drops()["cause"] == "loss").all()
     owd_ns = echoes["received_ns"] - echoes["sent_ns"]
     serialisation_ns = (56 + HEADERS_BYTES) * 800
@@ -174,7 +174,8 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
 
 @pytest.mark.parametrize("delayed_ack", ["adaptive", "on", "off"])
 def test_a_receiver_that_reads_what_arrives_never_holds_slow_start(tmp_path, delayed_ack):
-    """Its window grows ahead of the sender's, also with short packets: until the path is full nothing waits for it."""
+    """The receiver's window grows faster than the sender's, also with short packets. It does not limit the flow before
+    the path is full."""
     text = f"""
 [network]
 mtu = "800 B"
@@ -188,14 +189,14 @@ congestion_control = "reno"
     run = chain(text, tmp_path, delay='"30 ms"', rate='"40 Mbit/s"', queue='"20000 pkts"')
     sockets = run.sockets(flow=0)
     full = sockets[sockets["cwnd_pkts"] >= 40e6 * 0.18 / 8 / 800]
-    # From 10 packets: eight round trips of 180 ms after that of the handshake
+    # From 10 packets it takes eight round trips of 180 ms after that of the handshake.
     assert full["t_ns"].iloc[0] < 1_800_000_000
-    # Where ACKs are delayed a fourth of the window may wait to be read
+    # With delayed ACKs, up to a quarter of the window may be unread.
     assert full["rwnd_limited_us"].iloc[0] <= (50_000 if delayed_ack == "on" else 0)
 
 
 def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):
-    """The links are empty when the capture is read for the last time, its last block is not yet handed over."""
+    """At the last reading of the capture the links are empty, but the kernel has not handed over the last block."""
     changes = {
         "run.duration": "30 s", "mobile.fading": False, "mobile.queue": "20000 pkts", "network.mtu": "1115 B",
         "tcp.profile": "newreno", "flows.0.congestion_control": "reno",
@@ -206,7 +207,7 @@ def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):
 
 
 def test_background_traffic_takes_its_share_of_a_link(tmp_path):
-    # of 10 Mbit/s others take 6: a packet takes 2.5 times as long to be sent
+    # other traffic takes 6 of 10 Mbit/s, so a packet's transmission takes 2.5 times as long
     run = chain(PING, tmp_path, background='"6 Mbit/s"')
     sent_ns = (1000 + HEADERS_BYTES) * 8 * 1000 // 4
     echoes = run.echoes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel without the overrides for speed gives the same bytes; `make plain` compares all cases."""
+"""The kernel `plain`, without the overrides for speed, gives the same bytes. `make plain` compares all cases."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ from support.beside import modules_beside
 pytestmark = pytest.mark.guest
 
 TOOLS = Path(__file__).parents[2] / "tools"
-# One for each kind of medium, of flow and of link; tables of all kinds are among their traces
+# One case for each kind of medium, flow and link. Their traces contain every kind of table.
 CASES = (
     "madrid-tokyo", "two-changes drop", "madrid-tokyo netem", "chain", "city-traffic", "iperf3", "jittered-transfer",
     "measured-path", "mild-reno", "mobile-tcp", "starlink",

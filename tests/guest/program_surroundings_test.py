@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs in the guest get of it: random numbers of their own stream, and time that passes while they poll."""
+"""Programs in the guest get random numbers from their own stream, and time passes while they poll."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ except OSError as error:
 
 
 def stream_of_programs(seed: int, size: int) -> bytes:
-    """The first bytes of what programs get as random numbers: FNV-1a over seed, name and 1, then splitmix64."""
+    """The first random bytes that programs get: FNV-1a over seed, name and 1, then splitmix64."""
     mask = 2**64 - 1
     state = 0xCBF29CE484222325
     for byte in seed.to_bytes(8, "little") + b"programs" + (1).to_bytes(8, "little"):
@@ -62,7 +62,7 @@ server.bind(("", int(sys.argv[1])))
 for _ in range(6):
     server.sendto(*server.recvfrom(100))
 """
-# Asks without waiting until the answer is there, in each way in which one can; reading takes no part in it.
+# Polls for the answer with every non-blocking call except reads.
 POLLING = """
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -124,7 +124,7 @@ def test_asking_without_waiting_takes_a_microsecond_until_the_answer_is_there(tm
     run = run_of(tmp_path, f"{tmp_path}/polling {{server}} {{port}}", keys)
     # 10 ms each way and a frame of 43 bytes on each link, at 20 Mbit/s: A to r0 to r1 to B
     round_trip_us = 20_000 + 2 * 43 * 8 / 20
-    # The server that its packet has woken may have to wait until the slice of who polls is over, 1 ms
+    # The server that the packet wakes may wait for the end of the poller's time slice of 1 ms.
     assert all(-10 < int(polls) - round_trip_us < 1000 for polls in said(run).split())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the user's own in the guest: what they say and send, how they end, and what they cannot reach."""
+"""Users' programs in the guest: their output and packets, their end, and what they cannot reach."""
 
 import hashlib
 import json
@@ -35,20 +35,20 @@ def test_iperf3_and_the_trace_count_the_same(tmp_path):
     sent = tcp["streams"][0]["sender"]
     assert flows[3]["retransmissions_pkts"] == sent["retransmits"] > 0
     assert flows[3]["lost_queue_pkts"] == sent["retransmits"], "one transmission more for each that the queue dropped"
-    # The stream begins with the 37 bytes of a cookie; at its end iperf3 neither sends all that it has written nor reads
+    # The stream begins with a cookie of 37 bytes. At the end, iperf3 neither sends all that it has written nor reads
     # all that arrives.
     assert tcp["sum_received"]["bytes"] < flows[3]["bytes"] - 37 < sent["bytes"]
     assert flows[3]["congestion_control"] == tcp["sender_tcp_congestion"] == "cubic"
-    # What is lost behind the last datagram that arrives iperf3 does not know of; its first and last are no datagrams of
-    # the test.
+    # iperf3 does not see losses after the last datagram that arrives. Its first and last datagrams are not part of the
+    # test.
     lost = udp["sum"]["lost_packets"]
     assert lost <= flows[5]["probes_lost_pkts"] == flows[5]["lost_queue_pkts"] <= lost + 2
     assert udp["sum"]["packets"] <= flows[5]["probes_pkts"] <= udp["sum"]["packets"] + 2
-    # iperf3 divides by the time until it stops, the trace by that until the last datagram has arrived.
+    # iperf3 divides by the time until its stop, and the trace by the time until the last datagram's arrival.
     arrived_bps = udp["sum"]["bits_per_second"] * (1 - udp["sum"]["lost_percent"] / 100)
     assert flows[5]["payload_mean_bps"] == pytest.approx(arrived_bps, rel=0.05)
     assert flows[5]["program"] == 1
-    # iperf3's own figures stand beside those of the trace.
+    # iperf3's own numbers are compared with those of the trace.
     assert flows[0]["iperf3_received_bytes"] == tcp["sum_received"]["bytes"]
     assert flows[0]["iperf3_received_bps"] == tcp["sum_received"]["bits_per_second"]
     assert flows[0]["iperf3_retransmissions_pkts"] == flows[3]["retransmissions_pkts"]
@@ -74,7 +74,7 @@ def test_a_program_sends_what_the_agents_own_flow_sends(tmp_path):
         lost = frame[(frame["direction"] == "data") & frame["drop_cause"].notna()]
         first.append(int(lost["seq"].min()))
         assert set(lost["len_bytes"]) == {1448}
-    # iperf3's stream begins with a segment of 37 bytes, so that each of its losses is a segment or two off.
+    # iperf3's stream begins with a segment of 37 bytes, so a loss affects one or two of its segments.
     assert first[0] - 37 == pytest.approx(first[1], abs=2 * 1448)
     own_flow = own.summary["flows"][0]
     assert connection["rtt_min_ns"] == pytest.approx(own_flow["rtt_min_ns"], abs=1000)
@@ -91,7 +91,7 @@ def test_the_same_bytes_take_the_same_time_by_a_program_and_by_the_agent(tmp_pat
     of_program = run.table("flows").to_pandas().iloc[1]
     flow = '[[flows]]\nsource = "A"\ndestination = "B"\nsize = "4 MB"\nstart = "{} ns"\n'
     plain = CHAIN.format(duration="5 s")
-    # One flow of the agent's tells how long before its handshake ends a flow has to start; the next ends it with the
+    # One flow of the agent shows how long a handshake takes. The next flow starts so that its handshake ends with the
     # program's.
     start_ns = 500_000_000
     for name in ("first", "own"):
@@ -103,7 +103,7 @@ def test_the_same_bytes_take_the_same_time_by_a_program_and_by_the_agent(tmp_pat
     # The clock is read on the way, in steps of 256 ns
     for column in ("connect_ns", "first_byte_ns", "rtt_min_ns"):
         assert of_program[column] == pytest.approx(of_agent[column], abs=1000), column
-    # In between they read differently, and so acknowledge differently; a packet takes 0.6 ms.
+    # In between, their reads and so their ACKs differ; a packet takes 0.6 ms.
     assert of_program["last_byte_ns"] == pytest.approx(of_agent["last_byte_ns"], abs=600_000)
 
 
@@ -195,7 +195,7 @@ def test_every_datagram_of_another_quic_stack_is_followed(tmp_path, stack):
     flow, connection = run.summary["flows"]
     assert said(run).startswith("2000000 bytes in ")
     assert (flow["client_exit_code"], flow["connections"], connection["kind"]) == (0, 1, "udp")
-    # Its own headers come on top: 2.2 to 3.1 % for 2 MB (design/programs.md)
+    # QUIC's own headers are added: 2.2 to 3.1 % for 2 MB (design/programs.md).
     assert 2_000_000 < connection["bytes"] < 2_100_000
     assert connection["sent_pkts"] == connection["delivered_pkts"] + connection["lost_pkts"]
 
@@ -295,7 +295,7 @@ def test_curl_and_the_trace_tell_the_same_of_nginx(tmp_path):
         assert 2_000_000 < flow["bytes"] < 2_010_000
         opened = run.packets(flow["flow"])
         start_s = run.table("flows").to_pandas()["connect_ns"][flow["flow"]] / 1e9 - float(connect_s)
-        # From the first segment to curl's last byte: the last data packet that the trace has stored, or later.
+        # From the first segment to curl's last byte, which is not before the last stored data packet.
         assert opened["received_ns"].max() / 1e9 <= start_s + float(total_s) + 0.1
         assert float(connect_s) == pytest.approx(0.0402, abs=0.001), "one round trip"
 
@@ -306,7 +306,7 @@ def test_every_datagram_of_quic_is_followed(tmp_path):
     program, connection = run.summary["flows"]
     assert (program["client_exit_code"], program["connections"], connection["kind"]) == (0, 1, "udp")
     assert connection["bytes"] > 5_000_000
-    # Cut into datagrams, though the server hands them down in batches (UDP_SEGMENT).
+    # The trace has single datagrams, although the server sends batches (UDP_SEGMENT).
     assert connection["probes_pkts"] > 5_000_000 / 1472
     assert connection["sent_pkts"] == connection["delivered_pkts"] + connection["lost_pkts"]
     assert connection["lost_pkts"] == connection["lost_queue_pkts"] > 0
@@ -385,7 +385,7 @@ def test_a_program_cannot_write_to_the_host_nor_reach_its_network(tmp_path):
     assert before == sorted((path.name, path.lstat().st_mode, path.lstat().st_mtime_ns) for path in outside.iterdir())
     assert (outside / "victim").read_text() == "whole"
     assert not Path("/etc/leowarp-was-here").exists()
-    # The links that it made are not in what is kept of it, nor what they lead to.
+    # Neither the program's symbolic links nor their targets are kept.
     assert not (run.path / "35-programs/0/client/files").exists()
 
 

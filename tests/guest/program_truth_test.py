@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that makes the system calls of leowarp's own transfer sends and gets the same packets at the same times."""
+"""A program with the same system calls as leowarp's own transfer sends and receives the same packets at the same
+times."""
 
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ PYTHON = Path(sys.executable).resolve()
 SIZE_BYTES = 5_000_000
 START_NS = 1_000_000_000
 CLOCK_NS = 256
-"""A program's look at the clock takes so long; leowarp's own flow does not look before it connects."""
+"""A program's reading of the clock takes this time. leowarp's own flow does not read it before it connects."""
 SCENARIO = """
 name = "same"
 [run]
@@ -33,7 +34,7 @@ source = "A"
 destination = "B"
 """
 OWN = f'congestion_control = "cubic"\nsize = "{SIZE_BYTES} B"\nstart = "{START_NS} ns"\n'
-# The guest's monotonic clock shows 10 s at the run's 0.
+# The guest's monotonic clock shows 10 s at time 0 of the run.
 CLIENT = """
 import ctypes, socket, sys, time
 
@@ -49,7 +50,7 @@ sender.sendall(data)
 sender.shutdown(socket.SHUT_WR)
 sender.recv(1)
 """
-# When a reader is woken decides when its host says that there is room again: as in crates/agent/src/flows/tcp.rs.
+# The instant of the reader's wake-up decides when its host opens the window again, as in crates/agent/src/flows/tcp.rs.
 SERVER = """
 import ctypes, socket, struct, sys
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a cure did nothing at a route change: each reason that the tables have, made to happen.
+"""Each recorded reason why a cure did nothing at a route change is made to happen once.
 
-A constellation gives none of these changes by itself, but for ways that meet behind a link without time: so an entry of
-a node, or a link, is changed in the timeline, which is all that the guest knows of a network.
+A constellation itself gives only one of these cases: paths that meet behind a link without delay and rate. For the
+others the test changes an entry of a node or a link in the timeline, which is all that the guest gets.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CHANGED = {
 
 @pytest.fixture
 def changed(monkeypatch):
-    """Has runs made with one event more at the change."""
+    """Makes runs with one additional event at the change."""
 
     def change(event):
         original = media.timeline_of
@@ -59,7 +59,7 @@ def changed(monkeypatch):
             table = original(*given)
             rows = table.to_pylist()
             added = event(rows)
-            # links go down last, and routes change before paths do
+            # links go down last, and routes change before paths
             place = max(
                 at
                 for at, row in enumerate(rows)
@@ -89,7 +89,7 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
     if cure == "duplicate":
         row = at_madrid(run, run.switches())
         assert (pd.isna(row.copied_pkts), pd.isna(row.copied_bytes)) == (True, True)
-        # the satellite that sends packets back changes its entry, too, and has a way to copy them to
+        # the satellite that sends packets back also changes its entry, and has a path for copies
         assert run.orders().eliminated_pkts.sum() == run.switches().copied_pkts.sum()
         assert (run.switches().copied_pkts.sum() > 0) == (name == "back")
     else:
@@ -99,7 +99,7 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
         assert run.nodetotals().signals_pkts.sum() == run.merges().marker.notna().sum()
     assert row.refused == reason
     assert {key: found.wrong for key, found in crosscheck(run).items() if found.wrong} == {}
-    # new packets go their way as without the cure; what else was lost is a marker of the way back
+    # new packets travel as without the cure; the other lost packet is a marker of the reverse path
     assert len(received(run)) == 40 - run.drops().flow.notna().sum()
 
 
@@ -117,5 +117,5 @@ def test_ways_that_meet_behind_a_link_without_time_have_no_marker_and_packets_ar
 
 
 def test_each_reason_is_made_to_happen_here():
-    # what flies and is not moved: cures_test.py
+    # cures_test.py covers packets in flight, which are not moved
     assert set(REFUSALS.values()) <= {reason for _, reason in CHANGED.values()} | {"no_time", "in_flight"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run says of reordering: closed forms of a known swap, and the same measured again from its stored packets."""
+"""Reordering metrics of a run: closed forms of a known swap, and the same metrics computed from the stored packets."""
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,8 @@ def bars(densities: pd.DataFrame, kind: int, scope: int = WHOLE, number: int = 0
 
 
 def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
-    """Routers s and t with three ways in between; packets from A to B take the next one at each of the instants."""
+    """Routers s and t with three paths between them; packets from A to B switch to the next path at each of the
+    instants."""
     names = ["s", "t", "via0", "via1", "via2", "host:A", "host:B"]
     s, t, *via, host_a, host_b = range(len(names))
     events = Events(names)
@@ -70,11 +71,11 @@ def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
 # Tests RFC 4737, 5.4 (histogram of n-reordering).
 # Tests RFC 4737, 5.4 (three duplicate acknowledgements).
 def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
-    # 30 packets, one a millisecond, take a way of 100 ms; the next 50 one of 10 ms: they arrive 40 to 89 ms after the
-    # first of the 30 was sent, the 30 after 100 to 129 ms. The last 20 take a way of 200 ms.
+    # 30 packets, one per millisecond, take a path of 100 ms, and the next 50 a path of 10 ms. The 50 arrive 40 to 89 ms
+    # after the first packet was sent, and the 30 after 100 to 129 ms. The last 20 take a path of 200 ms.
     old, new = 30, 50
     plan = plan_of(tmp_path, SWAP)
-    # half a millisecond before the first packet that takes it, so that nothing hangs on order within an instant
+    # half a millisecond before the first packet that takes it, so that the order within an instant does not matter
     events = three_paths(plan, [100, 10, 200], [1030, 1080])
     done = guest.run(guest.guest_image(plan.guest.kernel), plan, events, tmp_path)
     tables = trace.read_output(done.out_dir, tmp_path / layout.GUEST / "in" / "setup.json")
@@ -86,15 +87,15 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     assert whole.mean_displacement_pkts == 2 * old * new / 100
     shares = np.array([old, new, 20]) / 100
     assert whole.entropy_nats == pytest.approx(-(shares * np.log(shares)).sum())
-    # the first late packet comes after all 50, the others after one of their own block
+    # the first late packet follows all 50; each other late packet follows one of its own block
     assert bars(densities, N_REORDERING) == dict.fromkeys(range(1, 11), 1)
     assert whole.reordered3_pkts == 1
-    # the i-th late packet has the whole block and those before it since the first overtaker
+    # since the first overtaker, the i-th late packet follows the whole block and the late packets before it
     assert bars(densities, EXTENT) == dict.fromkeys(range(new, new + old), 1)
-    # 50 arrivals fill the buffer, the first late one finds it full of them and releases nothing before the last
+    # 50 arrivals fill the buffer; the first late packet finds it full, and only the last one empties it
     assert bars(densities, RBD) == {0: 21, **dict.fromkeys(range(1, new), 1), new: old}
     assert (whole.discontinuities, whole.runs, whole.byte_offset_max_bytes) == (1, old, 56 * new)
-    # sent 30 ms before the first of the block, and its way is 90 ms longer: 60 ms late, and each after it 1 ms more
+    # sent 30 ms before the first of the block over a path that is 90 ms longer: 60 ms late, and each next one 1 ms more
     assert whole.late_time_max_ns == pytest.approx((60 + old - 1) * MS, abs=2000)
     assert tables["echoes"].to_pandas()["received_ns"].notna().all()
 
@@ -112,7 +113,7 @@ def measured(packets: pd.DataFrame, from_ns: float, to_ns: float, threshold_pkts
 
 
 def check_against_packets(run: lw.Run) -> pd.DataFrame:
-    """Every row and bar of flow 0 against the same measured from the table of packets; the rows."""
+    """Compares every row and histogram bar of flow 0 with a computation from the table of packets. Returns the rows."""
     packets = run.packets()
     packets = packets[(packets.flow == 0) & (packets.direction == "data") & ~packets.is_retransmission.astype(bool)]
     packets = packets.sort_values("sent_ns", kind="stable")
@@ -200,7 +201,7 @@ def test_more_echoes_than_their_numbers_are_matched_and_measured(tmp_path):
     # the longest of the 16384 draws is 9.4 deviations, 155 packets: no displacement reaches the threshold of 1000
     assert sum(whole.values()) == 70_000
     assert sum(displacement * pkts for displacement, pkts in whole.items()) == 0
-    # The run is over a second after the last packet was sent.
+    # The run ends one second after the last packet was sent.
     end_ns = run.summary["virtual_s"] * 1e9
     assert end_ns == pytest.approx(69_999 * 1e9 // 8235 + 1e9, abs=1)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same plan gives the same bytes: in another directory, as another user, beside other work."""
+"""The same plan gives the same bytes in another directory, as another user, and beside other work."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def trace_hashes(directory: Path) -> dict[str, str]:
 
 
 def made(directory: Path, *options: str, prefix: tuple[str, ...] = (), environment: dict[str, str] | None = None):
-    """A run made by a process of its own."""
+    """A run in a separate process."""
     command = [*prefix, sys.executable, "-m", "leowarp", "run", *options, "--out", directory, "--no-report",
                "--progress", "none"]  # fmt: skip
     subprocess.run([str(word) for word in command], check=True, env=environment, stdout=subprocess.DEVNULL)
@@ -64,12 +64,12 @@ def test_an_ordinary_user_gets_the_same_bytes(tmp_path):
     first = lw.run(EXAMPLE, {"run.duration": "3 s"}, tmp_path / "root", report=False, progress=False)
     home = Path(tempfile.mkdtemp(prefix="leowarp-user-"))
     try:
-        # what root has built is handed on, so that nothing is built twice
+        # the other user gets root's build, so that nothing is built twice
         for kind, entry in (("kernel", kernel().program.parent), ("agent", agent().program.parent)):
             shutil.copytree(entry, home / "cache" / kind / entry.name)
         shutil.copy(first.path / "00-plan.toml", home / "plan.toml")
         subprocess.run(["chown", "-R", "65534:65534", home], check=True)
-        # the interpreter of the tests may lie in root's home: the user may read it, and nothing more
+        # the interpreter may be in root's home, so the user gets read access to it alone
         read_only = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
         user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *read_only)
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LEOWARP_CACHE": str(home / "cache")}

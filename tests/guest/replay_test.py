@@ -38,7 +38,7 @@ def delays_as_met(run, flow: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_fifo(sent_ns: np.ndarray, received_ns: np.ndarray, delay_ns: np.ndarray) -> None:
-    """Each arrives its delay after it was sent, or together with one sent before it, if that is later."""
+    """Each probe arrives after its delay, or together with an earlier probe if that arrives later."""
     earliest_ns = np.maximum.accumulate(sent_ns + delay_ns)
     late_ns = (received_ns - earliest_ns)[~np.isnan(received_ns)]
     assert (late_ns >= 0).all()
@@ -85,7 +85,8 @@ def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahim
 
     arrived_ns = np.sort(run.echoes(1)["received_ns"].dropna().to_numpy())
     opportunities_ns = np.add.outer(np.arange(4) * len(per_ms), times_ms).ravel() * MS
-    # A packet that has got its 1500 bytes by k ms arrives 5 ms later; begun is when the flow's queue is never empty.
+    # A packet whose 1500 bytes are served by k ms arrives 5 ms later. `begun` is the instant after which the queue is
+    # never empty.
     for begin_ms in range(600, 4_900, 37):
         window_ns = np.array([begin_ms, begin_ms + 1_000]) * MS
         delivered = np.diff(np.searchsorted(arrived_ns, window_ns + 5 * MS, side="right"))
@@ -111,7 +112,7 @@ def dish(tmp_path_factory) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("source", ["A", "B"])
 def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, dish, source):
     sent_ns, rtt_ns = dish
-    # As `ping -D` prints them, to the us: both times of a reply are off by half of it at the most.
+    # `ping -D` prints microseconds, so both times of a reply are off by at most half a microsecond.
     lines = [
         f"[{1_715_947_200 + (at + rtt) / 1e9:.6f}] 64 bytes from 192.0.2.1: icmp_seq={number} time={rtt / 1e6:.3f} ms"
         for number, (at, rtt) in enumerate(zip(sent_ns, rtt_ns, strict=True), 1)
@@ -121,7 +122,7 @@ def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, 
     ping = f'[[flows]]\nkind = "ping"\nsource = "{source}"\ndestination = "{"AB".replace(source, "")}"\n'
     run = replayed(tmp_path, 'file = "pings.txt"\n', ping + 'interval = "10 ms"\n', "30.8 s")
     again_ns, settled = round_trips(run)[1], slice(0, 3_000)
-    # No probe is met twice and none never: the recorded ping was sent every 10 ms, too.
+    # Each recorded probe is met exactly once, because the recorded ping was sent every 10 ms, too.
     assert np.array_equal(np.isnan(again_ns)[settled], np.isnan(rtt_ns)[settled])
     assert 0 < np.isnan(rtt_ns)[settled].sum() < 300
     assert np.nanmax(np.abs(again_ns - rtt_ns[: len(again_ns)])[settled]) <= WITHIN_NS

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations that number packets and put them in order, against RFC 9550's basic algorithm written down again."""
+"""Stations that number packets and put them in order are compared with a second implementation of RFC 9550's basic
+algorithm."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ pytestmark = pytest.mark.guest
 def resequenced(
     arrivals: Iterable[tuple[int, int]], delay_ns: int, may_wait: Set[int] | None = None
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """When each of the packets 0, 1, ... leaves, given (arrival, number), and what was counted.
+    """Release time of each of the packets 0, 1, ..., given (arrival, number), and the counts.
 
-    By the advanced algorithm only those of a new way, `may_wait`, wait.
+    Under the advanced algorithm, only packets of a new path (`may_wait`) wait.
     """
     waiting: dict[int, int] = {}
     left: dict[int, int] = {}
@@ -125,7 +126,7 @@ def test_by_the_advanced_algorithm_only_packets_of_a_new_way_wait(tmp_path, chan
     [order] = run.orders().fillna(0).to_dict("records")
     assert {name: int(order[name]) for name in did} == did
     assert late_pkts(left_ns) == 0 < late_pkts(received(arrived))
-    # by the basic one a packet that is lost before the change holds up others
+    # under the basic algorithm, a packet that is lost before the change holds up others
     _, basic = resequenced(arrivals, 50 * MS)
     assert basic["waited_pkts"] >= did["waited_pkts"] > 0
     assert (basic["waited_pkts"] > did["waited_pkts"]) == (loss != "0 %")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node that only passes packets on costs, and what its namespace lacks for it (guest/netns/routers.c)."""
+"""The memory of a node that only forwards packets, and what its namespace omits to save it (guest/netns/routers.c)."""
 
 from __future__ import annotations
 

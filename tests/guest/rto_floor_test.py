@@ -13,7 +13,8 @@ TABLE = "t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio\n0,20,100,0,0\n2,20,100
 
 
 def timeout(folder, floor_ms, section):
-    """The RTO before the outage, how far it is above the smoothed RTT, and how long after the last ACK it fires, ms."""
+    """The RTO before the outage, its distance from the smoothed RTT, and the time from the last ACK to the timeout, all
+    in ms."""
     (folder / "path.csv").write_text(TABLE)
     sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # no probe, which would come first
     if floor_ms is not None:

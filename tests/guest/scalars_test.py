@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every scalar that is declared has a value in some run: nothing is declared that no run knows."""
+"""Every declared scalar has a value in at least one run."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from leowarp.scalars.of_flows import DATAGRAMS
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 RUNS = {
-    # A route change that reorders, and a flow that lives through it
+    # A route change that reorders packets, and a flow that lives through it.
     "two-changes": {"run.duration": "40 s", "flows.0.congestion_control": "reno"},
     # Reconfigurations, and lost replies
     "starlink-ping": {"run.duration": "50 s", "flows.0.name": "ping"},
@@ -36,22 +36,22 @@ source = "A"
 destination = "B"
 size = "1 MB"
 """
-"""For the shares of flows, and for the completion of one."""
+"""This run has shares of flows, and the completion of one."""
 
 OPPOSITE = TWO_TRANSFERS.replace('"A"\ndestination = "B"', '"B"\ndestination = "A"', 1)
-"""For why there is no share."""
+"""This run has the reason why there is no share."""
 
 HELD = """
 run.duration = "31 s"
 cures = { move_queue = "kept", hold = true }
 """
-"""For what cures cost, at the change at 30 s."""
+"""This run has the costs of cures at the change at 30 s."""
 
 OTHER_CURES = ({"cures.end_marker": True}, {"cures.duplicate": "100 ms", "cures.resequence": "flow"})
-"""Cures that cannot go with those."""
+"""This run has the cures that cannot be combined with the ones above."""
 
 OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
-"""Null of every probe: the summary has them of all flows."""
+"""Null for every probe, because the summary lists them for all flows."""
 
 
 @pytest.mark.guest

@@ -74,7 +74,7 @@ class Screen:
         os.write(self._keys, text)
 
     def until(self, pattern):
-        """The first match in what comes, after which the next one is looked for."""
+        """The first match in the following output; the next search starts behind it."""
         while not (match := re.search(pattern, self._said)):
             self._said += self._piece()
         self._said = self._said[match.end() :]
@@ -84,7 +84,7 @@ class Screen:
         return float(self.until(PROMPT)[1])
 
     def to_the_end(self):
-        """Exit status of the process, once nothing more is said."""
+        """Exit status of the process, after its output has ended."""
         with suppress(EOFError):
             while True:
                 self._piece()
@@ -148,10 +148,10 @@ def test_the_terminal_has_its_size_job_control_and_signals(scenario, spawn):
     screen.until(f"{ROWS} {COLUMNS}\r\n/dev/tty1".encode())
     screen.prompt_s()
     screen.resize(40, 170)
-    # The terminal of the test is nobody's controlling terminal, whose kernel would send it.
+    # The test sends the signal itself, because its terminal is no process's controlling terminal.
     screen.process.send_signal(signal.SIGWINCH)
     screen.type(b"sh -c 'echo ready; read x; echo got $x; kill -TSTP $$; echo back; read y; echo got $y'\r")
-    # What is typed while bash itself still reads the line is not for what it starts.
+    # Input that arrives while bash still reads its line does not reach the command that bash starts.
     screen.until(b"ready\r\n")
     screen.type(b"one\r")
     screen.until(b"got one\r\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of many sockets by one call are what getsockopt says; of what is sent only the named range is not copied."""
+"""Samples of many sockets by one call equal getsockopt's values. Sent data is copied except for the named range."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def found(end_of, tmp_path_factory):
 
 
 def test_the_range_that_nobody_looks_at_is_not_copied_and_all_else_is(found):
-    # What stood in the kernel's memory before: a byte may be the same by chance.
+    # Uncopied bytes show earlier content of the kernel's memory, so a byte may agree by chance.
     assert found["cut"] < BYTES
-    # One copy of both pieces, of which one lies outside: all of it is made.
+    # One of the two pieces is outside of the range, so both are copied.
     assert found["mixed"] == found["beside"] == found["after"] == 2 * BYTES
 
 

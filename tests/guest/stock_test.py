@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel without leowarp's clock and links agrees with the default kernel over netem links; all: tools/stock.py."""
+"""The kernel `stock`, without leowarp's clock and links, agrees with the default kernel over netem links.
+tools/stock.py compares all cases."""
 
 from pathlib import Path
 

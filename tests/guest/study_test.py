@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small study of real runs: killed in the middle, gone on with, and one of its runs made again by itself."""
+"""A small study of real runs is killed in the middle and continued, and one of its runs is repeated alone."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ scenario = "jittered-transfer"
 
 @pytest.fixture
 def started(spawn, tmp_path):
-    """Starts `leowarp study` in a session of its own."""
+    """Starts `leowarp study` in a new session."""
 
     def start(*words: str) -> subprocess.Popen:
         command = [sys.executable, "-m", "leowarp", "study", *words]
@@ -44,7 +44,7 @@ def started(spawn, tmp_path):
 
 
 def rows(folder: Path) -> dict[str, int]:
-    """Run id -> number, of the runs that have a row."""
+    """Run id to number, for the runs that have a row."""
     found = {}
     for line in (folder / "out" / "journal.jsonl").read_text().splitlines():
         row = json.loads(line)
@@ -68,7 +68,7 @@ def guests_below(folder: Path) -> list[int]:
 
 
 def verified(folder: Path, *options: str) -> tuple[int, dict[str, Any]]:
-    """Status and answer of `leowarp verify`."""
+    """Exit status and output of `leowarp verify`."""
     command = [sys.executable, "-m", "leowarp", "verify", str(folder), "--json", "--progress", "none", *options]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     return done.returncode, json.loads(done.stdout)
@@ -105,12 +105,12 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
         assert told["scalars"] > 20
         assert again.returncode == 0, words
         assert (tmp_path / f"again-{number}" / "manifest.json").exists()
-    # `verify` does both: every file, and some of the runs.
+    # `verify` checks every file and repeats some of the runs.
     status, told = verified(tmp_path / "out", "--sample", "2")
     assert status == 0, told
     assert set(told["files"].values()) == {"as listed"}
     assert len(told["second_runs"]) == 2
-    # A row that says something else is found.
+    # A changed row is found.
     (path,) = (tmp_path / "out" / "results" / "pacing=internal").glob("*.parquet")
     table = pq.ParquetFile(path).read()
     place = table.column_names.index("flow0_completion_ns")

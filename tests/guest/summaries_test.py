@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of which only the summary stays: the numbers of whole runs, and none the worse for another's failure."""
+"""Runs that keep only their summary have the numbers of whole runs, and do not suffer from the failure of another
+run."""
 
 from pathlib import Path
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet truth by the guest kernel's taps: it moves nothing, and sees what packet sockets see, at the same times."""
+"""Packet truth by the guest kernel's taps changes no packet, and sees the same packets at the same times as packet
+sockets."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def test_a_run_with_truth_is_the_run_without(tmp_path, name):
 
 
 def test_taps_see_what_packet_sockets_see(tmp_path):
-    # a ping each 5 ms: nothing here hangs on when a program reads
+    # a ping every 5 ms: nothing here depends on when a program reads
     changes = {"run.duration": "20 s", "flows.0.flood": False, "flows.0.interval": "5 ms", "observe.packets": "all"}
     taps, sockets = (
         lw.run(EXAMPLES / "starlink-ping.toml", changes | {"observe.capture": by}, tmp_path / by, report=False,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small piece of the study in the guest: its own scenario, the study engine, and what claims take of the traces."""
+"""A small part of the study in the guest: its scenario, the study engine, and the values that claims read from the
+traces."""
 
 import shutil
 
@@ -16,12 +17,12 @@ SHORT = {"first": "120 s", "growth": "10 s", "growth_by_acks": "10 s", "rto_floo
 TICK_US = 8_000
 """SRTT and RTO are rounded to ticks of the kernel's clock, of 4 ms."""
 SESSIONS = ("first", "rto_floor", "capacity")
-"""Groups over several SNRs, of which one is made."""
+"""Groups with several SNRs, of which the test runs one."""
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """NewReno at 10 dB, shortened, and its window without loss: rows and traces by group."""
+    """Rows and traces by group: NewReno at 10 dB, shortened, and its window without loss."""
     folder = tmp_path_factory.mktemp("tauran2018")
     found = {}
     for part in runs.parts():
@@ -30,7 +31,7 @@ def made(tmp_path_factory):
         content = dict(part.content)
         content["set"] = content["set"] | {"run.duration": SHORT[part.name]}
         if part.name == "rto_floor":
-            # Its traces are not kept in the study.
+            # The study does not keep the traces of this group.
             content["keep"] = {"runs": "all"}
 
         def wanted(run, part=part):
@@ -83,11 +84,11 @@ def test_without_a_floor_the_timeout_follows_the_variation(made):
     )
     for delayed in (ON, OFF):
         (srtt_us, rttvar_us, rto_us), (with_srtt_us, _, with_rto_us) = floorless[delayed, True], floored[delayed, True]
-        # Linux's SRTT and 200 ms, less the rounding to ticks
+        # Linux's SRTT plus 200 ms, less the rounding to ticks
         assert (with_rto_us >= with_srtt_us + 190e3).all()
         # RFC 6298, 2.3: the kernel takes the largest variation of a round trip, and a timeout doubles the RTO.
         assert (rto_us >= srtt_us + 4 * rttvar_us - TICK_US).all()
-    # Sessions of different fates: without a floor the RTO may be the larger one, when timeouts have doubled it.
+    # The sessions lose different packets. Without a floor the RTO may be larger, if timeouts have doubled it.
     assert any(np.median(rto_us - srtt_us) < 190e3 for srtt_us, _, rto_us in floorless.values())
 
 
@@ -113,7 +114,8 @@ def test_a_window_that_grows_by_acks_is_slowed_by_delayed_acks_and_one_that_grow
         for name in ("growth", "growth_by_acks")
     }
     by_acks, by_segments = took_s["growth_by_acks"], took_s["growth"]
-    # Half of the growth a round trip would be 1.7 times as long; Linux's receiver opens its window sooner with them.
+    # With half the growth per round trip it would take 1.7 times as long. Linux's receiver opens its window sooner with
+    # delayed ACKs.
     assert by_acks[ON] > 1.2 * by_acks[OFF]
     assert by_segments[ON] < 1.1 * by_segments[OFF]
     assert by_acks[OFF] == pytest.approx(by_segments[OFF], rel=0.1)

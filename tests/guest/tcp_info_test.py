@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent's copy of `struct tcp_info` lies in memory as the header of the kernel that was built says."""
+"""The agent's copy of `struct tcp_info` has the memory layout of the built kernel's header."""
 
 import ctypes
 import re

@@ -13,14 +13,14 @@ def test_timers_below_63_ticks_end_with_a_tick_and_others_with_an_eighth_tick(en
     waits = end_of("timers_init", guest_directory)["waits"]
     assert len(waits) == 400
     short, longer = waits[::2], waits[1::2]
-    # A wait of 62 ticks that begins in the middle of a tick: none ends early, so the tick that has begun counts on top
+    # A wait of 62 ticks begins in the middle of a tick. No timer ends early, so the current tick is added.
     assert all(
         62 * TICK_NS + TICK_NS // 2 <= waited_ns < 62 * TICK_NS + TICK_NS // 2 + READINGS_NS for _, waited_ns in short
     )
     ends_ns = [tick * TICK_NS + TICK_NS // 2 + waited_ns for tick, waited_ns in longer]
     rounded = [end_ns for end_ns in ends_ns if end_ns % (8 * TICK_NS) < READINGS_NS]
-    # The wheel's own time is one tick ahead for the rest of a tick in which another timer has expired. Seen from there,
-    # 63 ticks are 62. The kernel's housekeeping has such a timer each 104 ticks (tcp_orphan_update).
+    # After another timer has expired, the wheel's own time is one tick ahead for the rest of that tick. Relative to the
+    # wheel's time, 63 ticks are 62. The kernel's housekeeping has such a timer each 104 ticks (tcp_orphan_update).
     early = [waited_ns for _, waited_ns in longer if waited_ns < 63 * TICK_NS + TICK_NS // 2 + READINGS_NS]
     assert len(rounded) + len(early) == len(longer)
     assert 0 < len(early) < len(longer) // 20

@@ -14,8 +14,8 @@ from leowarp_studies.torres2020.runs import PROBE_SCENARIO
 pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
-"""Enough for MD to 0.5 % (one standard error). The exponential's MD at 0.6 ms is 2.5 % below the closed form already:
-it is given all of the study's packets."""
+"""Enough for MD to 0.5 % (one standard error). At 0.6 ms, the MD of the exponential distribution is already 2.5 % below
+the closed form. So it gets all of the study's packets."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 
@@ -35,7 +35,7 @@ def plan_of(distribution: str, jitter_us: int):
 
 @pytest.fixture(scope="module")
 def probes(tmp_path_factory):
-    """(MD, E_r) by distribution and jitter in us; and the directory of one whole run."""
+    """(MD, E_r) by distribution and jitter in us, and the directory of one whole run."""
     folder = tmp_path_factory.mktemp("probes")
     keys = [(name, jitter_us) for jitter_us in (*INSIDE_US, *OUTSIDE_US) for name in simulation.DISTRIBUTIONS]
     plans = [plan_of(*key) for key in keys]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Short flows between cities in the guest: goodput, completion times and pairs, against sums over their packets."""
+"""Goodput, completion times and pairs of short flows between cities are compared with sums over their packets."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def data(run):
 
 
 def first_arrivals(packets):
-    """Of each packet of a flow that arrived, by its first byte: the first arrival."""
+    """The first arrival of each packet of a flow, by the packet's first byte."""
     came = packets[packets["received_ns"].notna()].sort_values("received_ns", kind="stable")
     return came.drop_duplicates("seq")
 
@@ -63,7 +63,7 @@ def test_pairs_and_the_matrix_are_sums_over_packets(run, data):
     for row in pairs.itertuples():
         mine = [flow for flow in flows if (flow["source"], flow["destination"]) == (row.source, row.destination)]
         assert row.flows == len(mine)
-        # In life: what a flow that was cut off got afterwards is none of it.
+        # Only within the flow's life: packets that arrive after a cut-off do not count.
         carried = sum(
             int(came.loc[came["received_ns"] <= flow["stop_ns"], "len_bytes"].sum())
             for flow in mine
@@ -76,5 +76,5 @@ def test_pairs_and_the_matrix_are_sums_over_packets(run, data):
         sent = data[data["flow"].isin([flow["flow"] for flow in mine])]
         assert row.retransmissions_pkts == sent["is_retransmission"].sum()
         assert row.lost_pkts >= sent["drop_cause"].notna().sum()
-        # Over all of a pair's life no more than one link carried.
+        # Over the life of a pair, its goodput does not exceed the rate of one link.
         assert row.goodput_mean_bps * (1448 + LEAST_HEADERS_BYTES) / 1448 < run.plan.ground.rate_bps

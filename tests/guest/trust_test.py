@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with a module of one's own is verified without a word; somebody else's only after --trust."""
+"""`verify` accepts a run with the user's own module at once, and one with a stranger's module only with --trust."""
 
 import os
 import shutil

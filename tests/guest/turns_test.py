@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel loops that take many turns at one instant (guest/clock/turns.c)."""
+"""Kernel loops with many iterations at one instant (guest/clock/turns.c)."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel by itself runs a scenario: in an empty environment, without compilers, as an ordinary user."""
+"""The wheel alone runs a scenario in an empty environment, without compilers, as an ordinary user."""
 
 import json
 import os
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
-# Compilers and the like that a machine without them has not; nothing of them may be asked for.
+# Build tools that a user's machine may lack. The wheel must not need them.
 TOOLS = ("gcc", "cc", "ld", "make", "cargo", "rustc", "nm", "flex", "bison")
 
 
@@ -47,7 +47,7 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
         copying = archive.read("leowarp/_guest/source/COPYING").decode()
         rebuild = archive.read("leowarp/_guest/source/REBUILD.md").decode()
         revision = json.loads(archive.read(f"leowarp/{REVISION}"))
-    # The tag promises a glibc that has every symbol version which the library names, and asks for none newer.
+    # The tag names the oldest glibc that has every symbol version of the library.
     versions = {int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library)}
     assert max(versions) == int(tag[1])
     sources = [path.relative_to(ROOT / "guest").as_posix() for path in (ROOT / "guest").rglob("*") if path.is_file()]
@@ -65,10 +65,10 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
 
 
 def ordinary_user(python: Path, libraries: str) -> list[str]:
-    """What to put before a command so that it runs without privileges.
+    """Prefix that makes a command run without privileges.
 
-    As root that is the user nobody; or root stripped of every capability, where Python or its libraries lie below a
-    directory that nobody may enter, such as /root.
+    For root this is the user nobody. If Python or its libraries are below a directory that nobody cannot enter, such as
+    /root, it is root without capabilities.
     """
     if os.geteuid() != 0:
         return []
@@ -89,7 +89,8 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     python = environment / "bin" / "python"
     install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", wheel]
     subprocess.run(install, check=True)
-    # The libraries come from this environment, after the new one's own packages; leowarp itself must not.
+    # The libraries come from this environment, behind the packages of the new one. leowarp itself must come from the
+    # new one.
     (site_packages,) = environment.glob("lib/python*/site-packages")
     (site_packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     programs = home / "bin"
@@ -120,7 +121,7 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     summary = json.loads((home / "run" / "summary.json").read_text())
     assert summary["virtual_s"] == 5
     assert not (home / "run" / "INCOMPLETE").exists()
-    # The installed package is that of the checkout, by its commit and by its files.
+    # The installed package has the commit and the files of the checkout.
     assert json.loads((home / "run" / "manifest.json").read_text()).items() >= sources().items()
     (home / "arrivals.txt").write_text("1\n3\n2\n4\n")
     assert json.loads(run("reorder", "arrivals.txt", "--threshold", "3", "--json"))["reordered_ratio"] == 0.25

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complete runs that needed no guest, and their pages."""
+"""Complete runs that were made without a guest, and their pages."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
 
 def completed(path, warning="look twice"):
-    """A run directory with what `leowarp run` writes last."""
+    """Adds to a run directory the files that `leowarp run` writes last."""
     plan = scenario.plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     costs = trace.Stopwatch().costs(60.0, 2.5, 1 << 20)
@@ -21,7 +21,7 @@ def completed(path, warning="look twice"):
 
 @pytest.fixture(scope="session")
 def synthetic(tmp_path_factory):
-    """Writes the synthetic run of a scenario: `synthetic(PLAN_TOML)`; into a directory of its own if none is named."""
+    """Writes the synthetic run of a scenario: `synthetic(PLAN_TOML)`. Without a named directory it takes a new one."""
 
     def write(toml=PLAN_TOML, path=None, **completion):
         path = tmp_path_factory.mktemp("runs") / "run" if path is None else path
@@ -42,7 +42,7 @@ def access_dir(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def page(run_dir, tmp_path_factory):
-    """The page of the synthetic run, as an address."""
+    """The address of the synthetic run's page."""
     return view.write_view([run_dir], tmp_path_factory.mktemp("pages") / "view.html").as_uri()
 
 

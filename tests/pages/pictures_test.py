@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages as they look, beside pictures that somebody reviewed: `make pictures` stores them anew.
+"""Pages are compared with reviewed pictures; `make pictures` renews these.
 
-A deliberate fault in what is drawn makes each of them fail (`test_a_fault_in_a_drawing_is_seen`).
+A deliberate fault in a drawing makes each comparison fail (`test_a_fault_in_a_drawing_is_seen`).
 """
 
 import pyarrow.parquet as pq
@@ -19,7 +19,7 @@ from support.synthetic.run import PLAN_TOML
 
 pytestmark = pytest.mark.slow
 
-# 40 ms after the first change: packets of the old path and of the new one are under way, the old path fades.
+# 40 ms after the first change, packets of both paths are in flight, and the old path fades.
 CHANGE = "t=20.04&lon=35&lat=10&zoom=1.5"
 LOAD = "t=19.8&load=queue&lon=45&lat=25&zoom=1.1"
 GEOMETRY = """
@@ -30,7 +30,7 @@ preset = "starlink-shell1"
 
 @pytest.fixture
 def drawn(browser):
-    """Opens a page in the pinned font, drawn anew."""
+    """Opens a page and draws it in the pinned font."""
 
     def open_(address, size=(1200, 1000), dark=False, ready=None):
         tab = browser.open(address, size=size, dark=dark, **({} if ready is None else {"ready": ready}))
@@ -63,7 +63,7 @@ def test_two_runs_side_by_side(drawn, run_dir, synthetic, tmp_path, album):
 
 @pytest.fixture(scope="module")
 def dish(tmp_path_factory):
-    """The page of an access link whose satellites are those that the plan's geometry draws."""
+    """The page of an access link whose satellites come from the plan's geometry."""
     toml = ACCESS_TOML.replace("[access]\n", '[access]\ngeometry = "constellation"\n') + GEOMETRY
     run_dir = write_synthetic_access(tmp_path_factory.mktemp("runs") / "dish", toml)
     pq.write_table(prepared(scenario.plan_of(run_dir / layout.PLAN)).routes, run_dir / layout.ROUTES)

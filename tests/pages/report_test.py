@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a run in a real browser: it fits a narrow screen, its tables sort, it asks for nothing."""
+"""In a real browser, the page of a run fits a narrow screen, its tables sort, and it loads nothing from elsewhere."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_the_page_is_no_wider_than_the_screen(browser, report, width):
     assert tab.run("document.scrollingElement.scrollWidth") <= width
 
 
-# Width of the table and of its caption's text, and of the page.
+# Widths of the table, of its caption's text, and of the page.
 CAPTION = """(() => { const holder = document.createElement('div');
     holder.innerHTML = %s;
     document.body.append(holder);

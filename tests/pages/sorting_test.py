@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a report that the reader sorts, in a browser."""
+"""The reader sorts tables of a report in a browser."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def names(tab):
 def test_a_click_sorts_by_numbers_and_the_second_turns_round(tab):
     assert names(tab) == "bacd"
     tab.click_on("th button", 1)
-    # Equal ones as they stood
+    # Equal values keep their order.
     assert names(tab) == "badc"
     tab.click_on("th button", 1)
     assert names(tab) == "cadb"

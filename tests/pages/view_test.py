@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `leowarp view` in a real browser: what it shows is what the run's tables say, and it asks for nothing."""
+"""In a real browser, the page of `leowarp view` shows the values of the run's tables and loads nothing from
+elsewhere."""
 
 import math
 
@@ -45,7 +46,7 @@ def test_the_policy_of_the_page_lets_no_request_out(opened):
 
 
 def projected(positions_m, radius_m, tab):
-    """Pixels of the page's canvas by an orthographic projection of its own."""
+    """Pixels on the page's canvas, computed by a second orthographic projection."""
     lon, lat, zoom = tab.run("[leowarp.camera.lon, leowarp.camera.lat, leowarp.camera.zoom]")
     width, height = tab.run(
         "(() => { const c = document.querySelector('.globe'); return [c.clientWidth, c.clientHeight]; })()"
@@ -184,7 +185,7 @@ def test_a_link_tells_its_queue_drops_and_flows(opened):
 def test_an_address_shows_the_same_again(opened):
     tab = opened("t=20.01")
     tab.run("leowarp.look(100, -20, 2.5), leowarp.chooseSatellite('s-04-10'), leowarp.setSpan(10)")
-    # The span is moved to the instant when the page is drawn, which on a busy machine no frame has come to yet.
+    # Drawing moves the span to the instant. On a busy machine no frame may have been drawn yet.
     tab.run("leowarp.drawNow(), leowarp.writeHash(true)")
     fragment = tab.run("location.hash").removeprefix("#")
     again = opened(fragment)
@@ -245,7 +246,7 @@ def test_a_notebook_shows_the_page_in_a_frame(browser, run_dir, tmp_path):
 
 def test_names_of_a_plan_are_no_markup(browser, synthetic, tmp_path):
     hostile = "</script><img src=x onerror=window.hacked=1><b>"
-    # Names of stations have no ">": what is after them on a page would bring it.
+    # Names of stations contain no ">", so a ">" would come from the text behind them.
     name = '<img src=x onerror=window.hacked=1 a="&quot;'
     station = f'[[stations]]\nname = \'{name}\'\nlatitude = "10 deg"\nlongitude = "60 deg"\n'
     flow = f'[[flows]]\nsource = \'{name}\'\ndestination = "Tokyo"\nkind = "ping"\n'

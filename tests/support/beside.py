@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that are no package: programs of a directory that find each other by lying in it, as those of bench/ do."""
+"""Imports modules that form no package: scripts that import each other from their own directory, as in bench/."""
 
 import importlib
 import sys
@@ -13,7 +13,7 @@ import pytest
 
 @contextmanager
 def modules_beside(directory: Path, names: Sequence[str]) -> Iterator[dict[str, ModuleType]]:
-    """The modules of these names, by name; afterwards nobody finds them, as other directories have the same names."""
+    """Imports these modules. Afterwards they leave sys.modules, because other directories use the same names."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(directory)
         yield {name: importlib.import_module(name) for name in names}

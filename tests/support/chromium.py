@@ -20,7 +20,7 @@ KEYS = {
 }  # fmt: skip
 
 READY = "window.leowarp || document.querySelector('.failed')"
-"""A page of `leowarp view` has drawn, or says why it cannot."""
+"""Condition: a page of `leowarp view` has drawn, or says why it cannot."""
 
 
 class Browser:
@@ -36,9 +36,9 @@ class Browser:
             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio",
             "--hide-scrollbars", "--force-color-profile=srgb", f"--user-data-dir={profile}",
             f"--window-size={size[0]},{size[1]}",
-            # Texts are as wide as their font says, whatever version hints it.
+            # Without hinting, the width of text depends on the font alone.
             "--font-render-hinting=none",
-            # Whatever asked for a name would get none.
+            # Every lookup of a host name fails.
             "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank",
         ]  # fmt: skip
         self.process = subprocess.Popen(
@@ -80,7 +80,7 @@ class Browser:
         return page
 
     def close(self):
-        """Ends the process and its pipes."""
+        """Ends the process and closes its pipes."""
         self._out.close()
         self._in.close()
         self.process.wait()
@@ -105,7 +105,7 @@ class Tab:
         return self.browser.send(method, self.session, **params)
 
     def go(self, url, ready=READY):
-        """Loads an address and waits until a condition holds."""
+        """Loads an address, and waits until a condition holds."""
         self.send("Page.navigate", url=url)
         self.wait(f"document.readyState === 'complete' && ({ready})")
 
@@ -123,7 +123,7 @@ class Tab:
     def wait(self, condition):
         """Waits, frame by frame, until an expression is true."""
         while True:
-            # Navigation ends the page that is asked: then it is asked again.
+            # A navigation during the question loses the answer, so the question is repeated.
             found = self.browser.send(
                 "Runtime.evaluate", self.session, awaitPromise=True, returnByValue=True,
                 expression=f"new Promise((done) => setTimeout(() => done(Boolean({condition})), 20))",
@@ -142,7 +142,7 @@ class Tab:
         return found
 
     def frames(self, count=2):
-        """Waits for so many frames."""
+        """Waits for this number of frames."""
         self.run(
             f"new Promise((done) => {{ let left = {count}; const next = () => left-- > 0 ? requestAnimationFrame(next) "
             ": done(true); next(); })"
@@ -184,7 +184,7 @@ class Tab:
         return self.run(f"document.querySelector({json.dumps(selector)}).textContent")
 
     def picture(self, path, whole=False):
-        """Writes what is shown as a PNG."""
+        """Writes the visible page as a PNG."""
         shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         Path(path).write_bytes(base64.b64decode(shot["data"]))
 
@@ -197,13 +197,13 @@ class Tab:
 
     @property
     def requests(self):
-        """Addresses that the page asked for so far, or tried to."""
+        """Addresses that the page has requested so far, blocked ones included."""
         self.frames()
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
 
     @property
     def forbidden(self):
-        """Addresses that the page's own policy did not let it ask for."""
+        """Addresses that the page's own policy blocked."""
         blocked = {e["requestId"] for e in self._events("Network.loadingFailed") if e.get("blockedReason") == "csp"}
         asked = self._events("Network.requestWillBeSent")
         return [event["request"]["url"] for event in asked if event["requestId"] in blocked]

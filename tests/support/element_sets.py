@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of element sets made up for tests: TLE field by field, and OMM in four encodings."""
+"""Invented element sets as text: TLE field by field, and OMM in four encodings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEAN = ("EPOCH", "SEMI_MAJOR_AXIS", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION"
 
 
 def checked(line: str) -> str:
-    """A line with the checksum that its 68 columns have."""
+    """A line with the checksum of its 68 columns."""
     body = line[:68].ljust(68)
     return body + str(sum(int(c) if c in "0123456789" else c == "-" for c in body) % 10)
 

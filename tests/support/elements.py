@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orbital elements made up for tests: of Walker patterns, at epochs of their own, with errors."""
+"""Invented orbital elements of Walker patterns, with different epochs and errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leowarp.scenario.schema import Constellation, Shell
 from leowarp.scenario.text.key import InputFile
 
 EPOCH = datetime(2025, 6, 1, tzinfo=UTC)
-"""When orbits are where they are asked for."""
+"""The epoch at which orbits have the requested positions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +51,7 @@ def orbits_of(shell: Shell) -> list[Orbit]:
 
 
 def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]:
-    """At epochs of up to five days before, with errors as elements of satellites that keep their slots have them."""
+    """Epochs are up to five days earlier. Errors are as large as those of satellites that keep their slots."""
     n = len(orbits)
     node_deg, phase_deg, inclination_deg = (draw.normal(0, sigma, n) for sigma in (0.03, 0.15, 0.005))
     return [
@@ -76,7 +76,7 @@ def mean_elements(orbits: Sequence[Orbit]) -> MeanElements:
 
 
 def satrec(orbit: Orbit, number: int = 1) -> Satrec:
-    """SGP4's, with elements of `EPOCH` less the orbit's age."""
+    """SGP4's satellite, with elements for `EPOCH` less the orbit's age."""
     axis_m = 6_378_135.0 + orbit.altitude_m
     motion_rad_per_min = 60 * math.sqrt(398_600.8e9 / axis_m**3)
     since = EPOCH - timedelta(days=orbit.age_d) - datetime(1949, 12, 31, tzinfo=UTC)
@@ -90,7 +90,7 @@ def satrec(orbit: Orbit, number: int = 1) -> Satrec:
         )  # fmt: skip
         return made
 
-    # SGP4's own rates bring them to the place and plane that they are asked for.
+    # SGP4's own rates move them to the requested plane and position.
     rates = made(orbit.node_deg, orbit.perigee_deg, orbit.phase_deg - orbit.perigee_deg)
     back_min = orbit.age_d * 1440.0
     node_deg = orbit.node_deg - math.degrees(rates.nodedot) * back_min

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inverse of the reader: record files from arrays."""
+"""Writes record files from arrays: the inverse of the reader."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
     """Bytes of a record file.
 
     table: One of the trace tables.
-    columns: Values by column, all of one length; None is written as the sentinel. A column of the table that is left
+    columns: Values by column, all of equal length. None is written as the sentinel. A column of the table that is left
         out has no values at all. `counters.counter` holds indices into `names`.
     extra: Further keys of the header, for instance `names`.
     """
@@ -27,11 +27,11 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
         {"name": column.name, "type": column.kind.wire, "unit": column.unit, "doc": column.doc}
         for column in schema.columns
     ]
-    # Packed, without padding between fields, as the agent writes its structs.
+    # Records are packed without padding between fields, like the agent's structs.
     dtype = np.dtype([(column.name, WIRE_TYPES[column.kind.wire]) for column in schema.columns])
     records = np.empty(rows, dtype)
     for name in schema.names:
-        # Also where the schema has no null: it is the reader that refuses it.
+        # The sentinel is written even if the schema allows no null, because the reader must refuse it.
         missing = missing_value(dtype[name])
         given = columns.get(name, [None] * rows)
         records[name] = [missing if value is None else value for value in given]
@@ -40,7 +40,7 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
 
 
 def frame(header: bytes, records: bytes) -> bytes:
-    """A record file around a header and records that are already bytes.
+    """A record file from a header and records that are already encoded.
 
     The header is padded with blanks, which JSON ignores, so that records begin at a multiple of 8 bytes.
     """

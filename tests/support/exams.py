@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exams whose runs are copies of one made by arithmetic: nothing is booted."""
+"""Exams whose runs are copies of one synthetic run, so no guest boots."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ ONLY = ("single-flow", "bufferbloat", "high-loss-own", "shallow", "startup-loss"
 
 @dataclass(frozen=True)
 class Arithmetic(FakeMaker):
-    """Runs are copies of one made by arithmetic; a queue of 7 packets panics."""
+    """Makes each run by copying a synthetic one. A run with a queue of 7 packets "panics"."""
 
     def _made(self, index, plan, out):
         with (self.folder / "made").open("a") as log:
@@ -29,10 +29,11 @@ class Arithmetic(FakeMaker):
 
 
 def exam_by_arithmetic(tmp_path, monkeypatch):
-    """A function that takes the exam; its `begun()` is the number of runs so far, its `out` the exam's directory."""
+    """A function that takes the exam. Its `begun()` returns the number of runs so far, and its `out` is the exam's
+    directory."""
     fake = tmp_path / "fake"
     fake.mkdir()
-    # A ping that has no echoes: what it would measure is not there.
+    # The copied run has a ping without echoes, so its measurements are missing.
     ping = '\n[[flows]]\nkind = "ping"\nsource = "Madrid"\ndestination = "Tokyo"\n'
     run = write_synthetic_run(fake / "run", PLAN_TOML + ping)
     (run / "summary.json").write_text(json.dumps({"name": "synthetic", "flows": []}))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What in the layout of a figure cannot be read: texts over one another, over a panel that is not theirs, or cut at the
-edge, and panels without room.
+"""Finds unreadable parts of a figure's layout: texts that overlap each other or another panel, texts cut at the edge,
+and panels that are too small.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from matplotlib.transforms import Bbox
 from leowarp.report.style import styled
 
 SLACK_PX = 1.0
-"""Boxes of texts hold the room for descenders, so two that touch by so much cannot be seen to. At 100 px an inch a
+"""Boxes of texts include space for descenders, so an overlap of this size is invisible. At 100 px an inch a
 line of the smallest text is 7 px high.
 """
 
 LEAST_PX = 3.0
-"""A bar of colours is 4 px wide, a strip of states 13 px high; what is less than this is no panel."""
+"""A colour bar is 4 px wide and a strip of states 13 px high. Smaller axes are not panels."""
 
 
 def troubles(figure: Figure) -> list[str]:
-    """What cannot be read in a figure, a sentence each; it is laid out for it, not drawn.
+    """One sentence for each unreadable part of a figure. The figure is laid out and not drawn.
 
     Returns: Empty if all texts stand apart, inside the figure, and off the panels of others.
     """
-    # Ticks are chosen by the size of their texts: asked for without the style of the figure, they are others.
+    # Matplotlib chooses ticks by the size of their texts, so this needs the figure's style.
     with styled():
         return _troubles(figure)
 
@@ -62,7 +62,7 @@ def _troubles(figure: Figure) -> list[str]:
 
 
 def _texts(figure: Figure) -> Iterator[Text]:
-    """All texts that are drawn: visible, not empty, and of the ticks those inside the axis."""
+    """All drawn texts: visible, not empty, and only ticks inside the axis."""
     hidden = {id(text) for axes in figure.axes for text in _undrawn(axes)}
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
@@ -71,7 +71,7 @@ def _texts(figure: Figure) -> Iterator[Text]:
 
 
 def _undrawn(axes: Axes) -> Iterator[Text]:
-    """Texts of an axes that matplotlib keeps and does not draw."""
+    """Texts of an axes object that matplotlib keeps but does not draw."""
     place = axes.get_window_extent()
     for axis, first, last in ((axes.xaxis, place.x0, place.x1), (axes.yaxis, place.y0, place.y1)):
         if not (axes.get_visible() and axes.axison and axis.get_visible()):

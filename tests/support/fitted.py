@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that the profile itself made, of known parameters, and what a fit gives back of them."""
+"""Recordings that the profile itself made with known parameters, and the parameters that a fit finds in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WALL_NS = 1_715_947_200_000_000_000
 
 @dataclass(frozen=True)
 class Kind:
-    """A recording: how often was probed, how long, over which keys of the profile (attributes of `Access`)."""
+    """A recording: interval of probes, duration, and keys of the profile (attributes of `Access`)."""
 
     interval_ns: int
     minutes: float
@@ -47,7 +47,7 @@ def recording(kind: Kind, seed: int) -> Measurement:
 
 
 def truths(kind: Kind) -> dict[str, float]:
-    """Key to the value that the recording was made with."""
+    """Maps each key to the value with which the recording was made."""
     plain = {
         "jitter": 2.2e6, "jitter_up": 10.5e6, "jitter_step": 28e6, "jitter_up_step": 6e6, "handover_min": 35e6,
         "handover_max": 50e6, "outage_share": 0.7, "outage_again": 0.5, "outage_max": 800e6, "residual_loss": 1e-4,
@@ -61,7 +61,7 @@ def truths(kind: Kind) -> dict[str, float]:
 
 
 def estimates_of(kind: Kind, seed: int) -> dict[str, tuple[float, float, float]]:
-    """Key to value and ends of its interval; of quantiles the median."""
+    """Maps each key to its fitted value and interval; for quantiles, that of the median."""
     found = {}
     for key, (estimate, _) in fit([recording(kind, seed)]).chosen.items():
         if key == "base_rtts":

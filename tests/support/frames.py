@@ -71,7 +71,7 @@ def pppoe(ip: bytes) -> bytes:
 
 
 def ip(protocol: int, payload: bytes, *, is_answer: bool = False, hops: int = 64, ip_id: int = 0) -> bytes:
-    """An IPv4 packet from 10.0.0.1 to 10.0.0.2, or back."""
+    """An IPv4 packet from 10.0.0.1 to 10.0.0.2, or in the other direction."""
     ends = B + A if is_answer else A + B
     return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), ip_id, 0, hops, protocol, 0) + ends + payload
 
@@ -94,5 +94,5 @@ def tcp(
 
 
 def apart(packets: Sequence[bytes], apart_ns: int = 1_000_000) -> list[Frame]:
-    """IPv4 packets in Ethernet, the k-th at k `apart_ns`."""
+    """IPv4 packets in Ethernet frames. Packet k has time k `apart_ns`."""
     return [Frame(number * apart_ns, ethernet(packet)) for number, packet in enumerate(packets)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long fuzz targets go on: examples of one round, from the environment of `tools/fuzz.py`."""
+"""Number of examples that a fuzz target tries in one round, from the environment of `tools/fuzz.py`."""
 
 import os
 

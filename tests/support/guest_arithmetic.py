@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Headers of the guest that only compute, compiled for the host, so that tests can call them."""
+"""Compiles the guest's purely arithmetic headers for the host, so that tests can call them."""
 
 import ctypes
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def compiled(source: str, folder: Path) -> ctypes.CDLL:
-    """The functions of a C source, which includes such a header; files go into `folder`."""
+    """Compiles a C source that includes such a header, and returns its functions. Files go into `folder`."""
     (folder / "arithmetic.c").write_text(source)
     library = folder / "arithmetic.so"
     subprocess.run(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets over a timeline without a guest, hop by hop: where each is, by the entry and the link in force there.
+"""Follows packets hop by hop over a timeline without a guest, by the routing entry and the link in force at each node.
 
-Packets take no time to be sent. A link loses what begins to be sent while its loss ratio is 1, holds what waits while
-its capacity is 0, and lets no packet arrive before the one ahead of it.
+Packets take no time to be sent. A link loses packets whose transmission starts while its loss ratio is 1, and holds its
+queue while its capacity is 0. No packet arrives before the one ahead of it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from leowarp.timeline import Replay
 
 
 def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: str) -> NDArray[np.float64]:
-    """When packets that are at the node `begin` from `start_ns` on reach the last node before a host, ns; nan: lost.
+    """Arrival times in ns at the last node before a host, for packets that start at the node `begin` at `start_ns`; nan
+    for lost ones.
 
     timeline: Forwarding by destination alone.
-    start_ns: In the order in which the packets are sent.
+    start_ns: Starting times, in the order of sending.
     """
     events, at, state = timeline.to_pylist(), 0, Replay()
     capacity: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
@@ -48,7 +49,7 @@ def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: s
         row = bisect_right([begun for begun, _ in rows], t_ns) - 1
         pushed += 1
         if rows[row][1] == 0:
-            # The first to come is the first to go on.
+            # Nodes forward packets in order of arrival.
             heapq.heappush(waiting, (rows[row + 1][0], pushed, number, node))
         elif state.loss_ratio.get(link, 0.0) != 1.0:
             last_ns[link] = max(t_ns + state.delay_ns[link], last_ns.get(link, 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Input from strangers: no case may end in a traceback, or in an error that no rule foresees (status 70)."""
+"""Hostile input must never end in a traceback or an internal error (status 70)."""
 
 from pathlib import Path
 

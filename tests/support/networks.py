@@ -155,14 +155,14 @@ def records(image: guest.GuestImage, network: Network, forwarding: str, director
     try:
         guest.run(image, plan, network.timeline(plan), directory)
     except LeowarpError:
-        # No link counts a packet whose time to live ends. The guest reports that as an error, in end.json.
+        # No link counts a packet whose TTL ends. The guest reports that as an error, in end.json.
         if not (out / "end.json").exists():
             raise
     return {file.name: file.read_bytes() for file in sorted(out.iterdir())}
 
 
 def _flows(draw: np.random.Generator) -> list[dict[str, object]]:
-    """Flows between random stations, of each kind whose packets the guest follows. Many begin at the same instant."""
+    """Flows between random stations, with each kind of flow that the guest follows. Many begin at the same instant."""
     made: list[dict[str, object]] = []
     for _ in range(draw.integers(2, 7)):
         source, destination = draw.permutation(STATIONS)[:2].tolist()

@@ -30,7 +30,7 @@ def executed(cells, where):
 
 
 def shown(cell):
-    """What a notebook shows of the value of a cell: kind to content, as Jupyter's message has them."""
+    """The forms of a cell's value in a notebook: MIME type to content, as in Jupyter's message."""
     return [output["data"] for output in cell["outputs"] if output["output_type"] == "execute_result"][-1]
 
 

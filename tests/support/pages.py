@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the documentation, and what stands in their fenced blocks.
+"""The pages of the documentation, and the contents of their fenced blocks.
 
-A whole file in a page stands in a fenced block below a line `<!-- file: NAME -->`, a study below one with `study:`.
+A page shows a whole file in a fenced block below a line `<!-- file: NAME -->`, and a study below one with `study:`.
 """
 
 import re
@@ -38,13 +38,13 @@ def files(page: Path) -> dict[str, str]:
 
 
 def typed(page: Path) -> Iterator[str]:
-    """Each line that a page says to type, without its comment."""
+    """Each command line on a page, without its comment."""
     for _, text in blocks(page, "", "sh", "console"):
         for line in text.replace("\\\n", " ").splitlines():
             yield re.sub(r"\s+#\s.*$", "", line.strip().removeprefix("$ "))
 
 
 def commands(page: Path) -> Iterator[tuple[str, bool]]:
-    """Each command `leowarp ...`, and whether it stands in a sentence."""
+    """Each command `leowarp ...`, and whether it is part of a sentence."""
     yield from ((line, False) for line in typed(page) if line.startswith("leowarp "))
     yield from ((match.split(" | ")[0], True) for match in _INLINE.findall(prose(page)))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of pages beside reviewed ones (tests/pages/pictures/).
+"""Compares pictures of pages with reviewed ones (tests/pages/pictures/).
 
-What a picture shows must not hang on the fonts of a machine: pages are set in the DejaVu Sans that comes with
-Matplotlib, which the lock file pins, and canvases draw no texts. How a browser smooths edges must not either: pictures
-are compared by the means of squares, of 8 x 8 pixels where there are texts, of 4 x 4 on a canvas, where packets are
-dots of 3. With Chromium's rasteriser for graphics cards (SwiftShader) in place of the other one, all stay the same.
+A picture must not depend on the machine's fonts. So pages use the DejaVu Sans of Matplotlib, which the lock file pins,
+and canvases draw no text. It must not depend on antialiasing either. So pictures are compared by the means of squares:
+8 x 8 pixels where there is text, and 4 x 4 on a canvas, where packets are dots of 3. Chromium's GPU rasteriser
+(SwiftShader) gives the same results.
 """
 
 import base64
@@ -19,19 +19,19 @@ from PIL import Image, ImageChops
 REVIEWED = Path(__file__).resolve().parents[1] / "pages" / "pictures"
 FOUND = Path(__file__).resolve().parents[2] / "build" / "pictures"
 KEPT = 2
-"""A reviewed picture is half as wide."""
+"""A reviewed picture has half the width."""
 COLOURS = 256
 """By maximum coverage no mean of 8 x 8 pixels is off by more than 7 of 255; a median cut makes it 46."""
 APART = 16
-"""Of 255, in any colour: a square that is further off shows something else."""
+"""Largest difference of a mean, of 255 in any colour. A square with a larger difference counts as changed."""
 
 
 @dataclass(frozen=True)
 class Grain:
-    """How closely a picture is looked at.
+    """How strictly a picture is compared.
 
-    means: Pixels of a reviewed picture, each way, of which one mean is compared.
-    most_ratio: So many of all squares may be something else: with texts the digits of a version.
+    means: Edge of a compared square, in pixels of the reviewed picture.
+    most_ratio: Share of squares that may differ, because texts show version numbers.
     """
 
     means: int
@@ -58,7 +58,7 @@ _PINNED = """(async () => {
 
 
 def pin(tab):
-    """Sets a page in the same font everywhere, and takes texts off its canvases from the next drawing on."""
+    """Sets one font for the whole page, and removes texts from its canvases from the next drawing on."""
     faces = [
         [weight, base64.b64encode((_FONTS / name).read_bytes()).decode()]
         for weight, name in (("400", "DejaVuSans.ttf"), ("700", "DejaVuSans-Bold.ttf"))
@@ -72,7 +72,7 @@ def shown(tab, selector=None):
     if selector is not None:
         left, top, width, height = tab.box(selector)
         scroll = tab.run("[scrollX, scrollY]")
-        # Whole pixels, and as many of each kind as make whole squares.
+        # Crops to whole pixels and whole squares.
         side = 8
         clip = {"clip": {"x": round(left + scroll[0]), "y": round(top + scroll[1]), "width": width // side * side,
                          "height": height // side * side, "scale": 1}}  # fmt: skip
@@ -81,7 +81,7 @@ def shown(tab, selector=None):
 
 
 def apart(one, other, grain):
-    """Squares of two pictures, as they are kept, that show something else: (their number, how many may, a mask)."""
+    """Squares that differ between two stored pictures: (their number, the number that may differ, a mask)."""
     worst = ImageChops.difference(one.reduce(grain.means), other.reduce(grain.means))
     mask = worst.point(lambda value: 255 * (value > APART)).convert("L").point(lambda value: 255 * (value > 0))
     return mask.histogram()[255], max(int(grain.most_ratio * mask.width * mask.height), 1), mask

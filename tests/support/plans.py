@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans that the tests of ephemeris, routes and timeline share, written without the scenario's loader."""
+"""Plans for the tests of ephemeris, routes and timeline. They are built without the scenario's loader."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page as a browser with its Content-Security-Policy sees it: scripts that would run, and what the policy forbids."""
+"""A page under its Content-Security-Policy: the scripts that a browser would run, and what the policy forbids."""
 
 import base64
 import hashlib
@@ -36,7 +36,7 @@ class _Scripts(HTMLParser):
 
 
 def demand_policy(text: str) -> None:
-    """Fails unless a page has a policy that lets out no request, and allows each of its scripts and nothing else."""
+    """Fails unless a page's policy blocks every request, and allows the page's own scripts and no others."""
     page = _Scripts()
     page.feed(text)
     assert page.policy is not None, "the page has no Content-Security-Policy"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over a profile without a guest: each waits, is delayed, held back by the one before it, and maybe lost."""
+"""Probes over a profile without a guest: each may wait, be delayed, stay behind the one before it, or be lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 SECOND_NS = 1_000_000_000
 BEYOND = 1 << 62
-"""Later than any instant, more than any rate."""
+"""A number above any instant and any rate."""
 
 
 def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
@@ -35,7 +35,7 @@ def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
 
 
 def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
-    """What such a plan's link does."""
+    """The behaviour of such a plan's link."""
     plan = plan_of(minutes, seed, **keys)
     access = plan.medium
     assert isinstance(access, Access)
@@ -43,7 +43,7 @@ def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
 
 
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Arrivals of packets of one size, one by one: each is sent after the one before, at what the capacity then is."""
+    """Arrival times of equal packets. Each is sent after the one before, at the capacity of that instant."""
     rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
     channel_t_ns, delays_ns = way.channel_t_ns.tolist(), way.delay_ns.tolist()
     arrives_ns, busy_ns, last_ns = [], 0, 0
@@ -65,7 +65,7 @@ def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]
 
 
 def pings_by_reply(profile: Profile, until_ns: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Sending instants and RTTs of pings of which each is sent when the one before is answered, or 1 s after it."""
+    """Sending times and RTTs of pings. Each ping is sent when the one before is answered, or 1 s after it."""
     rng = np.random.default_rng(seed)
     sent_ns, rtts_ns = [], []
     t_ns = 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that tests start: nothing of them outlives its test, however that ends.
+"""Processes that tests start. None of them outlives its test.
 
-What a failing test leaves open, a pipe or a process, would be a ResourceWarning, and so a failure, of a test after it:
-the traceback keeps it alive until then.
+A failing test may leave a pipe or process open, because its traceback keeps them alive. The ResourceWarning would then
+fail a later test.
 """
 
 import os
@@ -16,7 +16,7 @@ from leowarp.guest.machine.own_time import everything, trees
 
 
 def end_with_descendants(processes):
-    """Kills processes and all that they have started, and closes their pipes."""
+    """Kills processes with all their descendants, and closes their pipes."""
     below = trees([process.pid for process in processes if process.poll() is None], everything())
     for pid in below:
         with suppress(ProcessLookupError):
@@ -25,7 +25,7 @@ def end_with_descendants(processes):
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
-                # What is left in the buffer of a pipe that nobody reads is lost.
+                # Data in the buffer of an unread pipe is discarded.
                 with suppress(BrokenPipeError):
                     pipe.close()
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of paths that are made up, of which everything is known, with the troubles that real ones have.
+"""Invented recordings of paths. All their properties are known, and they have the faults of real ones.
 
-`recording(seed)` draws one: mostly a dish (a bent pipe or laser links) that is reconfigured every 15 s, or another
-period; else a path without any period. Ranges are those of published recordings and beyond: probes 10 ms to 1 s apart,
-2 minutes to 1 hour long, up to a fifth lost.
+`recording(seed)` draws one. Most are of a dish (a bent pipe or laser links) that is reconfigured every 15 s or with
+another period. The others have no period. The ranges include those of published recordings: probes 10 ms to 1 s apart,
+2 minutes to 1 hour, and up to a fifth lost.
 
 Every dish has at least eight reconfigurations (twelve if they are more than 16 s apart, twenty if probes are half a
 second apart or more: fewer cannot be told from chance) and shows each by at least one sign: a recording in which
@@ -28,16 +28,17 @@ SPARSE_NS = 500 * MS
 
 @dataclass(frozen=True)
 class Truth:
-    """What a recording was made of.
+    """The properties of an invented recording.
 
     kind: bent pipe, laser, fibre, cellular, drift, wander, obstructed.
-    period_ns: None: there is none.
-    phase_ns: A reconfiguration, on the clock of the first probe.
+    period_ns: None if there is no period.
+    phase_ns: Time of a reconfiguration, on the clock of the first probe.
     trap: none, alternating, half spikes, second step or thirds.
-    obstructed_probes: Lost behind an obstacle.
+    obstructed_probes: Number of probes lost behind an obstacle.
     step_ns, noise_ns: Typical size of a step of the level, and of the noise on it.
-    clock_steps: tuple of (int, int). Instant and size: by how much the clock was set forward.
-    pauses, outages: tuple of (int, int). Beginning and length: nothing was sent; everything was lost.
+    clock_steps: tuple of (int, int). Instant and size of each step by which the clock was set forward.
+    pauses, outages: tuple of (int, int). Start and length of each pause (nothing was sent) and outage (everything was
+        lost).
     """
 
     kind: str
@@ -61,9 +62,9 @@ class Recording:
     """Probes in the order in which they were sent.
 
     sequence: int64 array of shape (n,)
-    t_ns: int64 array of shape (n,). What the sender's clock showed; goes back where it was set back.
+    t_ns: int64 array of shape (n,). Time on the sender's clock, which goes back where the clock was set back.
     rtt_ns: float64 array of shape (n,). nan: lost.
-    duplicated: bool array of shape (n,). The reply came twice.
+    duplicated: bool array of shape (n,). True if the reply arrived twice.
     """
 
     sequence: NDArray[np.int64]
@@ -73,7 +74,8 @@ class Recording:
     truth: Truth
 
     def text(self) -> str:
-        """As `time sequence rtt`, in s and ms; lost probes are missing, duplicates stand twice."""
+        """The recording as lines of `time sequence rtt` in s and ms. Lost probes are missing, and duplicates have two
+        lines."""
         lines = []
         for number, t_ns, rtt_ns, twice in zip(
             self.sequence.tolist(), self.t_ns.tolist(), self.rtt_ns.tolist(), self.duplicated.tolist(), strict=True
@@ -88,7 +90,7 @@ _BEGIN_S = 1_715_947_200  # 2024-05-17T12:00:00Z
 
 
 def recording(seed: int) -> Recording:
-    """A recording of this seed: the same one whenever it is asked for."""
+    """The recording of this seed, which is the same on every call."""
     dice = np.random.default_rng([seed, 20_260_712])
     interval_ns = int(dice.choice(INTERVALS_NS))
     if dice.random() < DISHES_RATIO:
@@ -105,13 +107,13 @@ def _log_uniform(dice: np.random.Generator, low: float, high: float) -> float:
 
 
 def _sent(dice: np.random.Generator, span_ns: int, interval_ns: int) -> NDArray[np.int64]:
-    """Sending times: in step, a little late each."""
+    """Sending times: regular, each with a small delay."""
     t_ns = np.arange(0, span_ns, interval_ns, dtype=np.int64)
     return t_ns + dice.integers(0, max(interval_ns // 20, 2), len(t_ns))
 
 
 def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: int) -> NDArray[np.float64]:
-    """Waiting that is never below 0: some of it anew for each probe, some lasting for a while."""
+    """Waiting time, never below 0: one part is independent for each probe, and one part lasts for a while."""
     fresh = dice.gamma(dice.uniform(0.8, 3.0), 1.0, count)
     noise = scale_ns * fresh / fresh.mean()
     if dice.random() < 0.5:
@@ -160,7 +162,7 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
     noise_ns = _log_uniform(dice, 0.15, 5) * MS
     step_ns = _log_uniform(dice, 0.5, 12) * MS
     signs = dice.random(3) < (0.8, 0.7, 0.7)
-    # With few probes in a slot, a small step is no sign: what a slot's mean is known to, twice.
+    # With few probes in a slot a small step shows nothing. The bound is twice the standard error of a slot's mean.
     within = noise_ns / np.sqrt(period_ns / interval_ns / 2)
     if signs[0]:
         step_ns = min(max(step_ns, 3 * within), 15 * MS)
@@ -232,7 +234,7 @@ def _spikes(
 def _behind_obstacles(
     dice: np.random.Generator, into_ns: NDArray[np.float64], slot: NDArray[np.int64], slots: int
 ) -> NDArray[np.bool_]:
-    """Lost while the slot's satellite is in one of the sectors of azimuth that something stands in."""
+    """Probes are lost while the slot's satellite is in an obstructed sector of azimuth."""
     sectors = [(dice.uniform(0, 360), dice.uniform(15, 45)) for _ in range(dice.integers(1, 4))]
     azimuth_deg, rate = dice.uniform(0, 360, slots), dice.choice([-1, 1], slots) * dice.uniform(0.6, 2.5, slots)
     at_deg = (azimuth_deg[slot] + rate[slot] * into_ns / S) % 360
@@ -286,7 +288,7 @@ def _at_random_steps(
     dice: np.random.Generator, t_ns: NDArray[np.int64], mean_ns: float, step_ns: float,
     lost: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """A level that steps at the instants of a Poisson process; with a spike and losses at each if `lost` is given."""
+    """A level that steps at the instants of a Poisson process. With `lost`, each step has a spike and losses."""
     at_ns = np.cumsum(dice.exponential(mean_ns, int(3 * t_ns[-1] / mean_ns) + 10))
     place = np.searchsorted(at_ns, t_ns)
     levels = dice.normal(0, step_ns, len(at_ns) + 1)
@@ -301,7 +303,7 @@ def _at_random_steps(
 def _finished(
     dice: np.random.Generator, t_ns: NDArray[np.int64], rtt_ns: NDArray[np.float64], about: dict[str, Any]
 ) -> Recording:
-    """The same with what has nothing to do with reconfigurations: other losses and spikes, the recorder's troubles."""
+    """Adds what is independent of reconfigurations: other losses and spikes, and faults of the recorder."""
     count, interval_ns = len(t_ns), int(about["interval_ns"])
     lost = np.isnan(rtt_ns)
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)
@@ -348,6 +350,6 @@ def _finished(
         random_loss_ratio=ratio, clock_steps=tuple(steps), duplicates=int((duplicated & kept).sum()),
         pauses=tuple(pauses), outages=tuple(outages),
     )  # fmt: skip
-    # Who pauses does not count on: the next probe has the next number.
+    # Numbers do not advance during a pause: the next probe has the next number.
     sequence = np.arange(int(kept.sum()), dtype=np.int64)
     return Recording(sequence, (t_ns - zero_ns)[kept], rtt_ns[kept], duplicated[kept], truth)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets across a route change: a run in the guest, and a model of links and cures that knows nothing of the guest.
+"""Packets across a route change: a run in the guest, and a model of links and cures that does not use the guest.
 
-Madrid to Tokyo, at the two changes of the constellation's first minute: at 30 s a satellite takes a shorter way, at
-47 s Madrid takes another satellite. A burst of equal packets comes just before; at Madrid slow links make it queue.
+Madrid to Tokyo, at the two changes of the constellation's first minute. At 30 s a satellite switches to a shorter path,
+and at 47 s Madrid switches to another satellite. A burst of equal packets arrives just before the change. At Madrid
+slow links make it queue.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ FULL_BYTES = 1514
 AT_NS = 2 * S
 """When the route changes."""
 SKY = {"constellation.node_offset": "0 deg", "constellation.greenwich": "0 deg"}
-"""The sky of these two changes, which is not the example's."""
+"""The constellation of these two changes, which differs from the example's."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One of the two: the constellation's clock 2 s before, the rate of ground links, the node, when packets begin."""
+    """One of the two changes: the constellation's clock 2 s before it, the rate of ground links, the switching node,
+    and the start of the packets."""
 
     start: str
     ground_bps: int
@@ -45,7 +47,7 @@ AT_THE_STATION = Change("45 s", SLOW_BPS, "Madrid", "1.998 s")
 
 
 def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> Any:
-    """A run of 3 s with 40 packets, 84 us apart, of which the last reach the node that switches after the change."""
+    """A run of 3 s with 40 packets, 84 us apart. The last of them reach the switching node after the change."""
     flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "11900 pkts/s", "packets": 40}
     flow |= {"payload": f"{PAYLOAD_BYTES} B", "start": change.first}
     keys: dict[str, Any] = {
@@ -59,7 +61,7 @@ def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> An
 
 @dataclass(frozen=True)
 class Ways:
-    """The old and the new way of a change, from the switching node on, as lists of (delay, transmission) in ns."""
+    """The old and the new path of a change from the switching node on, as lists of (delay, transmission) in ns."""
 
     before: list[str]
     after: list[str]
@@ -85,7 +87,7 @@ class Ways:
         return frame_bytes * 8 * S // (self.ground_bps if is_ground else FAST_BPS)
 
     def rest_ns(self, path: list[str], at: int, *, longest: bool) -> int:
-        """From the node at this place on; the longest: with a full packet, and the larger delay of those two."""
+        """Time from this node on. The longest time uses a full packet and the larger of the two delays."""
         links = list(itertools.pairwise(path[at:]))
         if not longest:
             return sum(self.delay_ns(a, b, AT_NS) for a, b in links)
@@ -98,7 +100,8 @@ class Ways:
 
 
 class Link:
-    """A FIFO, a serialiser and a delay line: when packets arrive that are offered in order of time."""
+    """A link with a FIFO, a serialiser and a delay line. Returns arrival times of packets that are offered in order of
+    time."""
 
     def __init__(self, ways: Ways, a: str, b: str) -> None:
         self.a, self.b, self.ways = a, b, ways
@@ -107,7 +110,7 @@ class Link:
     def carry(self, offered_ns: int, frame_bytes: int = PAYLOAD_BYTES + HEADERS_BYTES) -> int:
         start_ns = max(offered_ns, self.free_ns)
         self.free_ns = start_ns + self.ways.serialise_ns(self.a, self.b, frame_bytes)
-        # the delay in force when the last bit departs; one that changes at AT_NS is told at that instant
+        # the delay in force when the last bit departs; a change at AT_NS holds from that instant on
         self.last_ns = max(self.last_ns, self.free_ns + self.ways.delay_ns(self.a, self.b, self.free_ns))
         return self.last_ns
 
@@ -129,7 +132,7 @@ def carried(
 
 @dataclass(frozen=True)
 class Marked:
-    """An end marker of the model: what waits for it where the ways meet."""
+    """The model's end marker, and the packets that wait for it where the paths meet."""
 
     frame_bytes: int
     wait_ns: int
@@ -137,7 +140,7 @@ class Marked:
     def passed(
         self, arrivals: Sequence[tuple[int, int]], marker_ns: int | None
     ) -> tuple[list[tuple[int, int]], dict[str, int]]:
-        """(time, number) of packets that came by the new way as they go on, and what was counted."""
+        """(time, number) at which packets of the new path go on, and the counts."""
         first_ns = min((at_ns for at_ns, _ in arrivals), default=0)
         ended_ns = min(first_ns + self.wait_ns, first_ns + self.wait_ns if marker_ns is None else marker_ns)
         waited = [at_ns for at_ns, _ in arrivals if at_ns < ended_ns]
@@ -146,13 +149,14 @@ class Marked:
 
 
 MARKER = 1 << 20
-"""The number of an end marker among those of packets."""
+"""The number that stands for an end marker among packet numbers."""
 
 
 def expected(
     run: Any, change: Change, *, moves: bool, holds: bool, marked: Marked | None = None, copies: bool = False
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """When each packet reaches Tokyo, and what the nodes that switch and where the ways meet did, by the model."""
+    """The model's arrival time of each packet at Tokyo, and the actions of the switching node and of the node where the
+    paths meet."""
     ways = Ways.of(run, change)
     echoes = run.echoes().sort_values("index")
     at = ways.before.index(change.node)
@@ -192,12 +196,12 @@ def expected(
         by_new, waited = marked.passed(by_new, marker_ns)
         did |= waited | {"marker_ns": marker_ns}
     end = carried(ways, ways.after[ways.after.index(meet) :], [*by_old, *by_new])
-    # of two copies the first to come
+    # the first of two copies to arrive
     return {number: at_ns for at_ns, number in sorted(end, reverse=True)}, did
 
 
 def went_a_new_way(run: Any, change: Change) -> set[int]:
-    """Numbers of the packets that the node that switches got after it."""
+    """Numbers of the packets that reached the switching node after the change."""
     ways = Ways.of(run, change)
     echoes = run.echoes().sort_values("index")
     at = ways.before.index(change.node)
@@ -206,7 +210,7 @@ def went_a_new_way(run: Any, change: Change) -> set[int]:
 
 
 def received(run: Any) -> dict[int, int]:
-    """When each packet that arrived did."""
+    """Arrival time of each packet that arrived."""
     echoes = run.echoes().dropna(subset="received_ns")
     return dict(zip(echoes["index"].tolist(), echoes.received_ns.astype("int64").tolist(), strict=True))
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tests wait: for what is to happen, bounded by the work of those who are to make it happen, never by a clock.
+"""Tests wait for an event here. The bound is the work of the processes that cause it, never a clock.
 
-A machine may be slow, busy or stopped for a while; no test may fail of that. `wait_until` gives up when the processes
-that it waits for have ended, or have had much time for themselves (`leowarp.guest.machine.own_time`). For the end of a
-process `wait()` and `communicate()` do, without a timeout: what hangs all the same is found by `support.watchdog`.
+A slow, busy or paused machine must not fail a test. `wait_until` gives up when these processes have ended, or have had
+much time to run (`leowarp.guest.machine.own_time`). `wait()` and `communicate()` without a timeout wait for the end of
+a process. `support.watchdog` finds processes that hang.
 """
 
 import subprocess
@@ -16,15 +16,15 @@ OWN_TIME_S = 120.0
 
 
 def wait_until(condition, *by):
-    """The first true value of `condition()`.
+    """Waits for and returns the first true value of `condition()`.
 
-    by: The processes (ids) that are to bring it about; what they start counts as theirs. Without any it is the task of
-        something that is sure to come, and the watchdog is the only bound.
+    by: Ids of the processes that should cause the event; their children are included. Without any, the event is certain
+        to happen, and the watchdog is the only bound.
     """
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])
     polls = 0
     while not (value := condition()):
-        # A look reads all of /proc. Whoever ends may have done its task just before.
+        # Each check reads all of /proc. A process may have caused the event just before its end.
         if by and polls % 10 == 0 and not own.look():
             if value := condition():
                 return value
@@ -36,7 +36,7 @@ def wait_until(condition, *by):
 
 
 def wait_until_gone(find):
-    """Waits until there are no processes `find()` (ids) any more: they were killed, or are about to end."""
+    """Waits until `find()` returns no process ids: the processes were killed, or are about to end."""
     own = {}
     while pids := find():
         looks = everything()

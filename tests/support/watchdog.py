@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The safety net under all tests: a test that hangs fails, one that is merely slow does not.
+"""The watchdog of all tests: a test that hangs fails, and a slow test does not.
 
-There is no limit of wall-clock time. Once a second a thread looks at the processes of the tests. A test hangs if they
-have slept for long, all of them, those of other test processes (pytest-xdist) too, for which it may have to wait; or if
-it has used far more processor time than any test needs.
+There is no limit of wall-clock time. Once per second a thread checks the processes of the tests. A test hangs if all
+these processes have slept for long, including those of other pytest-xdist workers, for which it may wait. It also hangs
+if it has used far more processor time than any test needs.
 """
 
 import os
@@ -17,7 +17,7 @@ from leowarp.guest.machine.own_time import OwnTime, everything, trees
 
 LOOK_S = 1.0
 ASLEEP_S = 300.0
-# The longest takes a hundred; machines differ by three, perhaps by ten.
+# The longest test takes a hundred seconds. Machines differ by a factor of three, perhaps ten.
 CPU_S = 3600.0
 
 
@@ -34,7 +34,7 @@ def pytest_runtest_protocol(item):
 
 @contextmanager
 def watched(asleep_s, cpu_s):
-    """Interrupts the main thread with a failure if what is done within hangs."""
+    """Interrupts the main thread with a failure if the code inside the context hangs."""
     found = []
     over = threading.Event()
 
@@ -55,7 +55,7 @@ def watched(asleep_s, cpu_s):
 
 def _watch(asleep_s, cpu_s, over, found):
     mine = [os.getpid()]
-    # The parent of a test process of pytest-xdist is the one that spreads the tests.
+    # The parent of a pytest-xdist worker is the process that distributes the tests.
     everyone = [os.getppid()] if "PYTEST_XDIST_WORKER" in os.environ else mine
     all_tests, this_test = OwnTime(everyone), OwnTime(mine)
     while not over.wait(LOOK_S):

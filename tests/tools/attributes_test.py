@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No attribute is read with a default: one that was renamed, or never was there, would be taken for missing."""
+"""No attribute is read with a default, because a renamed or wrong name would count as missing."""
 
 import ast
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/: the cases are what their rows call them, and what is asked of the machine beside them is answered."""
+"""bench/: the cases match the names of their rows, and the helper functions about the machine work."""
 
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ def test_the_large_case_is_a_thousand_flows_of_a_gigabit_a_second_over_4408_sate
     assert plan.run.duration_ns == 10_000_000_000
     assert 950 < len(plan.flows) < 1050
     sizes_bytes = [flow.size_bytes for flow in plan.flows]
-    # Sizes are drawn: what this seed gave of the mean of 1 Gbit/s
+    # Sizes are random. This is the rate that this seed gave, with a mean of 1 Gbit/s.
     assert 0.9e9 < sum(sizes_bytes) * 8 / 10 < 1.3e9
     assert plan.observe.truth
 
@@ -75,7 +75,7 @@ LEAVES_ONE = """
 import time
 
 def made():
-    # Its child is left to whoever adopts it, and both burn.
+    # The child outlives its parent and gets adopted; both use processor time.
     if not (child := os.fork()):
         os.fork()
         while time.process_time() < 0.2: pass

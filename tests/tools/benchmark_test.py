@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/ns3: the path that ns-3 is given, the ns-3 that is found, and the page of what was measured. No ns-3 here."""
+"""bench/ns3: the path that ns-3 gets, the search for ns-3, and the page with the results. No ns-3 here."""
 
 import json
 import subprocess
@@ -156,7 +156,7 @@ def test_a_command_is_costed_with_what_it_says_and_a_failure_is_told(parts, tmp_
     said, cpu_s, memory_bytes = parts["sides"].costed([*python, "x = b'x' * 80_000_000; print('done')"], tmp_path)
     assert said == "done\n"
     assert cpu_s > 0
-    # Its own 80 MB, and nothing of the process that runs the tests
+    # The process's own 80 MB, without memory of the test process.
     assert 80_000_000 < memory_bytes < 130_000_000
     with pytest.raises(LeowarpError, match="wrong"):
         parts["sides"].costed([*python, "raise SystemExit('wrong')"], tmp_path)

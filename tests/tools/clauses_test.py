@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/clauses.py: citations are read, and everything that is wrong with lists and citations is told."""
+"""tools/clauses.py reads citations, and reports every fault of lists and citations."""
 
 import importlib.util
 import sys
@@ -77,7 +77,7 @@ def clauses():
 
 @pytest.fixture
 def tree(tmp_path):
-    """A project in which all is well; a keyword replaces text in one of its files."""
+    """A project without faults; a keyword replaces text in one of its files."""
     files = {
         "design/clauses/rfc1.toml": LIST, "crates/one.rs": CODE, "design/clauses/somebody1999.toml": CLAIMS,
         "python/somebody1999/claims_all.py": STUDY, "python/somebody1999/all_test.py": STUDY_TEST,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/prose.py finds sentences by the rules of CONTRIBUTING.md, and only in prose."""
+"""tools/prose.py finds sentences that break the rules of CONTRIBUTING.md, and reads prose only."""
 
 import importlib.util
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A release is built of a clean tag alone; from a repository made up for the test."""
+"""A release is built only from a clean tag; the test uses an invented repository."""
 
 import hashlib
 import importlib.util

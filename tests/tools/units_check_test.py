@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/units_check.py tells a wrong factor by the names and texts beside it, and is silent where names say nothing."""
+"""tools/units_check.py finds wrong factors by the names and texts beside them, and is silent where names have no
+unit."""
 
 import importlib.util
 import sys
@@ -14,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def units():
     spec = importlib.util.spec_from_file_location("units_check", ROOT / "tools" / "units_check.py")
     module = importlib.util.module_from_spec(spec)
-    # Its dataclass looks its own module up.
+    # The module's dataclass needs its module in sys.modules.
     sys.modules["units_check"] = module
     spec.loader.exec_module(module)
     return module

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of the package goes into a wheel: nothing that only tests need."""
+"""The wheel holds no files that only tests need."""
 
 import ast
 import importlib.util
@@ -19,13 +19,13 @@ ONLY_FOR_TESTS = {"support", "pytest", "_pytest", "hypothesis", "unittest", "sky
 
 @pytest.fixture(scope="module")
 def shipped():
-    """The package's files by their path in the wheel, as hatchling selects them; nothing is built."""
+    """The package's files by their path in the wheel, as hatchling selects them, without a build."""
     builder = WheelBuilder(str(ROOT))
     return {file.distribution_path: Path(file.path) for file in builder.recurse_included_files()}
 
 
 def imported(path):
-    """First parts of the names of all modules that a file imports, wherever in it."""
+    """Top-level names of all modules that a file imports anywhere."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (name.name.partition(".")[0] for name in node.names)
@@ -37,7 +37,7 @@ def test_no_test_is_in_the_wheel(shipped):
     assert {
         "leowarp/__init__.py",
         "leowarp/exam/cases/leo.toml",
-        "leowarp/exam/scenarios/blackout.csv",
+        "leowarp/exam/scenarios/changing/blackout.csv",
         "leowarp/exam/stored/cubic.json",
         "leowarp/report/chart.js",
         "leowarp/study/sweep/maker.py",

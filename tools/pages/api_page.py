@@ -56,7 +56,7 @@ def _of_name(module: ModuleType, name: str) -> Iterator[str]:
         if "__init__" in vars(thing) and not issubclass(thing, Exception):
             yield from _code(f"{name}{signature_of(thing)}")
         yield from _documented(_own_doc(thing))
-        # `vars` and not `dir`: the order of the source, and nothing that is inherited.
+        # `vars` keeps the order of the source and omits inherited names; `dir` does not.
         for member, value in vars(thing).items():
             if not member.startswith("_") and _own_doc(value) and (
                 inspect.isfunction(value) or _is_property(value) or isinstance(value, classmethod)
@@ -83,13 +83,14 @@ def _is_property(value: Any) -> bool:
 
 
 def _own_doc(thing: Any) -> str:
-    """Its docstring; of a dataclass none that Python made of its fields, which differs between versions."""
+    """The object's docstring. The one that Python generates for a dataclass is ignored, because it differs between
+    versions."""
     text = inspect.cleandoc(thing.__doc__ or "")
     return "" if inspect.isclass(thing) and text.startswith(f"{thing.__name__}(") else text
 
 
 def signature_of(thing: Any) -> str:
-    """Parameters and what is returned, as in the source: annotations are texts, and no default is a place in memory."""
+    """Parameters and return type as in the source: annotations are text, and defaults show no memory address."""
     try:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):
@@ -106,7 +107,7 @@ def signature_of(thing: Any) -> str:
 
 
 class _Shown:
-    """A default as the source has it."""
+    """A default value as the source writes it."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -124,7 +125,7 @@ def _code(text: str) -> Iterator[str]:
 
 
 def _documented(doc: str) -> Iterator[str]:
-    """A docstring in numpy's form as Markdown: its sections as bold heads, their entries as lists."""
+    """Converts a docstring in numpy's form to Markdown: sections become bold headings, entries become lists."""
     lines = doc.splitlines()
     place, in_entries, in_example = 0, False, False
     while place < len(lines):
@@ -135,7 +136,7 @@ def _documented(doc: str) -> Iterator[str]:
             in_entries = line not in ("Examples", "Notes", "References")
             place += 2
             continue
-        # Output follows its prompt up to the next empty line, as doctest reads it.
+        # As in doctest, output follows its prompt up to the next empty line.
         is_example = line.lstrip().startswith((">>>", "...")) or (in_example and bool(line.strip()))
         if is_example != in_example:
             yield "```text" if is_example else "```"
@@ -143,7 +144,7 @@ def _documented(doc: str) -> Iterator[str]:
                 yield ""
             in_example = is_example
         if is_example:
-            # Directives are for the test that runs the snippet, not for its reader.
+            # Doctest directives serve the test that runs the snippet, and are not shown.
             yield re.sub(r"\s*# doctest: .*", "", line)
         elif in_entries and line and not line.startswith(" "):
             name, colon, kind = line.partition(" : ")

@@ -101,7 +101,7 @@ def page() -> str:
 def without(at: Path) -> str:
     """The table of what a kernel without each override cannot do."""
     rows = ["| without | |", "|---|---|"]
-    # Two entries of one effect are one row
+    # Overrides with the same effect share a row.
     effects: dict[str, list[str]] = {}
     for each in overrides.overrides():
         effects.setdefault(each.without, []).append(f"`{each.name}`")
@@ -138,7 +138,7 @@ def _code(words: Sequence[str]) -> str:
 
 
 TABLES = {"docs/guides/your-own-congestion-control.md": without}
-"""Pages with a table of their own between two marks, and what makes it."""
+"""Pages with a generated table between two marks, and the function that makes each."""
 
 
 def with_table(name: str, text: str) -> str:

@@ -32,7 +32,7 @@ def reference_page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    """The page's lines, in its order; what a section is comes from the first paragraph of its docstring."""
+    """The lines of the page in order. A section's description is the first paragraph of its docstring."""
     yield from _INTRODUCTION.splitlines()
     yield ""
     yield "## Units"
@@ -81,7 +81,7 @@ def _sections() -> Iterator[tuple[str, type]]:
 
 
 def _value(declared: Key) -> str:
-    """What may be written for a key: words, or a kind with its range and its word for no value."""
+    """The values that a key takes: words, or a kind with its range and its word for "no value"."""
     if declared.kind == "word":
         return ", ".join(f'`"{word}"`' for word in declared.words)
     names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
@@ -95,7 +95,7 @@ def _value(declared: Key) -> str:
 
 
 def _default(key: str, declared: Key) -> str:
-    """A key's default as a user would write it, or who gives it."""
+    """A key's default as a user would write it, or where the default comes from."""
     if declared.required:
         return "**required**"
     if declared.default is None:
@@ -109,7 +109,7 @@ def _default(key: str, declared: Key) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text as a cell of a Markdown table, whose border is a bar."""
+    """Escapes a text for a cell of a Markdown table, in which a bar ends a cell."""
     return text.replace("|", "\\|")
 
 
@@ -136,7 +136,7 @@ def _presets() -> Iterator[str]:
     yield "| preset | pattern | planes x satellites | altitude | inclination | F | source |"
     yield "|---|---|---|---|---|---|---|"
     for name, preset in PRESETS.items():
-        # A row a shell; the source once, in the row of the first.
+        # One row per shell; the first row of a constellation has the source.
         for number, k in enumerate(preset.shells):
             size = f"{k['planes']} x {k['satellites_per_plane']}"
             orbit = f"{k['altitude']} | {k['inclination']} | {k['phasing']}"

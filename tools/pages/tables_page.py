@@ -42,7 +42,7 @@ def reference_page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    """The page's lines: files of a run in the order of the street, each with its columns."""
+    """The lines of the page: the files of a run in the order in which they are made, each with its columns."""
     yield from _INTRODUCTION.splitlines()
     yield from _table("10-routes.parquet", ROUTES_DOC, (_of_field(field) for field in ROUTES))
     yield from _table("20-timeline.parquet", TIMELINE_DOC, (_of_field(field) for field in TIMELINE))
@@ -51,7 +51,7 @@ def _lines() -> Iterator[str]:
     yield "|---|---|"
     for event, meaning in EVENTS.items():
         yield f"| `{event}` | {_cell(meaning)} |"
-    # From the schemas that the host checks the guest's records with, so the page cannot say anything else.
+    # The page uses the schemas with which the host checks the guest's records, so the two cannot differ.
     for table in TABLES.values():
         columns = (_of_column(column) for column in (*table.columns, *COMPUTED.get(table.name, ())))
         yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
@@ -117,7 +117,7 @@ def _lines() -> Iterator[str]:
 def _scalars() -> Iterator[str]:
     """The tables of scalars: of the run, of every flow, of those of one kind."""
     yield from _SCALARS.splitlines()
-    # By identity: TCP and probes may have scalars of one name and other words.
+    # Compared by identity, because TCP and probes may have scalars of the same name with different descriptions.
     common = {id(scalar) for scalar in scalars.COMMON}
     sections = {
         "Of the run": scalars.RUN,
@@ -134,7 +134,7 @@ def _scalars() -> Iterator[str]:
 
 
 def _of_columns(columns: Mapping[str, tuple[object, str | None, str]]) -> Iterator[tuple[str, str, str | None, str]]:
-    """The same of a table that is declared as name -> (type, unit, meaning)."""
+    """The section of a table that is declared as name -> (type, unit, meaning)."""
     return ((name, str(kind), unit, doc) for name, (kind, unit, doc) in columns.items())
 
 
@@ -152,18 +152,18 @@ def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, st
 
 
 def _of_column(column: Column) -> tuple[str, str, str | None, str]:
-    """The same of a column of the trace, with the words that stand for its numbers in Python and in CSV."""
+    """The row of a trace column, with the words that replace its numbers in Python and in CSV."""
     name, kind, unit, meaning = _of_field(column.field())
     words = ", ".join(f'"{word}"' for word in column.words.values())
     return name, kind, unit, f"{meaning}; in words {words}" if words else meaning
 
 
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
-    """Name, type, unit and meaning of a column of Arrow; the latter two stand in its metadata.
+    """Name, type, unit and meaning of an Arrow column; its metadata holds the last two.
 
     A dictionary of strings is a way of storing strings, so it is called one.
     """
-    # As the data frames of users call them.
+    # The type names that users see in data frames.
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
     if pa.types.is_dictionary(field.type):
         kind = "string"
@@ -172,7 +172,7 @@ def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
 
 
 def _cell(text: str) -> str:
-    """A text as a cell of a Markdown table, whose border is a bar."""
+    """Escapes a text for a cell of a Markdown table, in which a bar ends a cell."""
     return text.replace("|", "\\|")
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bar: play, jump, speed, flow, load, time, and what is drawn.
+// The control bar: play, jump, speed, flow, load, time, and the choice of what is drawn.
 
 import type { Clock, Speed } from "./clock";
 import { make, makeButton, makeChoice, makeTick } from "./elements";
@@ -33,7 +33,7 @@ export class Bar {
   private readonly scrubber: Scrubber;
   private readonly ticks: Partial<Record<keyof Shown, HTMLInputElement>> = {};
 
-  /** `word`: what a change is called. */
+  /** `word`: the name of a path change. */
   constructor(
     bar: HTMLElement,
     runs: Run[],
@@ -86,7 +86,7 @@ export class Bar {
     });
   }
 
-  /** Whether there are loads to choose from. */
+  /** Whether the page has load data to choose from. */
   get hasLoad(): boolean {
     return this.load !== null;
   }

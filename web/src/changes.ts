@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All changes of the chosen flow's path as a table; of several runs what each made of them.
+// Table of all changes of the chosen flow's path; with several runs, the effects of each change in every run.
 
 import { heading, table } from "./panel";
 import type { Run } from "./run";

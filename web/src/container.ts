@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Header and arrays of a page out of its compressed text: the reader of python/leowarp/view/container.py.
+// Decodes a page's compressed text into header and arrays; the encoder is python/leowarp/view/container.py.
 
 export const MISSING = -(2 ** 31);
 
@@ -8,7 +8,7 @@ export type Values = Int32Array | Int16Array | Uint8Array | Float64Array;
 type Kind = "i32" | "t" | "u8" | "i16";
 const WIDTH: Record<Kind, number> = { i32: 4, t: 4, u8: 1, i16: 2 };
 
-/** The document in a container, with typed arrays where the header has `{"$": i}`. */
+/** The document in a container; each `{"$": i}` of the header is replaced by a typed array. */
 export async function unpacked(text: string): Promise<unknown> {
   const compressed = Uint8Array.from(atob(text.trim()), (char) => char.charCodeAt(0));
   const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -36,7 +36,7 @@ function values(kind: Kind, count: number, planes: Uint8Array): Values {
   for (let i = 0; i < count; i++) {
     const step =
       planes[i] | (planes[count + i] << 8) | (planes[2 * count + i] << 16) | (planes[3 * count + i] << 24);
-    // Instants may exceed 32 bits; other values are differences modulo 2^32.
+    // Times may exceed 32 bits; other values are differences modulo 2^32.
     sum = kind === "t" ? sum + step : (sum + step) | 0;
     found[i] = sum;
   }

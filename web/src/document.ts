@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a page knows of its runs: the shapes that python/leowarp/view/document.py writes.
+// Data of a page about its runs; python/leowarp/view/document.py writes these structures.
 
 export interface Station {
   name: string;
@@ -22,9 +22,9 @@ export interface SkyDocument {
 export interface Path {
   id: number | null;
   nodes: number[];
-  /** Number of the direction of each link, -1: none. */
+  /** Direction number of each link, -1: none. */
   links: number[];
-  /** Nodes where the path is on the globe. */
+  /** Nodes at which the path is drawn on the globe. */
   drawn: number[];
 }
 
@@ -35,12 +35,12 @@ export interface Pair {
   t: Float64Array;
   path: Int32Array;
   delays_us: Int32Array;
-  /** Of each path that another replaces, when it does. */
+  /** For each path that is replaced by another, the time of the replacement. */
   left_us: Int32Array;
 }
 
 export interface Flow {
-  /** As everywhere else; several flows may have one name. */
+  /** Name of the flow as in other outputs; several flows may share a name. */
   name: string;
   kind: "tcp" | "ping" | "udp" | "program";
   source: number;
@@ -49,7 +49,7 @@ export interface Flow {
   there: number;
   back: number;
   start_s: number;
-  /** When it had carried all, was cut off, or the run was over. */
+  /** Time at which the flow had delivered everything, was stopped, or the run ended. */
   end_s: number;
   rows: Record<string, Int32Array>;
   probes: { sent: Float64Array; took_us: Int32Array; is_round_trip: boolean } | null;
@@ -125,7 +125,7 @@ export interface RunDocument {
   drops: { t: Float64Array; direction: Int32Array; cause: Uint8Array; of: number };
   load: LoadDocument | null;
   packets: Packets | null;
-  /** The words for the numbers of the rows `bbr_mode`. */
+  /** Names of the numbers in the rows `bbr_mode`. */
   bbr_modes: string[];
   fading: { snr_db: number; smallest_cdb: Int32Array; mean_cdb: Int32Array } | null;
 }

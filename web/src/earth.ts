@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Earth below the satellites: land, graticule, night; drawn anew only when the view moves or the sun has.
+// The Earth below the satellites: land, graticule, night; it is redrawn only if the view or the sun has moved.
 
 import { geoCircle, geoGraticule10, geoOrthographic, geoPath } from "d3-geo";
 import { feature, mesh } from "topojson-client";
@@ -12,13 +12,13 @@ const TOPOLOGY = atlas as unknown as Topology<{ countries: GeometryCollection; l
 const LAND = feature(TOPOLOGY, TOPOLOGY.objects.land);
 const BORDERS = mesh(TOPOLOGY, TOPOLOGY.objects.countries, (a, b) => a !== b);
 const GRATICULE = geoGraticule10();
-/** The sun moves a quarter of a degree in so many seconds. */
+/** Time in seconds in which the sun moves a quarter of a degree. */
 const SUN_STEP_S = 60;
 
 export interface Look {
   lon: number;
   lat: number;
-  /** Pixels of the Earth's radius. */
+  /** Radius of the Earth in pixels. */
   radius: number;
   x: number;
   y: number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of the page.
+// Functions that create HTML elements.
 
-/** A new element at the end of another. */
+/** Appends a new element to another. */
 export function make<K extends keyof HTMLElementTagNameMap>(tag: K, name: string, parent: HTMLElement): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   element.className = name;
@@ -18,7 +18,7 @@ export function makeButton(parent: HTMLElement, text: string, title: string, act
   return element;
 }
 
-/** A list to choose from; `options` are values and texts. */
+/** A selection list; `options` are values and texts. */
 export function makeChoice(
   parent: HTMLElement,
   name: string,
@@ -37,7 +37,7 @@ export function makeChoice(
   return choice;
 }
 
-/** A box to tick. */
+/** A check box. */
 export function makeTick(parent: HTMLElement, text: string, ticked: boolean, act: (ticked: boolean) => void): HTMLInputElement {
   const box = make("label", "option", parent);
   const input = make("input", "", box);
@@ -48,7 +48,7 @@ export function makeTick(parent: HTMLElement, text: string, ticked: boolean, act
   return input;
 }
 
-/** Does what a key stands for, unless it is typed into something; whether it did. */
+/** Performs the action of a key unless the user is typing in an input; returns whether it did. */
 export function pressed(event: KeyboardEvent, acts: Record<string, () => void>): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const target = event.target as HTMLElement;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The globe of one run: satellites, links, stations, the path of each flow by its queues, packets under way.
+// The globe of one run: satellites, links, stations, the path of each flow with its queues, packets in flight.
 
 import { Earth, type Look } from "./earth";
 import { AGAIN, BACK, LATE, type UnderWay } from "./packets";
@@ -19,10 +19,10 @@ export interface Scene {
   t_s: number;
   camera: Camera;
   colours: Theme;
-  /** Pairs whose paths are drawn; the first is that of the chosen flow. */
+  /** Station pairs whose paths are drawn; the first is that of the chosen flow. */
   pairs: number[];
   allLinks: boolean;
-  /** What is shown of all links; null: the paths alone. */
+  /** Measure that is drawn on all links; null: only the paths. */
   load: LoadScene | null;
   names: boolean;
   night: boolean;
@@ -32,7 +32,7 @@ export interface Scene {
   chosenLink: [number, number] | null;
 }
 
-/** An old path fades for so long. */
+/** Time in which an old path fades. */
 const FADING_S = 1;
 const PIECES = 6;
 const FEW_STATIONS = 24;
@@ -41,9 +41,9 @@ export class Globe {
   private readonly surface: Surface;
   private readonly earth = new Earth();
   private look: Look = { lon: 0, lat: 0, radius: 1, x: 0, y: 0, width: 0, height: 0, ratio: 1 };
-  /** x, y in pixels and depth of each node at the last drawing. */
+  /** x and y in pixels and depth of each node in the last frame. */
   private flat = new Float64Array(0);
-  /** Where texts stand already, so that none covers another. */
+  /** Areas already occupied by texts, so that texts do not cover each other. */
   private texts: [number, number, number, number][] = [];
   private linkedAt: { update: number; links: [Int32Array, Int32Array, number[]] | null } | null = null;
 
@@ -54,7 +54,7 @@ export class Globe {
     this.surface = new Surface(canvas);
   }
 
-  /** Where a node is on the canvas, px, and whether the Earth does not hide it. */
+  /** Position of a node on the canvas, px, and whether the Earth does not hide it. */
   place(node: number): { x: number; y: number; visible: boolean } {
     const [x, y, depth] = this.flat.subarray(3 * node, 3 * node + 3);
     return { x, y, visible: this.shown(x, y, depth) };
@@ -76,7 +76,7 @@ export class Globe {
     this.earth.draw(context, this.look, scene.colours, unix_s);
     if (scene.allLinks) this.drawLinks(context, scene);
     this.drawSatellites(context, scene);
-    // Paths are few and stand above the names, loaded links many and below them.
+    // Paths are few and are drawn above the names; loaded links are many and drawn below.
     if (scene.load === null) this.nameStations(context, scene);
     if (scene.load === null) {
       for (const pair of scene.pairs.slice().reverse()) this.drawWay(context, scene, pair, pair === scene.pairs[0]);
@@ -106,7 +106,7 @@ export class Globe {
 
   private shown(x: number, y: number, depth: number): boolean {
     const [dx, dy] = [(x - this.look.x) / this.look.radius, (y - this.look.y) / this.look.radius];
-    // A station lies on the limb's plane at worst: -0.02 lets it be seen there.
+    // A station is at worst in the plane of the limb; -0.02 keeps it visible there.
     return depth > -0.02 || dx * dx + dy * dy > 1;
   }
 
@@ -134,7 +134,7 @@ export class Globe {
     const size = count > 2000 ? 1.6 : 2.6;
     const half = size / 2;
     context.fillStyle = scene.colours.satellite;
-    // On this side, then, paler, those that stand over the limb on the far side.
+    // Nodes on this side, then, paler, nodes visible over the limb on the far side.
     for (let i = 0; i < 3 * count; i += 3) {
       if (this.flat[i + 2] >= 0) context.fillRect(this.flat[i] - half, this.flat[i + 1] - half, size, size);
     }
@@ -185,7 +185,7 @@ export class Globe {
     }
   }
 
-  /** A straight line between two nodes; what the Earth hides of it is thin. */
+  /** A straight line between two nodes; the part hidden by the Earth is thin. */
   private line(
     context: CanvasRenderingContext2D, a: number, b: number, colour: string, width: number, dashes: number[],
   ): void {
@@ -212,13 +212,13 @@ export class Globe {
     context.setLineDash([]);
   }
 
-  /** Pixels of a point of a path: of its link, so far along. */
+  /** Pixel position on a path, given as link and distance along the link. */
   private along(route: InForce, link: number, share: number): [number, number, number] {
     const { path } = route;
     const hops = path.drawn.length - 1;
     let place = link + share;
     if (path.links.length !== hops) {
-      // Links that stand for several hops: the same share of the whole way.
+      // For links that represent several hops: the same share of the whole path.
       const total_s = route.delays_s.reduce((a, b) => a + b, 0) || 1;
       const gone_s = route.delays_s.slice(0, link).reduce((a, b) => a + b, 0) + share * route.delays_s[link];
       place = (gone_s / total_s) * hops;
@@ -285,7 +285,7 @@ export class Globe {
     });
   }
 
-  /** A text, unless another stands there. */
+  /** A text, unless the area is already occupied. */
   private text(context: CanvasRenderingContext2D, text: string, x: number, y: number, ink: string, halo: string): void {
     const [left, top, right, bottom] = [x - 2, y - 10, x + context.measureText(text).width + 2, y + 3];
     if (this.texts.some(([a, b, c, d]) => left < c && a < right && top < d && b < bottom)) return;
@@ -312,7 +312,7 @@ export class Globe {
     context.globalAlpha = 1;
   }
 
-  /** The satellite or station nearest to a point, at most so many pixels away; -1: none. */
+  /** The satellite or station nearest to a point within a number of pixels; -1: none. */
   nodeAt(x: number, y: number, reach: number): number {
     let [best, nearest] = [-1, reach * reach];
     for (let node = 0; 3 * node < this.flat.length; node++) {
@@ -323,7 +323,7 @@ export class Globe {
     return best;
   }
 
-  /** The direction of a drawn link nearest to a point, at most so many pixels away; -1: none. */
+  /** The direction of a drawn link nearest to a point within a number of pixels; -1: none. */
   directionAt(x: number, y: number, t_s: number, path: Path | null, load: LoadScene | null, reach: number): number {
     const drawn =
       load !== null
@@ -342,7 +342,7 @@ export class Globe {
   }
 }
 
-/** Colour of a packet: what became of it, else whether it left on the path in force. */
+/** Colour of a packet: its fate if decided, else whether it left on the current path. */
 export function packetColour(colours: Theme, packet: UnderWay, currentId: number | null): string {
   if (packet.flags & LATE) return colours.late;
   if (packet.flags & AGAIN) return colours.again;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the address after #: what reproduces a view.
+// The part of the address after #, which encodes a view.
 
 export interface View {
   t?: number;
@@ -40,7 +40,7 @@ export function writtenView(view: View): string {
   const parts: string[] = [];
   for (const [key, value] of Object.entries(view)) {
     if (value === undefined || value === false) continue;
-    // "~" and ">" stay readable in names of links
+    // "~" and ">" stay unescaped, so that names of links are readable
     const text = encodeURIComponent(value === true ? "1" : String(value)).replace(/%3E/g, ">");
     parts.push(`${key}=${text}`);
   }

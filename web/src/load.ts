@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which links are busy, hold queues or drop packets, step by step and in the whole run.
+// Load of links: utilisation, queues and drops, per time step and for the whole run.
 
 import { MISSING } from "./container";
 import type { Link, LoadDocument } from "./document";
@@ -7,7 +7,7 @@ import type { Link, LoadDocument } from "./document";
 export const MEASURES = ["busy", "queue", "drops"] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** What a direction or a satellite has of each measure; null: not known. */
+/** Values of each measure for a direction or a satellite; null: unknown. */
 export interface Values {
   busy: number | null;
   queue: number | null;
@@ -15,7 +15,7 @@ export interface Values {
 }
 
 export interface LoadRow extends Values {
-  /** A direction's number, or a satellite's. */
+  /** Number of a direction or of a satellite. */
   number: number;
 }
 
@@ -24,12 +24,12 @@ export const CLASSES = [0, 0.02, 0.34, 0.8, 1];
 
 export class Load {
   readonly step_s: number;
-  /** Where each step begins in the columns, which are by step. */
+  /** Index of the first row of each step in the columns, which are sorted by step. */
   private readonly begins: Int32Array;
   private readonly direction: Int32Array;
   private readonly columns: Record<Measure, Int32Array>;
   private readonly whole: LoadRow[];
-  /** Upper end of each scale. */
+  /** Upper end of each measure's scale. */
   private readonly most: Record<Measure, number>;
   private now: { step: number; links: LoadRow[]; satellites: LoadRow[] } | null = null;
 
@@ -48,7 +48,7 @@ export class Load {
       let sum = 0;
       for (let row = 0; row < document.rows[i]; row++, at++) [step[at], direction[at]] = [(sum += document.steps[at]), each];
     });
-    // By step: the rows of each are then one beside the other.
+    // Sorted by step, so that the rows of a step are adjacent.
     const steps = rows === 0 ? 0 : step.reduce((most, each) => Math.max(most, each), 0) + 1;
     this.begins = new Int32Array(steps + 1);
     for (const each of step) this.begins[each + 1]++;
@@ -67,7 +67,7 @@ export class Load {
     this.most = { busy: 1, queue: Math.max(limit, this.highest("queue"), 1), drops: Math.max(this.highest("drops"), 1) };
   }
 
-  /** Directions with any load in the step of an instant, and satellites by their links that send. */
+  /** Directions with any load in the step of a time, and satellites with the values of their outgoing links. */
   at(t_s: number): { links: LoadRow[]; satellites: LoadRow[] } {
     const step = Math.floor(t_s / this.step_s + 1e-9);
     if (this.now?.step !== step) {
@@ -82,17 +82,17 @@ export class Load {
     return this.now;
   }
 
-  /** The same of the whole run. */
+  /** The same values for the whole run. */
   get run(): { links: LoadRow[]; satellites: LoadRow[] } {
     return { links: this.whole, satellites: this.bySatellite(this.whole) };
   }
 
-  /** A direction's values in the step of an instant: nothing, if it is not told. */
+  /** Values of a direction in the step of a time; zero if the table has no row. */
   of(direction: number, t_s: number): Values {
     return this.at(t_s).links.find((row) => row.number === direction) ?? { busy: 0, queue: 0, drops: 0 };
   }
 
-  /** When a direction had the most of a measure first: the middle of that step, s. */
+  /** Time of a direction's first maximum of a measure: the middle of that step, s. */
   peak(direction: number, measure: Measure): number {
     let [best, found] = [-1, 0];
     for (let step = 0; step + 1 < this.begins.length; step++) {
@@ -103,17 +103,17 @@ export class Load {
     return (found + 0.5) * this.step_s;
   }
 
-  /** Share of the measure's scale: 0 to 1, above if there is more than the scale has. */
+  /** Value as a share of the measure's scale: 0 to 1, or more if it exceeds the scale. */
   share(row: Values, measure: Measure): number {
     return (row[measure] ?? 0) / this.most[measure];
   }
 
-  /** Upper end of the measure's scale: 1 of what the rate carries, packets. */
+  /** Upper end of the measure's scale: 1 for utilisation, else packets. */
   scale(measure: Measure): number {
     return this.most[measure];
   }
 
-  /** A satellite is as busy as its busiest link, its queue is its longest, its drops are those of all its links. */
+  /** A satellite has the utilisation of its busiest link, its longest queue, and the drops of all its links. */
   private bySatellite(links: LoadRow[]): LoadRow[] {
     const found = new Map<number, LoadRow>();
     for (const row of links) {
@@ -137,7 +137,7 @@ export class Load {
   }
 }
 
-/** Rows by a measure, the most first; unknown ones last, equal ones by number. */
+/** Rows sorted by a measure, largest first; unknown values last, ties by number. */
 export function sorted(rows: LoadRow[], measure: Measure): LoadRow[] {
   return rows.slice().sort((a, b) => (b[measure] ?? -1) - (a[measure] ?? -1) || a.number - b.number);
 }
@@ -147,12 +147,12 @@ function valuesOf(number: number, permille: number, queue: number, drops: number
   return { number, busy: permille === MISSING ? null : permille / 1000, queue: known(queue), drops: known(drops) };
 }
 
-/** A value in its unit: per cent of what the rate carries, packets. */
+/** A value with its unit: per cent of the rate's capacity, or packets. */
 export function inWords(value: number | null, measure: Measure): string | null {
   return value === null ? null : measure === "busy" ? `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %` : String(value);
 }
 
-/** The measure of that name; null: there is none. */
+/** The measure with this name; null: there is none. */
 export function measureNamed(name: string | undefined): Measure | null {
   return MEASURES.find((measure) => measure === name) ?? null;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The legend of the load on the globe, and the sorted table beside it, whose rows choose links and satellites.
+// Legend of the load on the globe, and the sorted table beside it, whose rows select links and satellites.
 
 import { CLASSES, inWords, type Load, type LoadRow, type Measure, measureNamed, MEASURES, sorted } from "./load";
 import { LEAST_PX, MORE_PX } from "./loaddrawing";
@@ -7,7 +7,7 @@ import { heading, paragraph } from "./panel";
 import type { Run } from "./run";
 import type { Chosen } from "./side";
 
-/** More rows than one reads, and few enough to be drawn anew ten times a second. */
+/** More rows than anyone reads, but few enough to be redrawn ten times per second. */
 const MOST_ROWS = 40;
 const HEADS: Record<Measure, string> = { busy: "busy", queue: "queue", drops: "drops" };
 
@@ -52,7 +52,7 @@ export class LoadBox {
       choice(second, this.when === "now", () => ((this.when = "now"), again())),
       choice("whole run", this.when === "run", () => ((this.when = "run"), again())),
     );
-    // Sorting and choosing take the focus along: whoever uses keys goes on from where they were.
+    // Sorting and selecting keep the keyboard focus, so that keyboard users continue at the same place.
     const focus = this.box.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["focus"] : undefined;
     this.box.replaceChildren(heading("Load"), top);
     for (const { run, rows } of parts) {
@@ -124,7 +124,7 @@ export class LoadBox {
     }
     const link = run.document.links[row.number];
     const [a, b] = [run.name(link.a), run.name(link.b)];
-    // A row of the whole run shows the second in which it was so.
+    // For the whole run, a row shows the time of its maximum.
     const act = (): void => this.acts.link(a, b, this.when === "run" ? run.load!.peak(row.number, measure) : null);
     return { name: `${a} → ${b}`, act, picked: chosen.link !== null && chosen.link[0] === a && chosen.link[1] === b };
   }
@@ -146,7 +146,7 @@ export class LoadBox {
   }
 }
 
-/** The values of a colour in words; null: no whole number of packets is among them. */
+/** Range of values of a colour as text; null: it contains no whole number of packets. */
 function span(from: number, until: number, scale: number, measure: Measure): string | null {
   if (measure === "busy") return until < 1 ? `${100 * from} to ${100 * until} %` : `${100 * from} % and more`;
   const [least, most] = [Math.max(Math.ceil(from * scale), 1), until < 1 ? Math.ceil(until * scale) - 1 : scale];
@@ -171,7 +171,7 @@ function choice(text: string, on: boolean, act: () => void): HTMLButtonElement {
   return element;
 }
 
-/** What chooses a measure; null: the paths alone. */
+/** Selector of the measure; null: only the paths. */
 export function loadChoice(choose: (measure: Measure | null) => void): HTMLSelectElement {
   const element = document.createElement("select");
   element.setAttribute("aria-label", "Load of all links");

@@ -5,7 +5,7 @@ import type { Load, LoadRow, Measure } from "./load";
 import type { Run } from "./run";
 import { queueColour, type Theme } from "./theme";
 
-/** Width of a line on the globe: with next to no load, and more with the whole of the scale. */
+/** Line width on the globe: minimum at almost no load, and additional width at full scale. */
 export const LEAST_PX = 1.4;
 export const MORE_PX = 5;
 
@@ -18,10 +18,10 @@ const NONE_PX = 0.6;
 
 const drawn = new WeakMap<LoadRow[], Partial<Record<Measure, LoadRow[]>>>();
 
-/** Links that carried something at an instant: of both ways the greater one, the greatest of all last, so that it is on top. */
+/** Links with traffic at a time: the larger value of both directions, with the largest last, so that it is on top. */
 export function loadedLinks(run: Run, { load, measure }: LoadScene, t_s: number): LoadRow[] {
   const { links } = load.at(t_s);
-  // The same from frame to frame, until the next step.
+  // The list stays the same from frame to frame until the next step.
   const known = drawn.get(links)?.[measure];
   if (known !== undefined) return known;
   const nodes = run.sky === null ? 0 : run.sky.places.length / 3;
@@ -38,7 +38,7 @@ export function loadedLinks(run: Run, { load, measure }: LoadScene, t_s: number)
   return found;
 }
 
-/** Draws them by `line`, then the satellites as discs where `place` has them. */
+/** Draws the links with `line`, then the satellites as discs at the positions from `place`. */
 export function drawLoad(
   context: CanvasRenderingContext2D, run: Run, scene: LoadScene, t_s: number, colours: Theme,
   line: (a: number, b: number, colour: string, width: number) => void,
@@ -48,7 +48,7 @@ export function drawLoad(
   for (const row of loadedLinks(run, scene, t_s)) {
     const { a, b } = run.document.links[row.number];
     const share = load.share(row, measure);
-    // It carried something, and nothing of this measure.
+    // The link carried traffic, but its value of this measure is zero.
     if (!row[measure]) line(a, b, colours.quiet, NONE_PX);
     else line(a, b, queueColour(colours, share), LEAST_PX + MORE_PX * Math.min(share, 1));
   }

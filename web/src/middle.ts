@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Above which point, deg, the middle of some nodes lies, and how far they are from it, seen from above (Earth radii). */
+/** Longitude and latitude, deg, of the centre of some nodes, and their largest distance from it as seen from above
+ * (Earth radii). */
 export function middleOf(places: Float64Array, nodes: number[]): { lon: number; lat: number; widest: number } {
   const middle = [0, 0, 0];
   for (const node of nodes) for (const axis of [0, 1, 2]) middle[axis] += places[3 * node + axis];
@@ -8,7 +9,7 @@ export function middleOf(places: Float64Array, nodes: number[]): { lon: number; 
   const lon = (Math.atan2(middle[1], middle[0]) * 180) / Math.PI;
   const lat = (Math.atan2(middle[2], Math.hypot(middle[0], middle[1])) * 180) / Math.PI;
   const length = Math.hypot(...middle);
-  // sin is what an orthographic projection makes of an angle
+  // an orthographic projection maps an angle to its sine
   const away = nodes.map((node) => {
     const place = [0, 1, 2].map((axis) => places[3 * node + axis]);
     const along = place.reduce((sum, x, axis) => sum + (x * middle[axis]) / length, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets under way at an instant, and where on their path.
+// Packets in flight at a time, and their positions on their paths.
 //
-// The trace knows when a packet left, when it arrived and by which path. In between it moves with the delays of the
-// links; the time that is left over it waits, where the queues of its path were when it left, in proportion to them.
+// The trace contains a packet's sending time, arrival time and path. In between, the packet moves with the delays of
+// the links. The remaining time is spent in queues, in proportion to the queue lengths on its path when it was sent.
 
 import { MISSING } from "./container";
 import type { InForce, Run } from "./run";
@@ -19,7 +19,7 @@ export interface UnderWay {
   flow: number;
   flags: number;
   pathId: number;
-  /** The link that it is on, and how far: 0 is its begin, where it waits if `waits`. */
+  /** Link of the packet and position on it: 0 is the beginning, where the packet waits if `waits`. */
   link: number;
   share: number;
   waits: boolean;
@@ -28,7 +28,7 @@ export interface UnderWay {
 
 interface Course {
   route: InForce;
-  /** When it begins to move on each link, and when it is at its end, s after sending. */
+  /** Times at which the packet starts on each link, and at which it reaches the end, s after sending. */
   begins: Float64Array;
   ends: Float64Array;
 }
@@ -42,12 +42,12 @@ export class PacketsOf {
     this.longest = packets === null ? 0 : packets.took.reduce((most, took) => Math.max(most, took), 0);
   }
 
-  /** Whether all packets under way at an instant are known. */
+  /** Whether all packets in flight at a time are known. */
   known(t_s: number): boolean {
     return (this.run.document.packets?.windows ?? []).some(([begin, end]) => begin <= t_s && t_s < end);
   }
 
-  /** Numbers of the packets that have left and not arrived; the lost until they would have. */
+  /** Numbers of packets in flight; lost packets are included until they would have arrived. */
   underWay(t_s: number): number[] {
     const packets = this.run.document.packets;
     if (packets === null || !this.known(t_s)) return [];
@@ -79,7 +79,7 @@ export class PacketsOf {
     return found;
   }
 
-  /** Where a packet that is under way is; null: its path is not known. */
+  /** Position of a packet in flight; null: its path is unknown. */
   place(index: number, t_s: number): UnderWay | null {
     let course = this.courses.get(index);
     if (course === undefined) {
@@ -124,12 +124,12 @@ export class PacketsOf {
     const weights: number[] = [];
     let reached_s = sent_s;
     route.path.links.forEach((direction, link) => {
-      // A packet takes its own place on each link, so that waiting is spread if no queue was seen.
+      // If no queue was seen, waiting is spread over the links in equal parts.
       weights.push(this.run.queue(direction, reached_s) + 1e-3);
       reached_s += route.delays_s[link];
     });
     const sum = weights.reduce((a, b) => a + b, 0);
-    // Delays change under way: then all of them are scaled to what it took.
+    // Delays change during the flight, so all of them are scaled to the packet's measured time.
     const scale = moving_s > 0 ? Math.min(took_s / moving_s, 1) : 0;
     const waiting_s = Math.max(took_s - moving_s, 0);
     const [begins, ends] = [new Float64Array(count), new Float64Array(count)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: one clock, and what stands where it does.
+// The page: one clock, and all parts that follow it.
 
 import { Bar, SPEEDS } from "./bar";
 import { changesTable } from "./changes";
@@ -21,12 +21,12 @@ import { wrapped } from "./sky";
 import { fillSpans, followed } from "./spans";
 import { type Theme, theme } from "./theme";
 
-/** How often the address is written while the page is used. */
+/** Interval at which the address is updated while the page is used. */
 const HASH_MS = 500;
 const REACH_PX = 14;
 const NEAR_PX = 6;
 const MANY_FLOWS = 8;
-/** At first a path fills so much of the globe's radius, if the zoom lets it. */
+/** Share of the globe's radius that a path fills at first, within the limits of the zoom. */
 const FILLED = 0.75;
 const LEAST_ZOOM = 1.1;
 const MOST_ZOOM = 3;
@@ -43,7 +43,7 @@ export class Page {
   private readonly show: Shown = { links: false, names: true, night: true, flows: false };
   private measure: Measure | null = null;
   private loadBox!: LoadBox;
-  /** Length of the span that the plots show around the clock; 0: the whole run. */
+  /** Length of the time span shown by the plots around the clock; 0: the whole run. */
   private span_s = 0;
   private range: [number, number];
   private plots!: Plots;
@@ -57,7 +57,7 @@ export class Page {
   private readonly marks: Marks[];
   private changesBox!: HTMLElement;
   private live!: HTMLElement;
-  /** Frames that were drawn, and how long drawing them took: for measurements. */
+  /** Number of drawn frames and total drawing time, for measurements. */
   readonly frames = { count: 0, drawing_ms: 0, first_ms: 0 };
 
   constructor(
@@ -72,7 +72,7 @@ export class Page {
     this.colours = theme();
   }
 
-  // --- what others may ask and tell: tests, and whoever has the page in another ---
+  // --- interface for others: tests, and pages that embed this page ---
 
   seek(t_s: number): void {
     this.clock.seek(t_s);
@@ -91,7 +91,7 @@ export class Page {
     this.writeHash(true);
   }
 
-  /** What the page shows of a run, at the instant of the clock. */
+  /** State of a run as shown by the page at the time of the clock. */
   state(number = 0) {
     const { run, packets } = this.panes[number];
     const t_s = this.clock.t_s;
@@ -120,7 +120,7 @@ export class Page {
     };
   }
 
-  /** Where satellites are on the globe of a run, px of its canvas, by name. */
+  /** Positions of satellites on the globe of a run, canvas px, by name. */
   places(number = 0): Record<string, { x: number; y: number; visible: boolean }> {
     this.drawNow();
     const { run, globe } = this.panes[number];
@@ -148,7 +148,7 @@ export class Page {
     this.lookAtPath();
     if (this.many) {
       this.setLoad(MEASURES[0]);
-      // Most of many flows are short: the one that there is the most to see of.
+      // If there are many flows, most are short: the longest flow is chosen first.
       const lives = this.runs[0].document.flows.map(({ start_s, end_s }) => end_s - start_s);
       this.chooseFlow(lives.indexOf(Math.max(...lives)));
     }
@@ -191,13 +191,13 @@ export class Page {
     if (run.sky === null) return;
     const places = run.sky.at(0);
     const way = run.path(run.document.flows[this.flowOf(run)]?.there ?? 0, firstInstant(this.marks));
-    // Of many flows no path is the one to look at.
+    // With many flows, no single path is the best one to show.
     const nodes = this.many ? run.sky.document.stations.map((_, i) => run.sky!.satellites + i) : (way?.path.drawn ?? []);
     const { lon, lat, widest } = middleOf(places, nodes);
     this.look(lon, lat * 0.85, Math.min(Math.max(FILLED / widest, LEAST_ZOOM), MOST_ZOOM));
   }
 
-  /** Turns the globe to nodes of which one is hidden. */
+  /** Turns the globe towards some nodes if one of them is hidden. */
   private turnTo(run: Run, nodes: number[]): void {
     const globe = this.panes[run.number].globe;
     if (globe === null || nodes.some((node) => 3 * node >= run.sky!.places.length)) return;
@@ -274,9 +274,9 @@ export class Page {
     this.changesBox.replaceChildren(...table);
   }
 
-  // --- what the user does ---
+  // --- user actions ---
 
-  /** So many flows that the network is of interest before a path. */
+  /** Whether there are so many flows that the page first shows the network instead of a path. */
   private get many(): boolean {
     return this.runs[0].document.flows.length > MANY_FLOWS && this.bar.hasLoad;
   }
@@ -333,7 +333,7 @@ export class Page {
     this.changed();
   }
 
-  /** What is shown of all links; null: the paths alone. */
+  /** Selects the measure drawn on all links; null: only the paths. */
   private setLoad(measure: Measure | null): void {
     if (!this.bar.hasLoad) return;
     this.measure = measure;
@@ -371,7 +371,8 @@ export class Page {
     if (near !== "") return this.chooseSatellite(near);
     const way = run.path(run.document.flows[this.flowOf(run)].there, this.clock.t_s);
     const link = run.document.links[globe.directionAt(x, y, this.clock.t_s, way?.path ?? null, this.loadOf(run), REACH_PX)];
-    // Thousands of satellites leave no room between them: a link is chosen before what is further away than it may be.
+    // Thousands of satellites leave no gaps: a link takes precedence over a satellite that is farther away than the
+    // limit.
     if (link !== undefined) this.chooseLink(run.name(link.a), run.name(link.b));
     else this.chooseSatellite(satellite(REACH_PX));
   }
@@ -391,7 +392,7 @@ export class Page {
       n: () => this.bar.flip("names"),
       d: () => this.bar.flip("night"),
       f: () => this.bar.flip("flows"),
-      // One after the other, then the paths again.
+      // Each measure in turn, then the paths again.
       b: () => this.setLoad(this.measure === null ? MEASURES[0] : (MEASURES[MEASURES.indexOf(this.measure) + 1] ?? null)),
       Escape: () => this.chooseSatellite(""),
     });
@@ -416,7 +417,7 @@ export class Page {
   }
 
   private frame(now: number): void {
-    // A page that was hidden has slept: then the clock goes on from where it was.
+    // A hidden page gets no frames: the clock then continues from its position.
     const wall_s = Math.min((now - this.wall_ms) / 1000, 0.1);
     this.wall_ms = now;
     if (this.clock.playing) {
@@ -459,7 +460,7 @@ export class Page {
     });
   }
 
-  /** Texts beside the globe; ten times a second are enough for reading. */
+  /** Texts beside the globe; ten updates per second are enough for reading. */
   private words(t_s: number): void {
     const now = performance.now();
     if (this.clock.playing && now - this.worded_ms < 100) return;
@@ -492,7 +493,7 @@ export class Page {
       zoom: Number(this.camera.zoom.toFixed(2)),
     };
     this.told = writtenView(view);
-    // The frame of a notebook has no address of its own to write.
+    // A page inside a notebook's frame must not change the address.
     if (location.protocol !== "about:" && location.hash !== this.told) history.replaceState(null, "", this.told);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run on the page: its globe, the sky above a dish, the strip of its path.
+// One run on the page: its globe, the sky above a dish, and the strip of its path.
 
 import { make } from "./elements";
 import { type Camera, Globe } from "./globe";
@@ -14,7 +14,7 @@ import type { Theme } from "./theme";
 
 const LOST_S = 0.03;
 
-/** Things that are drawn beside the paths. */
+/** Elements that are drawn in addition to the paths. */
 export interface Shown {
   links: boolean;
   names: boolean;
@@ -49,7 +49,7 @@ export class Pane {
   private readonly sky: SkyView | null = null;
   private readonly readout: HTMLElement;
 
-  /** `colour`: of the run's name; null: it is the only run. */
+  /** `colour`: colour of the run's name; null: the page has only one run. */
   constructor(
     readonly run: Run,
     views: HTMLElement,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page says in words: the change at hand, the path hop by hop, the satellite or link that was chosen.
+// Texts of the page: the current change, the path hop by hop, the selected satellite or link.
 
 import { make } from "./elements";
 import { inWords } from "./load";
@@ -7,7 +7,7 @@ import type { Change, Run } from "./run";
 
 export type Cell = string | number | null;
 
-/** A table; texts go in as texts, so that no name becomes markup. */
+/** A table; texts are inserted as text nodes, so that names cannot become markup. */
 export function table(head: string[], rows: Cell[][], onRow?: (row: number) => void): HTMLTableElement {
   const element = document.createElement("table");
   const line = (cells: Cell[], kind: "th" | "td"): HTMLTableRowElement => {
@@ -49,7 +49,7 @@ export function heading(text: string): HTMLElement {
   return element;
 }
 
-/** What the colours of packets mean. */
+/** Meanings of the packets' colours. */
 export function fillLegend(legend: HTMLElement): void {
   const kinds: [string, string][] = [
     ["packet", "left on the path in force"], ["packet-old", "left on another"], ["late", "will come late"],
@@ -64,7 +64,7 @@ export function fillLegend(legend: HTMLElement): void {
   }
 }
 
-/** What a change was and what it did, in a sentence or two. */
+/** Kind and effects of a change, in a sentence or two. */
 export function changeInWords(change: Change, word: string): string {
   const ms = (value: number | null): string => (value === null ? "no path" : `${value.toFixed(2)} ms`);
   const [before, after] = [change.before_ms, change.after_ms];
@@ -87,7 +87,7 @@ export function seconds(t_s: number): string {
   return `${Number(t_s.toFixed(3))} s`;
 }
 
-/** Delay and queues of the path in force, and how many packets are under way on it; null: not known at this instant. */
+/** Delay and queues of the current path, and its number of packets in flight; null: unknown at this time. */
 export function pathInWords(run: Run, pair: number, t_s: number, underWay: { there: number; back: number } | null): string {
   const way = run.path(pair, t_s);
   if (way === null) return "no path";
@@ -96,7 +96,7 @@ export function pathInWords(run: Run, pair: number, t_s: number, underWay: { the
   return `${(way.delays_s.reduce((a, b) => a + b, 0) * 1e3).toFixed(2)} ms, ${queued} waiting${counts}`;
 }
 
-/** Each hop of the path in force: from, to, delay, waiting. */
+/** Each hop of the current path: from, to, delay, waiting packets. */
 export function hopRows(run: Run, pair: number, t_s: number): { rows: Cell[][]; directions: number[] } {
   const way = run.path(pair, t_s);
   if (way === null) return { rows: [], directions: [] };
@@ -113,7 +113,7 @@ export function hopRows(run: Run, pair: number, t_s: number): { rows: Cell[][]; 
 
 const MOST_NUMBERS = 6;
 
-/** What is known of a direction of a link. */
+/** All known facts about a direction of a link. */
 export function linkRows(run: Run, direction: number, t_s: number): Cell[][] {
   const link = run.document.links[direction];
   const lost = run.document.drops;
@@ -139,7 +139,7 @@ export function linkRows(run: Run, direction: number, t_s: number): Cell[][] {
   ]; // prettier-ignore
 }
 
-/** Fills the head of the page: what the runs are, and their warnings. */
+/** Fills the head of the page: the runs and their warnings. */
 export function fillTop(top: HTMLElement, runs: Run[]): void {
   const first = runs[0].document;
   make("h1", "", top).textContent = [...new Set(runs.map(({ document: d }) => d.name))].join(", ");

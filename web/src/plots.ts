@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened over time: rows of traces on one axis, with one cursor.
+// Plots over time: rows of traces with a common axis and a cursor.
 
 import uPlot from "uplot";
 import { MISSING } from "./container";
@@ -20,9 +20,9 @@ interface Trace {
 interface Row {
   name: string;
   traces: Trace[];
-  /** Above this it is cut off: what fills a hole arrives in a burst of several times the capacity. */
+  /** Larger values are clipped: data that fill a hole arrive in a burst of several times the capacity. */
   most: number;
-  /** The words of a state, for whole numbers from 0 on; empty of numbers. */
+  /** Names of a state's whole numbers from 0 on; empty for numeric values. */
   words: string[];
 }
 
@@ -52,7 +52,7 @@ export class Plots {
     this.range = [0, end_s];
   }
 
-  /** Draws the rows of a flow of each run (or of the first, if a run has no such). */
+  /** Draws the rows of a flow for each run (or of the first flow, if a run lacks it). */
   build(flow: number, colours: Theme): void {
     for (const plot of this.plots) plot.destroy();
     this.element.replaceChildren();
@@ -193,7 +193,7 @@ export class Plots {
     );
   }
 
-  /** Shows a span of time, the cursor at an instant. */
+  /** Shows a time span, with the cursor at a time. */
   show(range: [number, number], t_s: number): void {
     const key = range.join();
     if (key !== this.shown) {
@@ -228,7 +228,7 @@ function grid(run: Run, values: Int32Array, scale: number): { x: number[]; y: (n
   return { x, y: Array.from(values, (value) => (value === MISSING ? null : value * scale)) };
 }
 
-/** Propagation of the paths there and back: what the RTT would be without queues. */
+/** Propagation delay of the round trip: the RTT without queues. */
 function propagation(run: Run, flow: number, colour: string): Trace[] {
   const of = run.document.flows[Math.min(flow, run.document.flows.length - 1)];
   const values = of.rows["srtt_us"];
@@ -275,7 +275,7 @@ export function shownNumber(value: number): string {
   return value.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size === Math.round(size) ? 0 : 2);
 }
 
-/** The changes of all runs, by time. */
+/** Changes of all runs, sorted by time. */
 export function marksOf(runs: Run[]): Marks[] {
   const late = new Map<number, number>();
   for (const run of runs) {
@@ -284,7 +284,7 @@ export function marksOf(runs: Run[]): Marks[] {
   return [...late].map(([t_s, count]) => ({ t_s, late: count })).sort((a, b) => a.t_s - b.t_s);
 }
 
-/** Two seconds before the change with the most late packets: there is the most to see. */
+/** Two seconds before the change with the most late packets, which is the most interesting time. */
 export function firstInstant(marks: Marks[]): number {
   const best = marks.reduce<Marks | null>((most, mark) => (most === null || mark.late > most.late ? mark : most), null);
   return best === null ? 0 : Math.max(best.t_s - 2, 0);

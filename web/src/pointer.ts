@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A globe is turned, zoomed and clicked.
+// Pointer input of a globe: turning, zooming, clicking.
 
 export interface Pointed {
   camera(): { lon: number; lat: number; zoom: number };
   look(lon: number, lat: number, zoom: number): void;
   pick(x: number, y: number): void;
-  /** The pointer has let go. */
+  /** The pointer was released. */
   done(): void;
   home(): void;
 }
@@ -24,7 +24,7 @@ export function listen(canvas: HTMLCanvasElement, acts: Pointed): void {
     const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
     if (Math.hypot(dx, dy) > 4) moved = true;
     if (!moved) return;
-    // A point of the Earth follows the pointer: a radius is a radian.
+    // The point of the Earth under the pointer follows it: a movement of one radius turns by a radian.
     const { zoom } = acts.camera();
     const degrees = 57.3 / ((Math.min(canvas.clientWidth, canvas.clientHeight) / 2 / 1.22) * zoom);
     acts.look(from.lon - dx * degrees, from.lat + dy * degrees, zoom);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run at any instant: the path in force and its delays, queues, drops, changes.
+// State of one run at any time: the current path and its delays, queues, drops, changes.
 
 import { MISSING } from "./container";
 import type { Path, RunDocument } from "./document";
@@ -9,9 +9,9 @@ import { Sky } from "./sky";
 
 export interface InForce {
   path: Path;
-  /** Since when these nodes are the path, s. */
+  /** Time since which these nodes are the path, s. */
   since_s: number;
-  /** Of each link, s. */
+  /** Delay of each link, s. */
   delays_s: number[];
 }
 
@@ -31,7 +31,7 @@ export class Run {
   readonly sky: Sky | null;
   readonly load: Load | null;
   readonly changes: Change[];
-  /** Of each pair: where the delays of each row begin, and those of the path that the row replaces. */
+  /** For each pair: offset of the delays of each row, and offset of the delays of the path that the row replaces. */
   private readonly offsets: { row: Int32Array; left: Int32Array }[];
   private readonly queues = new Map<number, { t: Float64Array; pkts: Int32Array }>();
 
@@ -81,7 +81,7 @@ export class Run {
     return node < satellites ? this.document.sky!.satellites[node] : this.document.others[node - satellites];
   }
 
-  /** Number of a satellite by its name, -1: there is none. */
+  /** Number of a satellite by name, -1: there is none. */
   satellite(name: string): number {
     return this.document.sky?.satellites.indexOf(name) ?? -1;
   }
@@ -91,7 +91,7 @@ export class Run {
     return this.document.links.findIndex((link) => this.name(link.a) === a && this.name(link.b) === b);
   }
 
-  /** The path of a pair in force; null: none. */
+  /** The current path of a pair; null: none. */
   path(pair: number, t_s: number): InForce | null {
     const { t, path } = this.document.pairs[pair];
     const row = lastAt(t, this.tick(t_s));
@@ -101,7 +101,7 @@ export class Run {
     return this.forced(pair, row, first);
   }
 
-  /** The path before the one in force, and when it was replaced; null: there was none. */
+  /** The path before the current one, and the time of its replacement; null: there was none. */
   replaced(pair: number, t_s: number): (InForce & { until_s: number }) | null {
     const { t, path, left_us } = this.document.pairs[pair];
     const row = lastAt(t, this.tick(t_s));
@@ -109,13 +109,13 @@ export class Run {
     while (first > 0 && path[first - 1] === path[row]) first--;
     if (first <= 0 || path[first - 1] < 0) return null;
     const found = this.forced(pair, first - 1, first - 1);
-    // Its links' delays follow the satellites on: those when it was replaced, unless there is no path now.
+    // Its link delays still follow the satellites; if there is no path now, the delays at the replacement are used.
     const offset = this.offsets[pair].left[first];
     if (path[first] >= 0) found.delays_s = found.delays_s.map((_, i) => left_us[offset + i] / 1e6);
     return { ...found, until_s: t[first] * this.document.tick_s };
   }
 
-  /** A path of a pair by its id, with the delays that it had at an instant or last before it. */
+  /** A path of a pair by id, with its delays at a time or the last ones before it. */
   byId(pair: number, id: number, t_s: number): InForce | null {
     const { t, path, paths } = this.document.pairs[pair];
     for (let row = lastAt(t, this.tick(t_s)); row >= 0; row--) {
@@ -132,7 +132,7 @@ export class Run {
     return { path: found, since_s: t[first] * this.document.tick_s, delays_s };
   }
 
-  /** Packets waiting in a direction of a link. */
+  /** Number of packets waiting in a direction of a link. */
   queue(direction: number, t_s: number): number {
     const series = this.queues.get(direction);
     if (series === undefined) return 0;
@@ -144,12 +144,12 @@ export class Run {
     return this.document.links[direction]?.limit_pkts ?? 500;
   }
 
-  /** The most that ever waited in each direction that had a queue. */
+  /** Maximum number of waiting packets of each direction that had a queue. */
   get waited(): number[] {
     return [...this.queues.keys()];
   }
 
-  /** Packets dropped on a direction until an instant. */
+  /** Number of packets dropped on a direction until a time. */
   dropped(direction: number, t_s: number): number {
     const { t, direction: where } = this.document.drops;
     let sum = 0;
@@ -157,7 +157,7 @@ export class Run {
     return sum;
   }
 
-  /** Flows that run at an instant and whose path, there or back, leads over a direction. */
+  /** Flows active at a time whose path, in either direction, uses a direction of a link. */
   flowsOn(direction: number, t_s: number): number[] {
     const pairs = new Map<number, boolean>();
     const leads = (pair: number): boolean => {
@@ -169,16 +169,17 @@ export class Run {
     );
   }
 
-  /** Number of the last change until an instant, -1: none yet. */
+  /** Number of the last change until a time, -1: none yet. */
   changeAt(t_s: number): number {
     return lastAt(this.document.changes.t, this.tick(t_s));
   }
 
-  /** Direction whose queue the hop of a drawn path waits in. */
+  /** Direction whose queue belongs to a hop of a drawn path. */
   hopDirection(path: Path, hop: number): number {
     const [hops, links] = [path.drawn.length - 1, path.links.length];
     if (links === hops) return path.links[hop];
-    // Of a mobile channel the last link is the last hop, or the first on the way back; all others are one.
+    // On a mobile channel the last link is the last hop, or the first one on the return path; all other links form one
+    // hop.
     const fading = this.document.medium === "mobile" && links === 2;
     if (fading) {
       const away = this.document.links[path.links[0]]?.kind === "gsl";
@@ -188,11 +189,11 @@ export class Run {
   }
 
   tick(t_s: number): number {
-    // A millionth of a tick, so that an instant that was written with fewer digits is still reached.
+    // A tolerance of a millionth of a tick, so that a time written with fewer digits is still reached.
     return t_s / this.document.tick_s + 1e-6;
   }
 
-  /** Name of a flow with its number, by which equal ones differ. */
+  /** Name of a flow with its number, which distinguishes flows with equal names. */
   flowName(number: number): string {
     return `${number}: ${this.document.flows[number].name}`;
   }

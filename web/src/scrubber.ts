@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole run on one bar: where the clock is, where paths change and how many packets came late there.
+// Time bar of the whole run: position of the clock, path changes, and number of late packets at each.
 
 import type { Marks } from "./plots";
 import { Surface } from "./surface";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The column beside the globe: the change at hand, the hops of the path, the satellite or link that was chosen.
+// The column beside the globe: the current change, the hops of the path, the selected satellite or link.
 
 import { inWords } from "./load";
 import { type Cell, changeInWords, heading, hopRows, linkRows, paragraph, seconds, table } from "./panel";
 import type { Run } from "./run";
 
-/** What the user chose; a link by the names of its ends. */
+/** The user's selection; a link is identified by the names of its ends. */
 export interface Chosen {
   satellite: string;
   link: [string, string] | null;
@@ -19,14 +19,14 @@ export class Side {
   constructor(
     private readonly runs: Run[],
     private readonly boxes: Record<Box, HTMLElement>,
-    /** What a change is called. */
+    /** Name of a path change. */
     private readonly word: string,
     private readonly flowOf: (run: Run) => number,
     private readonly chooseLink: (a: string, b: string) => void,
     private readonly chooseFlow: (flow: number) => void,
   ) {}
 
-  /** Says what is so at an instant; gives its first line. `next_s`: when the path changes next, null: never. */
+  /** Shows the state at a time; returns its first line. `next_s`: time of the next path change, null: none. */
   show(t_s: number, chosen: Chosen, next_s: number | null): string {
     const lines = this.runs.map((run) => {
       const flow = run.document.flows[this.flowOf(run)];
@@ -43,7 +43,7 @@ export class Side {
     return lines[0];
   }
 
-  /** Replaces what a box holds if it is to hold something else: what is being read or clicked stays where it is. */
+  /** Replaces the content of a box only if it changes, so that text being read or clicked does not move. */
   private fill(name: Box, key: string, content: () => HTMLElement[]): void {
     const box = this.boxes[name];
     if (box.dataset["key"] === key) return;
@@ -79,7 +79,7 @@ export class Side {
     this.fill("chosen", content.map((element) => element.textContent).join("\n"), () => content);
   }
 
-  /** What the flows over a link are called, each a way to its traces. */
+  /** Names of the flows over a link, each linked to its traces. */
   private flowsOn(run: Run, direction: number, t_s: number): HTMLElement[] {
     const flows = run.flowsOn(direction, t_s).slice(0, MOST_FLOWS);
     if (flows.length === 0) return [];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where satellites and stations are at any instant, in Earth-fixed coordinates with the Earth's radius as the unit.
+// Positions of satellites and stations at any time, in Earth-fixed coordinates, with the Earth's radius as the unit.
 
 import type { SkyDocument } from "./document";
 
-// The polynomial of degree 5 through six keyframes, the instant between the third and the fourth; its error is in
+// Polynomial of degree 5 through six keyframes, evaluated between the third and the fourth; its error is in
 // python/leowarp/view/sky.py.
 const BEFORE = 2;
 const TAKEN = 6;
 
 export class Sky {
   readonly satellites: number;
-  /** x, y, z of each satellite, then of each station, at the instant of the last `at`. */
+  /** x, y, z of each satellite, then of each station, at the time of the last `at`. */
   readonly places: Float64Array;
   private now = NaN;
 
@@ -24,7 +24,7 @@ export class Sky {
     });
   }
 
-  /** Positions at an instant, s. */
+  /** Positions at a time, s. */
   at(t_s: number): Float64Array {
     if (t_s === this.now) return this.places;
     this.now = t_s;
@@ -45,7 +45,7 @@ export class Sky {
     return this.places;
   }
 
-  /** Pairs of linked satellites at an instant, by the rule at the route update before it; null: not on this page. */
+  /** Pairs of linked satellites at a time, by the link rule at the previous route update; null: the page has none. */
   linked(t_s: number): [Int32Array, Int32Array, number[]] | null {
     const links = this.document.links;
     if (links === null) return null;
@@ -55,7 +55,7 @@ export class Sky {
     return [links.a, links.b, chosen];
   }
 
-  /** Azimuth from north and elevation, deg, of a satellite as a station sees it at the instant of the last `at`. */
+  /** Azimuth from north and elevation, deg, of a satellite as seen from a station at the time of the last `at`. */
   seen(station: number, satellite: number): [number, number] {
     const [ux, uy, uz] = this.document.stations[station].up;
     const [s, n] = [3 * satellite, 3 * (this.satellites + station)];
@@ -70,9 +70,9 @@ export class Sky {
   }
 }
 
-/** Longitude and latitude, deg, above which the sun stands at a time (Unix, s); good to a degree. */
+/** Longitude and latitude, deg, at which the sun is in the zenith at a time (Unix, s); accurate to a degree. */
 export function sunAt(unix_s: number): [number, number] {
-  // Days since J2000; mean longitude and anomaly of the sun: Astronomical Almanac, low precision formulas.
+  // Days since J2000; mean longitude and anomaly of the sun: Astronomical Almanac, low-precision formulas.
   const d = unix_s / 86400 - 10957.5;
   const rad = Math.PI / 180;
   const g = (357.529 + 0.98560028 * d) * rad;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sky above a dish: satellites by azimuth and elevation, the one that serves, and the slots of the last minutes.
+// The sky above a dish: satellites by azimuth and elevation, the serving satellite, and the slots of the last minutes.
 
 import type { Run } from "./run";
 import { label, Surface } from "./surface";
@@ -29,7 +29,7 @@ export class SkyView {
     context.font = "10px system-ui, sans-serif";
     context.textAlign = "center";
     for (const elevation of [0, 30, 60]) {
-      // a label's halo is another stroke
+      // a label's halo is a second stroke
       [context.strokeStyle, context.lineWidth] = [colours.line, 1];
       context.beginPath();
       context.arc(cx, cy, (radius * (90 - elevation)) / 90, 0, 7);
@@ -42,7 +42,7 @@ export class SkyView {
     }
     const sky = this.run.sky!;
     const serving = this.serving(pair, t_s);
-    // Where the satellites of the last slots went while they served, the older the paler.
+    // Tracks of the satellites that served in the last slots; older tracks are paler.
     for (let back_s = TRAIL_S; back_s >= 0; back_s -= STEP_S) {
       const at_s = t_s - back_s;
       const satellite = at_s < 0 ? -1 : this.serving(pair, at_s);
@@ -74,7 +74,7 @@ export class SkyView {
     return drawn.find((node) => node < this.run.sky!.satellites) ?? -1;
   }
 
-  /** North is up, east to the left, as one sees it who looks up. */
+  /** North is up and east is to the left, as seen when looking up. */
   private flat(cx: number, cy: number, radius: number, azimuth: number, elevation: number): [number, number] {
     const [away, angle] = [(radius * (90 - elevation)) / 90, (azimuth * Math.PI) / 180];
     return [cx - away * Math.sin(angle), cy - away * Math.cos(angle)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buttons for the span that the traces show; 0: the whole run.
+// Buttons for the time span of the traces; 0: the whole run.
 
 export function fillSpans(spans: HTMLElement, end_s: number, choose: (span_s: number) => void): void {
   const text = document.createElement("span");
@@ -19,7 +19,7 @@ export function fillSpans(spans: HTMLElement, end_s: number, choose: (span_s: nu
   spans.append(hint);
 }
 
-/** The range of the plots that keeps an instant in view. */
+/** Range of the plots that keeps a time in view. */
 export function followed([begin, end]: [number, number], t_s: number, span_s: number, end_s: number): [number, number] {
   const inside = t_s > begin + 0.1 * span_s && t_s < end - 0.2 * span_s;
   if (inside && Math.abs(end - begin - span_s) < 1e-9) return [begin, end];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path of a flow hop by hop: links as long as their delays, queues in front of them, packets on their way. Above it
-// the path that it replaced, as long as packets are still on that.
+// The path of a flow hop by hop: links drawn in proportion to their delays, queues in front of them, packets in flight.
+// The previous path is drawn above it while packets are still on that path.
 
 import type { Path } from "./document";
 import { packetColour } from "./globe";
@@ -143,7 +143,7 @@ export class Strip {
       const x = this.x(row, packet.link, packet.share);
       context.fillStyle = packetColour(colours, packet, current);
       const size = back ? 1.6 : packet.flags & (LATE | AGAIN) ? 4 : 3;
-      // Each a little higher or lower, always the same: else those that follow each other at once are one bar.
+      // Each packet has its own fixed vertical offset: otherwise consecutive packets would merge into a bar.
       const layer = back ? 0 : ((Math.imul(packet.index, 2654435761) >>> 8) % 1000) / 1000 - 0.5;
       context.fillRect(x - size / 2, row.y - size / 2 + layer * SPREAD, size, size);
     }

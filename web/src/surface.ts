@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A canvas that is as sharp as the screen.
+// A canvas at the screen's resolution.
 
 export class Surface {
   readonly context: CanvasRenderingContext2D;
@@ -11,7 +11,7 @@ export class Surface {
     this.context = canvas.getContext("2d")!;
   }
 
-  /** Takes the size that the style gives; whether it is another one. */
+  /** Adopts the size given by the style; returns whether it changed. */
   fit(): boolean {
     const { clientWidth, clientHeight } = this.canvas;
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
@@ -22,7 +22,7 @@ export class Surface {
     return true;
   }
 
-  /** An empty canvas, lengths in CSS pixels. */
+  /** Clears the canvas; lengths are in CSS pixels. */
   cleared(): CanvasRenderingContext2D {
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     this.context.clearRect(0, 0, this.width, this.height);
@@ -30,7 +30,7 @@ export class Surface {
   }
 }
 
-/** A text with a halo, so that it is read above anything. */
+/** A text with a halo, so that it is readable on any background. */
 export function label(
   context: CanvasRenderingContext2D, text: string, x: number, y: number, ink: string, halo: string,
 ): void {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The init of a guest kernel in virtual time: reads `/host/in`, builds the network, plays the timeline, runs the flows,
-//! records into `/host/out`, powers off.
+//! The init of a guest kernel in virtual time: reads `/host/in`, builds the network, plays the timeline, runs the
+//! flows, records into `/host/out`, and powers off.
 //!
-//! Before working on this crate read arch/um/kernel/time.c (`time-travel=inf-cpu`). Computing takes no virtual time,
-//! the clock moves only when everything is idle, reading it costs 256 ns, and a system call costs 10 us of the host's
-//! CPU.
+//! Before working on this crate read arch/um/kernel/time.c (`time-travel=inf-cpu`). Computing takes no virtual time:
+//! the clock advances only when everything is idle. Reading it costs 256 ns, and a system call costs 10 us of the
+//! host's CPU.
 
 mod base;
 mod flows;
@@ -28,9 +28,9 @@ fn main() {
     }
 }
 
-/// Has the allocator keep freed memory, for all threads alike. The first touch of four pages costs 40 us of the host's
-/// CPU (a fault of User Mode Linux goes through ptrace). The meters of a window of reordering are as large as those of
-/// the window before. A run of 100 s takes 1 % more without it.
+/// Makes the allocator keep freed memory, for all threads. The first touch of four pages costs 40 us of the host's CPU,
+/// because a page fault of User Mode Linux goes through ptrace. The meters of a reordering window need as much memory
+/// as those of the previous window. Without this, a run of 100 s takes 1 % longer.
 fn keep_memory() {
     const NEVER_BYTES: libc::c_int = 1 << 30;
     for (option, value) in [
@@ -39,16 +39,15 @@ fn keep_memory() {
         (libc::M_TRIM_THRESHOLD, NEVER_BYTES),
         (libc::M_TOP_PAD, 1 << 20),
     ] {
-        // SAFETY: plain call before there are other threads. A refused value stays as it was.
+        // SAFETY: plain call before there are other threads. If the value is refused, the default remains.
         unsafe { libc::mallopt(option, value) };
     }
 }
 
-/// The duties of any init.
+/// Performs the duties of any init.
 fn begin() -> Result<()> {
     for (kind, at) in [(c"proc", c"/proc"), (c"hostfs", c"/host"), (c"sysfs", c"/sys")] {
-        // The directories are in the initramfs as a rule.
-        // SAFETY: the strings live through the calls.
+        // The directories normally exist in the initramfs. SAFETY: the strings live through the calls.
         unsafe { libc::mkdir(at.as_ptr(), 0o755) };
         mount(kind, at)?;
     }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The result of every reader here: sequence numbers in order of arrival.
+//! Output of every reader in this crate: sequence numbers in order of arrival.
 
-/// The largest sequence number: one more would not fit into the signed 64 bits of Parquet's and Arrow's usual integers.
+/// Largest sequence number: the next one would not fit into the signed 64-bit integers that Parquet and Arrow usually
+/// have.
 pub const SEQ_MAX: u64 = i64::MAX as u64;
 
-/// Arrivals in order of arrival, a column each.
+/// Arrivals in order, one column per field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arrivals {
-    /// Sequence numbers in packets, wrap-around undone.
+    /// Sequence numbers in packets, unwrapped.
     pub seq: Vec<u64>,
-    /// Instants of arrival on the capture's clock, ns since 1970; empty if the capture has none.
+    /// Times of arrival on the capture's clock, ns since 1970; empty if the capture has none.
     pub t_ns: Vec<i64>,
-    /// Payload of each, bytes.
+    /// Payload of each arrival, bytes.
     pub len_bytes: Vec<u32>,
 }
 
 impl Arrivals {
-    /// Takes all arrivals out.
+    /// Takes all arrivals out of the buffer.
     pub fn take(&mut self) -> Arrivals {
         std::mem::take(self)
     }

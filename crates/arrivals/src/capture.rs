@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A capture as a reader: bytes in, arrivals of one flow out, all flows counted.
+//! Reader of a capture: its input is bytes, its output the arrivals of one flow and counts of all flows.
 
 use crate::arrivals::{Arrivals, SEQ_MAX};
 use crate::error::{Error, Result};
@@ -13,46 +13,46 @@ use crate::place::Verdict;
 use crate::skips::{Reason, Skips};
 use crate::tcp::Passed;
 
-/// The packets to look for.
+/// Packets to look for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// None: ICMP echo requests and TCP. UDP does not say by itself where its numbers are.
+    /// None: ICMP echo requests and TCP. UDP packets do not show where their numbers are.
     pub protocol: Option<Protocol>,
-    /// The flow that is measured, counted from 0 in order of the first packets. None: the only one.
+    /// The flow to measure, counted from 0 in order of first packets. None: the only flow.
     pub flow: Option<usize>,
 }
 
-/// The content of the capture. Every packet is in one of `numbered_pkts`, `answer_pkts`, `udp_pkts`,
+/// Summary of the capture's packets. Every packet is in one of `numbered_pkts`, `answer_pkts`, `udp_pkts`,
 /// `without_field_pkts`, `foreign_pkts` and [`Capture::skips`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All packets.
     pub packets: u64,
-    /// Sums over all flows together.
+    /// Sums over all flows.
     pub numbered_pkts: u64,
-    /// TCP without data, and echo replies where requests are numbered, or the other way round.
+    /// TCP without data, and echo replies where requests are numbered, or vice versa.
     pub answer_pkts: u64,
-    /// UDP, while ICMP and TCP were looked for.
+    /// UDP packets, if ICMP and TCP were selected.
     pub udp_pkts: u64,
-    /// UDP that is too short for the field, or no RTP.
+    /// UDP packets that are too short for the field, or are not RTP.
     pub without_field_pkts: u64,
-    /// Protocols that were not asked for, and ICMP's errors.
+    /// Protocols that were not selected, and ICMP errors.
     pub foreign_pkts: u64,
-    /// Segments of the measured flow that brought nothing new.
+    /// Segments of the measured flow without new data.
     pub repeated_pkts: u64,
-    /// Segments that brought what had been lost.
+    /// Segments that repaired a loss.
     pub in_need_pkts: u64,
-    /// Segments that filled a hole and were taken for first transmissions because nothing told.
+    /// Segments that filled a hole and count as first transmissions for lack of evidence.
     pub undecided_pkts: u64,
-    /// About this number of segments were acknowledged and are not in the capture.
+    /// Approximate number of segments that were acknowledged but not captured.
     pub missed_pkts: u64,
     /// Their bytes.
     pub missed_bytes: u64,
-    /// Packets between the measured flow's ends that the capture cut before their number.
+    /// Packets between the measured flow's ends that the capture truncated before their number.
     pub cut_pkts: u64,
 }
 
-/// Reads pcap and pcapng.
+/// Reader for pcap and pcapng.
 #[derive(Debug)]
 pub struct Capture {
     wanted: Option<Protocol>,
@@ -60,13 +60,13 @@ pub struct Capture {
     flows: Flows,
     counts: Counts,
     skips: Skips,
-    /// The first packet of the measured flow whose number is no sequence number.
+    /// The first packet of the measured flow whose number is too large for a sequence number.
     too_large: Option<(u64, u64)>,
     is_timed: Option<bool>,
 }
 
 impl Capture {
-    /// A reader that has read nothing.
+    /// A new reader.
     pub fn new(settings: Settings) -> Self {
         Capture {
             wanted: settings.protocol,
@@ -79,11 +79,11 @@ impl Capture {
         }
     }
 
-    /// Reads the next bytes of the file, cut anywhere; arrivals of the measured flow are appended to `into`.
+    /// Reads the next bytes of the file, split at any place; arrivals of the measured flow are appended to `into`.
     ///
     /// # Errors
     ///
-    /// The part that contradicts the format, with packet and byte; everything before it is in `into`.
+    /// The part that violates the format, with packet and byte; everything before it is in `into`.
     pub fn feed(&mut self, chunk: &[u8], into: &mut Arrivals) -> Result<()> {
         let Capture { wanted, frames, flows, counts, skips, too_large, is_timed } = self;
         frames.feed(chunk, |record| {
@@ -101,17 +101,17 @@ impl Capture {
         })
     }
 
-    /// The last arrivals: those that waited for what never came.
+    /// Adds the last arrivals, which waited for packets that never came.
     ///
     /// # Errors
     ///
-    /// [`Error::CutShort`] if the file ends inside a packet, [`Error::NoCapture`] if it is empty or no capture,
-    /// [`Error::Malformed`] if a number of the measured flow is none.
+    /// [`Error::CutShort`] if the file ends inside a packet, [`Error::NoCapture`] if it is empty or not a capture,
+    /// [`Error::Malformed`] if a number of the measured flow is invalid.
     pub fn finish(&mut self, into: &mut Arrivals) -> Result<()> {
         self.flows.finish(|seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes));
         self.frames.finish()?;
         match self.too_large {
-            // With several flows and none chosen, the choice comes first.
+            // With several flows and no selection, the missing selection is reported first.
             Some((packet, at)) if self.flows.measured().is_some() => {
                 let why = format!(
                     "its sequence number is larger than the largest, {SEQ_MAX}: offset, size or order is wrong"
@@ -122,12 +122,12 @@ impl Capture {
         }
     }
 
-    /// The flows so far.
+    /// Flows seen so far.
     pub fn flows(&self) -> &[Flow] {
         &self.flows.flows
     }
 
-    /// The content of the capture so far.
+    /// Summary of the packets so far.
     pub fn counts(&self) -> Counts {
         let Passed { repeated_pkts, in_need_pkts, undecided_pkts, missed_pkts, missed_bytes } = self.flows.passed();
         let measured = self.flows.measured();
@@ -135,30 +135,30 @@ impl Capture {
         Counts { repeated_pkts, in_need_pkts, undecided_pkts, missed_pkts, missed_bytes, cut_pkts, ..self.counts }
     }
 
-    /// Packets that were not read, and why.
+    /// Packets that were not read, with the reasons.
     pub fn skips(&self) -> &Skips {
         &self.skips
     }
 
-    /// Where the capture was made, seen from the measured flow; None if there is none.
+    /// Place of the capture relative to the measured flow; None if there is no measured flow.
     pub fn place(&self) -> Option<Verdict> {
         self.flows.measured().map(|(measured, _)| measured.place(&self.flows.ends))
     }
 
-    /// Segments of the measured flow that are several; None if nothing speaks for it.
+    /// Captured segments that consist of several; None without evidence for them.
     pub fn merged(&self) -> Option<Merged> {
         self.flows.measured().and_then(|(measured, _)| measured.merged(&self.flows.ends))
     }
 }
 
-/// A frame that is read.
+/// A frame that can be read.
 struct One<'a> {
     frame: Frame<'a>,
     wanted: Option<Protocol>,
 }
 
 impl One<'_> {
-    /// Puts the packet where it belongs; the inner error: it is not read.
+    /// Assigns the packet to its flow; the inner error means that it is not read.
     fn read(
         &self,
         flows: &mut Flows,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Captures that are made here byte by byte, whole, cut and damaged.
+//! Captures constructed here byte by byte: complete, truncated and damaged.
 
 use crate::{Arrivals, Capture, Error, Field, Order, Protocol, Result, Settings};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ pub fn ethernet(ip: &[u8], tags: usize) -> Vec<u8> {
     }
     frame.extend(if ip[0] >> 4 == 4 { [8, 0] } else { [0x86, 0xdd] });
     frame.extend(ip);
-    // Padded to Ethernet's shortest frame: no part of the packet.
+    // Padded to Ethernet's minimum frame size; the padding is not part of the packet.
     frame.resize(frame.len().max(60), 0xee);
     frame
 }
@@ -95,7 +95,7 @@ pub fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     [kind.to_be_bytes().to_vec(), length.to_vec(), body, length.to_vec()].concat()
 }
 
-/// The same capture as big-endian pcapng with microseconds, beside a block that nobody knows.
+/// The same capture as big-endian pcapng with microseconds, plus a block of unknown type.
 pub fn pcapng(link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut section = 0x1a2b_3c4d_u32.to_be_bytes().to_vec();
     section.extend([0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
@@ -134,7 +134,7 @@ pub fn echoes(numbers: &[u16]) -> Vec<Vec<u8>> {
     numbers.iter().map(|&seq| ethernet(&ipv4(1, &echo(8, 77, seq)), 0)).collect()
 }
 
-/// 16-bit numbers that wrap around and are reordered across it.
+/// 16-bit numbers that wrap around, with reordering across the wrap.
 const AROUND: [u16; 6] = [65533, 65534, 1, 65535, 0, 2];
 
 pub fn steps(arrivals: &Arrivals) -> Vec<i64> {
@@ -282,7 +282,7 @@ fn a_file_that_ends_early_is_told_with_packet_and_byte() {
         "it is cut short: packet 3 begins at byte 188 and reaches to byte 270, but the file ends at byte 218"
     );
     assert_eq!(result.unwrap_err(), cut);
-    // Inside the third record's header: how far it reaches is not known, only that it is longer.
+    // Inside the third record's header: the record's length is unknown, but it is longer.
     let (_, result) = read(&file[..24 + 2 * frame + 3], 50, Settings::default());
     assert_eq!(result.unwrap_err(), Error::CutShort { what: "packet 3".into(), from: 188, to: 204, end: 191 });
     assert_eq!(read(&file[..24 + 2 * frame], 50, Settings::default()).1.unwrap().seq.len(), 2);
@@ -339,18 +339,18 @@ fn any_settings() -> impl Strategy<Value = Settings> {
     (protocol, prop::option::of(0usize..3)).prop_map(|(protocol, flow)| Settings { protocol, flow })
 }
 
-/// Every packet is in one count.
+/// Every packet is in exactly one count.
 fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     let (counts, skips) = (capture.counts(), capture.skips());
     let read = counts.numbered_pkts + counts.answer_pkts;
     let passed_over = counts.udp_pkts + counts.without_field_pkts + counts.foreign_pkts + skips.packets();
-    // One that is refused is the last, and in none.
+    // A refused packet is the last one, and in no count.
     prop_assert!(counts.packets - read - passed_over <= 1, "{counts:?} {skips:?}");
     prop_assert_eq!(capture.flows().iter().map(|flow| flow.packets).sum::<u64>(), counts.numbered_pkts);
     Ok(())
 }
 
-/// The same, however the file is cut: arrivals or error, flows and counts.
+/// The result is independent of how the file is split: arrivals or error, flows and counts.
 fn agrees(file: &[u8], cut: usize, settings: Settings) -> std::result::Result<(), TestCaseError> {
     let (one, one_result) = read(file, file.len(), settings);
     let (other, other_result) = read(file, cut, settings);
@@ -396,7 +396,7 @@ proptest! {
     #[test]
     fn any_bytes_end_with_one_error(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 1usize..100, settings in any_settings()) {
         agrees(&bytes, cut, settings)?;
-        // Behind a correct begin
+        // After a correct beginning
         agrees(&[&pcap(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
         agrees(&[&pcapng(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
     }

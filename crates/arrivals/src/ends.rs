@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Directions between two ends: what is known of each, and which answers which.
+//! Directions between two ends: their state, and which direction answers which.
 
 use crate::fields::{Key, Numbered, Protocol};
 use crate::link::Direction;
@@ -7,16 +7,16 @@ use crate::place::Facts;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// More would no longer be a bounded memory.
+/// More would not keep memory bounded.
 const CUT_ENDS_MAX: usize = 65_536;
 
-/// One direction, in whatever encapsulation.
+/// One direction between two ends, in any encapsulation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneWay {
     pub facts: Facts,
-    /// The last acknowledgement that it carried.
+    /// The last acknowledgement in this direction.
     pub acknowledged: Option<u32>,
-    /// The longest segment that its sender takes.
+    /// Maximum segment size that this direction's sender accepts.
     pub mss_bytes: Option<u16>,
 }
 
@@ -25,7 +25,7 @@ pub struct OneWay {
 pub struct Ends {
     keys: HashMap<Key, usize>,
     ways: Vec<OneWay>,
-    /// Packets that were cut before their number, by ends and protocol: of which flow they are is not known.
+    /// Packets truncated before their number, by ends and protocol: their flow is unknown.
     cut: HashMap<(IpAddr, IpAddr), u64>,
 }
 
@@ -37,7 +37,7 @@ impl Ends {
         if way == next {
             self.ways.extend([OneWay::default(); 2]);
             let reversed = key.reversed();
-            // Between an end and itself both directions are one.
+            // If both ends are the same, both directions are one.
             self.keys.entry(reversed).or_insert(next + 1);
         }
         way
@@ -51,32 +51,32 @@ impl Ends {
         &mut self.ways[number]
     }
 
-    /// Notes what every packet tells.
+    /// Records facts that every packet contains.
     pub fn packet(&mut self, number: usize, packet: &Numbered, direction: Option<Direction>) {
         let way = &mut self.ways[number];
         way.facts.packet(packet.hops, direction);
         way.acknowledged = packet.ack.map(|ack| ack.seq).or(way.acknowledged);
     }
 
-    /// Counts a packet whose number the capture leaves out.
+    /// Counts a packet whose number was not captured.
     pub fn cut(&mut self, source: IpAddr, destination: IpAddr) {
         if self.cut.len() < CUT_ENDS_MAX || self.cut.contains_key(&(source, destination)) {
             *self.cut.entry((source, destination)).or_default() += 1;
         }
     }
 
-    /// The number of those between two ends.
+    /// Number of such packets between two ends.
     pub fn cut_pkts(&self, source: IpAddr, destination: IpAddr) -> u64 {
         self.cut.get(&(source, destination)).copied().unwrap_or(0)
     }
 }
 
-/// The direction that answers another.
+/// The opposite direction.
 pub fn reverse(number: usize) -> usize {
     number ^ 1
 }
 
-/// Whether replies are what is measured.
+/// Whether echo replies are measured instead of requests.
 pub fn measures_replies(protocol: Protocol) -> bool {
     protocol == Protocol::IcmpReply
 }

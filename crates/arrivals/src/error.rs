@@ -1,50 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors in a file, and what to do about each.
+//! Errors in a file, each with a hint.
 
 use thiserror::Error;
 
-/// Result of everything that reads.
+/// Result type of all readers.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a file is not understood. The text says where; [`Error::hint`] what to do.
+/// Reason why a file cannot be read. The text has the place, and [`Error::hint`] the remedy.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Error {
-    /// A line of a text is no sequence number.
+    /// A line of a text is not a sequence number.
     #[error("line {line}: {text:?} {why}")]
     Line {
         /// Counted from 1.
         line: u64,
         /// The line, shortened.
         text: String,
-        /// The rule that it breaks.
+        /// The violated rule.
         why: String,
     },
-    /// The file is no capture.
+    /// The file is not a capture.
     #[error("it is neither pcap nor pcapng: its first bytes are {0:02x?}")]
     NoCapture([u8; 4]),
-    /// The file ends inside something.
+    /// The file ends inside an element.
     #[error("it is cut short: {what} begins at byte {from} and reaches to byte {to}, but the file ends at byte {end}")]
     CutShort {
-        /// "packet 17", "its header".
+        /// Name of the element: "packet 17", "its header".
         what: String,
-        /// First byte of it, counted from 0.
+        /// Its first byte, counted from 0.
         from: u64,
         /// First byte after it.
         to: u64,
         /// Length of the file.
         end: u64,
     },
-    /// Something contradicts the format.
+    /// An element violates the format.
     #[error("{what} at byte {at}: {why}")]
     Malformed {
-        /// "packet 17", "the block".
+        /// Name of the element: "packet 17", "the block".
         what: String,
         /// Its beginning, counted from 0.
         at: u64,
-        /// Which rule it breaks.
+        /// The violated rule.
         why: String,
     },
-    /// Some packets have a time, others none.
+    /// Some packets have a time, others do not.
     #[error("packet {packet} at byte {at} has no time, others have one")]
     MixedTimes {
         /// Counted from 1.
@@ -55,7 +55,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The next thing to do or type.
+    /// What the user should do or type next.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Line { .. } => "one sequence number a line, whole and not negative; empty lines and lines that begin with # are passed over",

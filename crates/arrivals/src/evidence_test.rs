@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Evidence in answers: segments that the capture missed, where it was made, echoes that came back late.
+//! Evidence from answers: segments missing from the capture, place of the capture, echo replies that arrived late.
 
 use crate::capture_test::{echo, ipv4, pcap, read, steps, whole, RAW};
 use crate::{Place, Protocol, Settings};
@@ -9,7 +9,7 @@ const SYN: u8 = 2;
 const ACK: u8 = 16;
 const COOKED: u16 = 113;
 
-/// A segment of the flow, or of its answers, with a time to live.
+/// A segment of the flow or of its answers, with a time to live.
 #[derive(Debug, Clone, Copy)]
 struct One {
     t_us: u32,
@@ -54,7 +54,7 @@ fn directed(ip: &[u8], is_answer: bool, hops: u8, ip_id: u16) -> Vec<u8> {
     ip
 }
 
-/// A capture of packets at their times.
+/// A capture of packets at given times.
 fn timed(link: u16, mut packets: Vec<(u32, Vec<u8>)>) -> Vec<u8> {
     packets.sort_by_key(|&(t_us, _)| t_us);
     let (times, frames): (Vec<_>, Vec<_>) = packets.into_iter().unzip();
@@ -81,7 +81,7 @@ fn acked(k: u32, to: u32) -> One {
 
 #[test]
 fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
-    // Never captured: 3 and 4, which are acknowledged, and 7, which is not.
+    // Not captured: 3 and 4, which are acknowledged, and 7, which is not.
     let mut all: Vec<_> = [0, 1, 2, 5, 6, 8].map(data).into();
     let (_, lost) = read(&of(&all), 1000, Settings::default());
     assert_eq!(lost.unwrap().seq, [0, 1, 2, 5, 6, 8]);
@@ -94,7 +94,7 @@ fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
 
 #[test]
 fn a_capture_that_begins_in_a_recovery_or_ends_early_counts_nothing_as_lost() {
-    // A repetition of an old segment, then new ones 400 above; at the end, answers to what is not captured.
+    // A repetition of an old segment, then new segments 400 above; finally, answers to segments that were not captured.
     let mut all = vec![data(0), One { t_us: 50, ack: 41_000, ..ANSWER }];
     all.extend((400..410).map(|k| One { t_us: k, ..data(k) }));
     all.push(One { t_us: 9000, ack: 1000 + 100 * 412, ..ANSWER });
@@ -115,7 +115,7 @@ fn an_acknowledgement_of_another_connection_tells_nothing() {
 #[test]
 fn equal_timestamps_leave_it_to_the_identification_if_that_counts() {
     let numbers = |ids: [u16; 6], stamp: fn(u32) -> u32| {
-        // 3 arrives behind 4 and 5.
+        // 3 arrives after 4 and 5.
         let order = [0, 1, 2, 4, 5, 3];
         let all: Vec<_> = (0u32..6)
             .map(|at| {
@@ -128,13 +128,13 @@ fn equal_timestamps_leave_it_to_the_identification_if_that_counts() {
         (result.unwrap().seq, capture.counts().in_need_pkts, capture.counts().undecided_pkts)
     };
     let (overtaken, repeated) = (vec![0, 1, 2, 4, 5, 3], vec![0, 1, 2, 4, 5]);
-    // All of one tick: the identification tells, which counts from 100 on.
+    // All segments have the same timestamp: the identification decides, which counts from 100.
     assert_eq!(numbers([100, 101, 102, 104, 105, 103], |_| 9), (overtaken.clone(), 0, 0));
     assert_eq!(numbers([100, 101, 102, 104, 105, 106], |_| 9), (repeated.clone(), 1, 0));
-    // None, or drawn at random: nothing tells.
+    // No identification, or a random one: there is no evidence.
     assert_eq!(numbers([0; 6], |_| 9), (overtaken.clone(), 0, 1));
     assert_eq!(numbers([100, 20_000, 7, 60_000, 9000, 3], |_| 9), (overtaken.clone(), 0, 1));
-    // Another tick tells more than the identification.
+    // A different timestamp is stronger evidence than the identification.
     assert_eq!(numbers([100, 101, 102, 104, 105, 106], |k| k), (overtaken, 0, 0));
     assert_eq!(numbers([100, 101, 102, 103, 104, 105], |k| if k == 3 { 10 } else { 9 }), (repeated, 1, 0));
 }
@@ -154,12 +154,13 @@ fn data_in_a_syn_are_no_packet_and_leave_no_hole() {
         assert_eq!(result.unwrap().seq, expected);
         assert_eq!(capture.counts().repeated_pkts + capture.counts().missed_pkts, 0);
     }
-    // The first segment after it is lost: a hole, as it is one.
+    // The first segment after it is lost: a hole of one segment.
     let all = [vec![syn, answer(1500)], accepted[1..].to_vec()].concat();
     assert_eq!(whole(&of(&all), Settings::default()).seq, (1..20).collect::<Vec<_>>());
 }
 
-/// A transfer over a path whose round trip is `ahead_us` towards the receiver and `behind_us` towards the sender.
+/// A transfer over a path with the round trip divided into `ahead_us` towards the receiver and `behind_us` towards the
+/// sender.
 fn transfer(ahead_us: u32, behind_us: u32, with_handshake: bool, with_stamps: bool, hops: (u8, u8)) -> Vec<u8> {
     let mut all = Vec::new();
     let stamps = |mine: u32, its: u32| with_stamps.then_some((mine, its));
@@ -171,7 +172,7 @@ fn transfer(ahead_us: u32, behind_us: u32, with_handshake: bool, with_stamps: bo
         all.push(One { t_us: ahead_us + behind_us, seq: 1000, data: 0, ..forward });
     }
     for k in 0..20 {
-        // A window of one segment: each is the reaction to an answer.
+        // A window of one segment: each segment reacts to an answer.
         let t_us = (k + 1) * (ahead_us + behind_us);
         all.push(One { t_us, seq: 1000 + 100 * k, stamps: stamps(500 + k, 700 + k), ..forward });
         all.push(One { t_us: t_us + ahead_us, ack: 1100 + 100 * k, stamps: stamps(701 + k, 500 + k), ..answer });
@@ -192,7 +193,7 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
             assert_eq!(places(&file, Settings::default()), [place], "{handshake} {stamps}");
         }
     }
-    // Nothing but the answers' delay: it speaks against the receiver, or for it.
+    // The only evidence is the answers' delay: it speaks against the receiver, or for it.
     assert_eq!(places(&transfer(20_000, 100, false, false, (64, 64)), Settings::default()), [Sender, Middle]);
     assert_eq!(places(&transfer(100, 20_000, false, false, (64, 64)), Settings::default()), [Receiver]);
     // On one machine
@@ -217,7 +218,7 @@ fn a_cooked_capture_says_which_way_its_packets_went() {
     assert_eq!(with(&[3]), [Place::Middle]);
 }
 
-/// Echo requests at times, each with the time of its reply.
+/// Echo requests at given times, each with the time of its reply.
 fn pinged(echoes: &[(u16, u32, u32)], hops: (u8, u8)) -> Vec<u8> {
     let mut packets = Vec::new();
     for &(seq, asked_us, answered_us) in echoes {
@@ -241,7 +242,7 @@ fn replies_are_measured_if_asked_for_and_tell_where_requests_tell_nothing() {
     assert_eq!((capture.counts().numbered_pkts, capture.counts().answer_pkts), (6, 6));
     assert_eq!(capture.flows()[0].source.to_string(), "10.0.0.2");
     assert_eq!(places(&file, replies), [Middle, Receiver]);
-    // At the receiver: requests out of order, each with its reply at once.
+    // At the receiver: requests out of order, each with an immediate reply.
     let there: Vec<_> = [0, 1, 3, 2].iter().zip(0..).map(|(&seq, k)| (seq, 1000 * k, 1000 * k + 20)).collect();
     assert_eq!(places(&pinged(&there, (64, 64)), Settings::default()), [Middle, Receiver]);
     assert_eq!(places(&pinged(&there, (50, 64)), Settings::default()), [Receiver]);
@@ -250,8 +251,8 @@ fn replies_are_measured_if_asked_for_and_tell_where_requests_tell_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Segments that the capture left out, of a transfer that is acknowledged to its end: none is lost, and the others
-    /// have the numbers of their order.
+    /// Segments missing from the capture, in a transfer acknowledged to its end: none is lost, and the captured ones
+    /// are numbered in order.
     #[test]
     fn what_was_acknowledged_is_never_lost(kept in prop::collection::vec(any::<bool>(), 1..60)) {
         let mut all = vec![data(0)];
@@ -261,11 +262,12 @@ proptest! {
         let (capture, result) = read(&of(&all), 1000, Settings::default());
         let captured = all.len() as u64 - 1;
         prop_assert_eq!(result.unwrap().seq, (0..captured).collect::<Vec<_>>());
-        // One byte is the number of a FIN.
+        // One byte is the sequence number of a FIN.
         prop_assert_eq!(capture.counts().missed_bytes, 100 * (u64::from(end) - captured));
     }
 
-    /// Cut, doubled, reordered: each packet is numbered, counted or skipped with a reason, and nothing is refused.
+    /// Truncated, duplicated, reordered: each packet is numbered, counted or skipped with a reason, and no capture is
+    /// refused.
     #[test]
     fn every_packet_is_accounted_for(
         order in prop::collection::vec((0u32..40, any::<bool>(), prop::option::of(0usize..140)), 0..60),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The field of a packet that numbers it: ICMP echo, RTP, TCP, or any field of a UDP payload.
+//! The field that numbers a packet: ICMP echo, RTP, TCP, or any field of a UDP payload.
 
 use crate::layers::{half, word, Datagram, ICMP, ICMPV6, TCP, UDP};
 use crate::tcp::Segment;
@@ -9,33 +9,33 @@ use std::net::IpAddr;
 /// The protocol to look for in a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protocol {
-    /// Echo requests, by identifier; their 16-bit numbers (RFC 792, RFC 4443).
+    /// Echo requests, by identifier, with 16-bit numbers (RFC 792, RFC 4443).
     Icmp,
-    /// Replies to echo requests, likewise; only if they are asked for.
+    /// Replies to echo requests, with the same fields; only on request.
     IcmpReply,
-    /// UDP whose payload is RTP, by synchronization source; its 16-bit numbers (RFC 3550).
+    /// UDP with RTP as payload, by synchronization source, with 16-bit numbers (RFC 3550).
     Rtp,
-    /// Data segments, by byte (RFC 9293).
+    /// TCP data segments, numbered by byte (RFC 9293).
     Tcp,
-    /// UDP with a number at a known place.
+    /// UDP with a number at a given place.
     Udp(Field),
 }
 
-/// A number in a UDP payload.
+/// Place of a number in a UDP payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Field {
     /// Bytes before it.
     pub offset: usize,
     /// 2, 4 or 8 bytes.
     pub size: usize,
-    /// The order of bytes.
+    /// Byte order of the number.
     pub order: Order,
 }
 
-/// The order of a number's bytes.
+/// Byte order of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Order {
-    /// Most significant first, as in the Internet's own protocols.
+    /// Most significant byte first, as in Internet protocols.
     Big,
     /// Least significant first.
     Little,
@@ -48,13 +48,13 @@ pub struct Key {
     pub source: IpAddr,
     pub destination: IpAddr,
     pub ports: Option<(u16, u16)>,
-    /// Identifier of ICMP, synchronization source of RTP.
+    /// Identifier of ICMP, or synchronization source of RTP.
     pub id: u32,
     pub via: Via,
 }
 
 impl Key {
-    /// The packets that answer these, in whatever encapsulation they travel.
+    /// Key of the packets that answer these, in any encapsulation.
     pub fn reversed(&self) -> Key {
         let protocol = match self.protocol {
             Protocol::Icmp => Protocol::IcmpReply,
@@ -65,26 +65,26 @@ impl Key {
         Key { protocol, source: self.destination, destination: self.source, ports, id: self.id, via: Via::default() }
     }
 
-    /// The same ends, in whatever encapsulation.
+    /// The key without encapsulation.
     pub fn bare(&self) -> Key {
         Key { via: Via::default(), ..*self }
     }
 }
 
-/// A packet's own number.
+/// Number of a packet in its sequence.
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
-    /// In a field of this many bits.
+    /// A number in a field with this many bits.
     Field {
         value: u64,
         bits: u32,
     },
     Segment(Segment),
-    /// The number of a connection's first byte: no packet of the sequence.
+    /// Initial sequence number of a connection; the packet is not part of the sequence.
     Begin(Begin),
     /// TCP without data.
     Bare,
-    /// An echo of the other kind than the one that is numbered, with its number.
+    /// An echo of the other kind (reply or request), with its number.
     Answer(u16),
 }
 
@@ -95,11 +95,11 @@ pub struct Begin {
     pub seq: u32,
     /// Data in the SYN (RFC 7413).
     pub len_bytes: u32,
-    /// The longest segment that the other end may send.
+    /// Maximum segment size for the other end.
     pub mss_bytes: Option<u16>,
 }
 
-/// A TCP segment's facts about the other direction.
+/// Facts in a TCP segment about the other direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     pub seq: u32,
@@ -109,36 +109,36 @@ pub struct Ack {
     pub echo: Option<u32>,
 }
 
-/// A packet that belongs to a sequence, or answers one.
+/// A packet that belongs to a sequence, or answers such a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbered {
     pub key: Key,
     pub number: Number,
-    /// Payload above ICMP, UDP or TCP.
+    /// Length of the payload of ICMP, UDP or TCP.
     pub len_bytes: u32,
     pub ack: Option<Ack>,
     /// Time to live, or hop limit.
     pub hops: u8,
 }
 
-/// Why a datagram has no number.
+/// Reason why a datagram has no number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Without {
-    /// Another protocol is looked for, or it is an ICMP message without a number.
+    /// Another protocol is selected, or it is an ICMP message without a number.
     Foreign,
-    /// No protocol that has numbers.
+    /// A protocol without numbers.
     Protocol(u8),
-    /// It is UDP, in a capture in which nobody said where UDP has its number.
+    /// A UDP datagram, but the place of UDP's number is not given.
     Udp,
-    /// It is UDP, too short for the field, or no RTP.
+    /// A UDP datagram that is too short for the field, or is not RTP.
     Field,
-    /// It ends inside its header.
+    /// The datagram ends inside its header.
     Cut,
-    /// Its lengths contradict each other.
+    /// The lengths in the datagram contradict each other.
     Short,
 }
 
-/// The number of a datagram. `wanted`: None looks for ICMP echo requests and TCP.
+/// The number of a datagram. `wanted`: None selects ICMP echo requests and TCP.
 pub fn number(datagram: &Datagram, t_ns: Option<i64>, wanted: Option<Protocol>) -> Result<Numbered, Without> {
     match (datagram.protocol, wanted) {
         (ICMP | ICMPV6, None) => icmp(datagram, Protocol::Icmp),
@@ -178,10 +178,10 @@ fn ports(bytes: &[u8]) -> Option<(u16, u16)> {
     Some((half(bytes, 0)?, half(bytes, 2)?))
 }
 
-/// The payload of a UDP datagram, as far as captured, and its whole length.
+/// Captured payload of a UDP datagram, and its full length.
 fn udp_payload<'a>(datagram: &Datagram<'a>) -> Result<(&'a [u8], u32), Without> {
     let said = u32::from(half(datagram.payload, 4).ok_or(Without::Cut)?);
-    // 0: longer than the field can say (RFC 2675), or left to the network card.
+    // 0: longer than the field can express (RFC 2675), or left to the network card.
     let said = if said == 0 { datagram.payload_bytes } else { said.min(datagram.payload_bytes) };
     let payload = datagram.payload.get(8..).ok_or(Without::Cut)?;
     let len_bytes = said.saturating_sub(8);
@@ -267,7 +267,7 @@ fn tcp(datagram: &Datagram, t_ns: Option<i64>) -> Result<Numbered, Without> {
     Ok(Numbered { key, number, len_bytes, ack, hops: datagram.hops })
 }
 
-/// The value of one of TCP's options (RFC 9293, 3.1; timestamps: RFC 7323, 3), if it is as long as it should be.
+/// Value of a TCP option (RFC 9293, 3.1; timestamps: RFC 7323, 3), if it has the correct length.
 fn option(mut options: &[u8], kind: u8, length: usize) -> Option<&[u8]> {
     loop {
         match *options {

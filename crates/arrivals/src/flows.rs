@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flows of a capture, numbered by their first packet.
+//! Flows of a capture, numbered by their first packet.
 
 use crate::arrivals::SEQ_MAX;
 use crate::ends::{reverse, Ends};
@@ -12,31 +12,31 @@ use crate::via::Via;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// More would no longer be a bounded memory.
+/// More would not keep memory bounded.
 const FLOWS_MAX: usize = 65_536;
-/// Directions in which packets were seen: two for each flow.
+/// Number of directions with packets: two per flow.
 const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 
-/// Packets in one direction that are numbered together.
+/// Packets of one direction that share a number sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// The field that numbers its packets.
+    /// Field that numbers its packets.
     pub protocol: Protocol,
     /// Sender's address.
     pub source: IpAddr,
     /// Receiver's address.
     pub destination: IpAddr,
-    /// Ports of both, where there are ports.
+    /// Ports of both ends, if the protocol has ports.
     pub ports: Option<(u16, u16)>,
-    /// Identifier of ICMP, synchronization source of RTP, else 0.
+    /// Identifier of ICMP, or synchronization source of RTP, else 0.
     pub id: u32,
-    /// The encapsulations around its packets.
+    /// Encapsulations around its packets.
     pub via: Via,
     /// Numbered packets.
     pub packets: u64,
     /// Their payload.
     pub payload_bytes: u64,
-    /// Arrival of the first and of the last, if the capture has times.
+    /// Times of the first and last arrival, if the capture has times.
     pub first_ns: Option<i64>,
     /// See `first_ns`.
     pub last_ns: Option<i64>,
@@ -45,7 +45,7 @@ pub struct Flow {
 /// A connection or stream by its key.
 #[derive(Debug)]
 struct Entry {
-    /// The flow; None while it has only begun.
+    /// The flow; None if only its beginning has been seen.
     flow: Option<usize>,
     /// From TCP's SYN.
     begin: Option<Begin>,
@@ -53,23 +53,23 @@ struct Entry {
     way: usize,
 }
 
-/// The fate of a packet.
+/// Classification of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It belongs to a flow.
     Counted,
-    /// It has no number that is looked for: TCP without data, an echo of the other kind.
+    /// It has no selected number: TCP without data, or an echo of the other kind.
     Answer,
     /// It belongs to the measured flow, and its number is larger than any sequence number.
     TooLarge,
 }
 
-/// All flows so far.
+/// All flows seen so far.
 #[derive(Debug)]
 pub struct Flows {
     wanted: Option<usize>,
     keys: HashMap<Key, usize>,
-    /// The keys of the last packets: a segment and its acknowledgement come in turn.
+    /// Keys of the most recent packets: a segment and its acknowledgement alternate.
     last: [Option<(Key, usize)>; 2],
     entries: Vec<Entry>,
     pub ends: Ends,
@@ -79,7 +79,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// `wanted`: the flow whose sequence is read; without, the first as long as it is the only one.
+    /// `wanted`: the flow whose sequence is read; without it, the first flow as long as it is the only one.
     pub fn new(wanted: Option<usize>) -> Self {
         Flows {
             wanted,
@@ -93,17 +93,18 @@ impl Flows {
         }
     }
 
-    /// The flow that is measured, once it has begun; None if there are several and none was chosen.
+    /// The measured flow, once it has begun; None if there are several and none was selected.
     pub fn measured(&self) -> Option<(&Measured, &Flow)> {
         Some((self.measured.as_ref()?, self.flows.get(self.wanted.unwrap_or(0))?))
     }
 
-    /// TCP segments that gave no arrival.
+    /// TCP segments that did not yield an arrival.
     pub fn passed(&self) -> Passed {
         self.measured.as_ref().map_or(self.passed, Measured::passed)
     }
 
-    /// Counts a packet; `on_arrival(number, t_ns, len_bytes)` gets what is known now of the flow that is measured.
+    /// Counts a packet; `on_arrival(number, t_ns, len_bytes)` receives the arrivals of the measured flow that are now
+    /// known.
     pub fn packet(
         &mut self,
         packet: &Numbered,
@@ -147,15 +148,15 @@ impl Flows {
         Ok(Outcome::Counted)
     }
 
-    /// Hands out what still waits.
+    /// Outputs arrivals that still wait.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if let Some(measured) = &mut self.measured {
             measured.finish(on_arrival);
         }
     }
 
-    /// A SYN. If it has another number than the last one, the ports are used anew, or the handshake comes first as it
-    /// should: in either case a flow of its own.
+    /// Processes a SYN. A number different from the last one means reuse of the ports, or the handshake simply comes
+    /// first: in either case a new flow begins.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];
         if known.is_none_or(|known| known.seq != begin.seq) {
@@ -165,12 +166,12 @@ impl Flows {
                 }
             }
             self.entries[entry] = Entry { flow: None, begin: Some(begin), way };
-            // Earlier acknowledgements of the other end were another connection's, unless they answer this SYN.
+            // Earlier acknowledgements from the other end belong to another connection, unless they answer this SYN.
             if packet.ack.is_none() {
                 self.ends.way_mut(reverse(way)).acknowledged = None;
             }
         } else if begin.len_bytes > 0 {
-            // Sent again, perhaps with data as the first time.
+            // A retransmitted SYN, perhaps with data as the first time.
             self.entries[entry].begin = Some(begin);
         }
         let one = self.ends.way_mut(way);
@@ -223,7 +224,7 @@ impl Flows {
             let syn = begin.map(|begin| (begin.seq, begin.len_bytes));
             self.measured = Some(Measured::new(packet, syn, way, &self.ends));
         } else if self.wanted.is_none() {
-            // Somebody has to choose; nothing need be kept until then.
+            // The user has to select a flow; nothing is kept until then.
             self.passed = self.passed();
             self.measured = None;
         }

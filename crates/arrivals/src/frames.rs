@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames out of pcap and pcapng, either byte order, while the bytes come in.
+//! Incremental reader of frames from pcap and pcapng files, in either byte order.
 //!
-//! References: draft-ietf-opsawg-pcap-05, draft-ietf-opsawg-pcapng-03. Not followed: a pcapng block of another kind than
-//! section, interface and packet is passed over unread, its trailing length included.
+//! References: draft-ietf-opsawg-pcap-05, draft-ietf-opsawg-pcapng-03. Not followed: pcapng blocks other than section,
+//! interface and packet are skipped without reading, including their trailing length.
 
 use crate::error::{Error, Result};
 use crate::skips::Reason;
 
-/// libpcap's own limit (MAXIMUM_SNAPLEN): a frame that says it is longer is a damaged file.
+/// libpcap's own limit (MAXIMUM_SNAPLEN): a longer frame indicates a damaged file.
 const FRAME_MAX_BYTES: u32 = 262_144;
-/// A block around such a frame, with options.
+/// A block for the longest frame, with options.
 const BLOCK_MAX_BYTES: u32 = 2 * FRAME_MAX_BYTES;
 const INTERFACES_MAX: usize = 65_536;
 
@@ -22,12 +22,12 @@ const OPTION_END: u16 = 0;
 const OPTION_TSRESOL: u16 = 9;
 const OPTION_TSOFFSET: u16 = 14;
 
-/// A frame as it was captured.
+/// A captured frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// In the file, from 1.
+    /// Number in the file, from 1.
     pub number: u64,
-    /// Where its record begins in the file.
+    /// Offset of its record in the file.
     pub at: u64,
     /// None: a simple packet block.
     pub t_ns: Option<i64>,
@@ -37,11 +37,11 @@ pub struct Frame<'a> {
     pub original_bytes: u32,
 }
 
-/// A packet of the file.
+/// A packet in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record<'a> {
     Frame(Frame<'a>),
-    /// It cannot be read, and where the next begins is known.
+    /// The packet cannot be read, but the start of the next one is known.
     Unreadable(Reason),
 }
 
@@ -60,35 +60,35 @@ enum Format {
     Pcapng { big_endian: bool, interfaces: Vec<Option<Interface>> },
 }
 
-/// Cuts a file into frames.
+/// Splits a file into frames.
 #[derive(Debug)]
 pub struct Frames {
     format: Format,
-    /// Bytes that wait for more.
+    /// Bytes of an incomplete element.
     pending: Vec<u8>,
-    /// Where `pending` begins in the file.
+    /// Offset of `pending` in the file.
     at: u64,
-    /// Bytes still to be passed over.
+    /// Number of bytes still to be skipped.
     skip: u64,
     /// Frames so far.
     frames: u64,
 }
 
-/// The next step's need.
+/// What the next step needs.
 enum Step {
-    /// This number of bytes is done with.
+    /// This number of bytes has been processed.
     Done(usize),
-    /// This number of bytes must be there, from the beginning of `pending`.
+    /// This number of bytes must be available, from the beginning of `pending`.
     Need(usize),
 }
 
 impl Frames {
-    /// A reader at the begin of a file, whose first bytes will tell pcap from pcapng.
+    /// A reader at the beginning of a file, whose first bytes distinguish pcap from pcapng.
     pub fn new() -> Self {
         Frames { format: Format::Unknown, pending: Vec::new(), at: 0, skip: 0, frames: 0 }
     }
 
-    /// Reads the next bytes of the file and hands out the frames that are complete.
+    /// Reads the next bytes of the file and outputs the complete frames.
     pub fn feed(&mut self, chunk: &[u8], mut on_record: impl FnMut(Record) -> Result<()>) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.pending);
         buffer.extend_from_slice(chunk);
@@ -114,7 +114,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Says whether the file ended where something ends.
+    /// Checks whether the file ended at the end of an element.
     pub fn finish(&mut self) -> Result<()> {
         let end = self.at + self.pending.len() as u64;
         let cut = |what: String, from: u64, to: u64| Err(Error::CutShort { what, from, to, end });
@@ -127,7 +127,7 @@ impl Frames {
         let pending = std::mem::take(&mut self.pending);
         let needed = match self.step(&pending, &mut |_| Ok(()))? {
             Step::Need(bytes) => bytes as u64,
-            // `feed` has done every step that could be done.
+            // `feed` has performed all possible steps.
             Step::Done(_) => return Ok(()),
         };
         let what = match self.format {
@@ -153,7 +153,7 @@ impl Frames {
                 let (seconds, fraction) = (read.word(0).unwrap_or(0), read.word(4).unwrap_or(0));
                 let t_ns = Some(i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit_ns);
                 self.frames = number;
-                // No capture has more of a packet than there was: one of the two lengths is damaged.
+                // A capture cannot contain more of a packet than its original length: one of the lengths is damaged.
                 on_record(if captured > original_bytes {
                     Record::Unreadable(Reason::Record)
                 } else {
@@ -180,7 +180,7 @@ impl Frames {
             _ => return Err(Error::NoCapture(magic)),
         };
         let Some(link) = (Reader { bytes, big_endian }).word(20) else { return Ok(Step::Need(24)) };
-        // The upper half says how long a frame check sequence is.
+        // The upper half contains the length of a frame check sequence.
         self.format = Format::Pcap { big_endian, unit_ns, link_type: link as u16 };
         Ok(Step::Done(24))
     }
@@ -192,7 +192,7 @@ impl Frames {
         if bytes.len() < 12 {
             return Ok(Step::Need(12));
         }
-        // The same four bytes in either order
+        // The same four bytes in either byte order
         let begins_section = bytes[..4] == SECTION.to_be_bytes();
         if begins_section {
             *big_endian = match bytes[8..12] {
@@ -242,8 +242,7 @@ fn check_length(captured: u32, number: u64, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// The packet in a block. The block's own length has been found right, so a packet that contradicts itself is the only
-/// one that is lost.
+/// The packet in a block. The block's own length has been checked, so only an inconsistent packet is lost.
 fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], number: u64, at: u64) -> Record<'a> {
     let Some(Described { interface, ticks, captured, original_bytes, from }) = described(kind, body, interfaces) else {
         return Record::Unreadable(Reason::Record);
@@ -261,7 +260,7 @@ fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], nu
     Record::Frame(Frame { number, at, t_ns, link_type: interface.link_type, data, original_bytes })
 }
 
-/// A packet's interface, its instant, its captured and original length, and where its data begin in the block's body.
+/// Interface, time, captured and original length of a packet, and offset of its data in the block's body.
 struct Described {
     interface: Interface,
     ticks: Option<u64>,
@@ -275,7 +274,7 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     if kind == SIMPLE {
         let (interface, original_bytes) = (of(0)?, body.word(0)?);
         let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
-        // Padded to 4 bytes, and nothing says how long it is but the two limits.
+        // Padded to 4 bytes; the length follows only from the two limits.
         let captured = original_bytes.min(limit);
         return Some(Described { interface, ticks: None, captured, original_bytes, from: 4 });
     }
@@ -285,7 +284,8 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     Some(Described { interface, ticks, captured: body.word(12)?, original_bytes: body.word(16)?, from: 20 })
 }
 
-/// An interface; None if its description contradicts itself: its packets then cannot be read, those of others can.
+/// An interface; None if its description is inconsistent: its packets cannot be read, but those of other interfaces
+/// can.
 fn interface(body: &Reader) -> Option<Interface> {
     let mut found =
         Interface { link_type: body.half(0)?, per_second: 1_000_000, offset_s: 0, snap_bytes: body.word(4)? };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values that readers of headers pass to each other: parts of a frame, the next layer, a datagram.
+//! Values that header parsers pass to each other: parts of a frame, the next layer, a datagram.
 
 use crate::skips::Reason;
 use crate::via::Via;
@@ -11,7 +11,7 @@ pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
 pub const ICMPV6: u8 = 58;
 
-/// The payload of an IP packet: the whole of it, or its first fragment.
+/// Payload of an IP packet: complete, or its first fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram<'a> {
     pub protocol: u8,
@@ -21,20 +21,20 @@ pub struct Datagram<'a> {
     pub ip_id: Option<u16>,
     /// Time to live, or hop limit.
     pub hops: u8,
-    /// The encapsulations around it.
+    /// Encapsulations around the packet.
     pub via: Via,
-    /// As much as was captured, without the link layer's padding.
+    /// Captured bytes, without the link layer's padding.
     pub payload: &'a [u8],
-    /// As long as IP says.
+    /// Length according to IP.
     pub payload_bytes: u32,
 }
 
 /// A part of a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Slice<'a> {
-    /// As much as was captured.
+    /// Captured bytes.
     pub bytes: &'a [u8],
-    /// As long as it was on the wire, padding included.
+    /// Original length, padding included.
     pub wire_bytes: u32,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Slice<'a> {
         Ok(Slice { bytes, wire_bytes: self.wire_bytes.saturating_sub(at as u32) })
     }
 
-    /// The first `length` bytes of the wire.
+    /// The first `length` bytes of the original.
     pub fn to(&self, length: u32) -> Slice<'a> {
         let wire_bytes = self.wire_bytes.min(length);
         Slice { bytes: &self.bytes[..self.bytes.len().min(wire_bytes as usize)], wire_bytes }
@@ -60,7 +60,7 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// The next layer by a header.
+/// The next layer according to a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     Ethernet,
@@ -72,7 +72,7 @@ pub enum Layer {
     Ip,
 }
 
-/// Why nothing was found.
+/// Reason why nothing was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// The bytes end inside a header.
@@ -80,15 +80,15 @@ pub enum Stop {
     For(Reason),
 }
 
-/// Result of everything that reads a header.
+/// Result type of all header parsers.
 pub type Found<T> = Result<T, Stop>;
 
-/// The 16 bits at a place, in the order of the network; none = the bytes end before.
+/// 16 bits at an offset, in network byte order; None = the bytes end before.
 pub fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// The 32 bits at a place, likewise.
+/// 32 bits at an offset, in network byte order; None = the bytes end before.
 pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }

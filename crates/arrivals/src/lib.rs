@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrival sequences out of text and packet captures: which packet arrived when, in the order of arrival.
+//! Arrival sequences from text and packet captures: which packet arrived when, in order of arrival.
 //!
-//! Pure: a reader is fed with chunks of bytes, cut anywhere, and gives [`Arrivals`]; nothing here opens a file. Memory is
+//! A reader receives chunks of bytes, split anywhere, and returns [`Arrivals`]; no code here opens files. Memory is
 //! bounded by the longest line or packet and by the number of flows, not by the length of the file. [`Text`] reads one
-//! number a line, [`Capture`] pcap and pcapng.
+//! number per line; [`Capture`] reads pcap and pcapng.
 #![forbid(unsafe_code)]
 
 mod arrivals;

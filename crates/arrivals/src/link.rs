@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Link layers: where the first header above them is, and what they say of a packet's direction.
+//! Link layers: start of the next header, and information about a packet's direction.
 //!
 //! References: tcpdump.org/linktypes.html and the pages of the link types there, RFC 1662 (PPP), RFC 2516 (PPPoE).
 
 use crate::layers::{Found, Layer, Slice, Stop};
 use crate::skips::Reason;
 
-/// Link types that are read, as messages name them.
+/// Supported link types, as named in messages.
 pub const KNOWN: &str = "Ethernet (1), PPP (9, 50), PPPoE (51), Cisco HDLC (104), raw IP (12, 14, 101, 228, 229), \
                          Linux cooked (113, 276), loopback (0, 108)";
 
@@ -15,10 +15,10 @@ const COOKED: u16 = 113;
 const COOKED_2: u16 = 276;
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// The direction in which a packet crossed the interface, where the link layer has it.
+/// Direction in which a packet crossed the interface, if the link layer records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// To this machine, or to all.
+    /// To this machine, or to all machines.
     In,
     /// Between two others.
     Past,
@@ -26,14 +26,14 @@ pub enum Direction {
     Out,
 }
 
-/// The first layer above the link's header.
+/// First layer above the link's header.
 pub fn first(link_type: u16, frame: Slice) -> Found<(Layer, Slice)> {
     match link_type {
         ETHERNET => Ok((Layer::Ethernet, frame)),
         COOKED => Ok((Layer::Type(frame.half(14)?), frame.from(16)?)),
         COOKED_2 => Ok((Layer::Type(frame.half(0)?), frame.from(20)?)),
         12 | 14 | 101 | 228 | 229 => Ok((Layer::Ip, frame)),
-        // The protocol family in 4 bytes, which differs between systems; IP's version tells enough.
+        // The protocol family in 4 bytes differs between systems; the IP version is sufficient.
         0 | 108 => Ok((Layer::Ip, frame.from(4)?)),
         9 | 50 => Ok((Layer::Ppp, frame)),
         51 => Ok((Layer::Type(PPPOE_SESSION), frame)),
@@ -43,7 +43,7 @@ pub fn first(link_type: u16, frame: Slice) -> Found<(Layer, Slice)> {
     }
 }
 
-/// The link layer's direction; None: it has none.
+/// Direction recorded by the link layer; None: it records none.
 pub fn direction(link_type: u16, frame: &[u8]) -> Option<Direction> {
     let kind = match link_type {
         COOKED => *frame.get(1)?,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flow that is measured: its sequence, and what its packets and their answers tell beside it.
+//! The measured flow: its sequence, and evidence from its packets and their answers.
 
 use crate::ends::{measures_replies, reverse, Ends};
 use crate::fields::{Number, Numbered, Protocol};
@@ -18,22 +18,22 @@ enum Sequence {
 #[derive(Debug)]
 pub struct Measured {
     protocol: Protocol,
-    /// The direction of its packets.
+    /// Direction of its packets.
     way: usize,
-    /// Its packets begin here, by the SYN, the first segment and what the other end acknowledged.
+    /// Start of its packets, from the SYN, the first segment and the other end's acknowledgement.
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,
-    /// Another connection has begun between the same ports: what comes now answers that one.
+    /// Another connection has begun between the same ports: later answers belong to that connection.
     is_over: bool,
 }
 
-/// The first byte after a SYN: behind its data (RFC 7413), as far as they were accepted.
+/// First byte after a SYN, behind its data (RFC 7413) as far as they were accepted.
 fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32>) -> u32 {
     let said = acknowledged.map(|acknowledged| acknowledged.wrapping_sub(seq) as i32).filter(|&beyond| beyond >= 0);
     let accepted = match said {
         Some(beyond) => (beyond as u32).min(syn_bytes),
-        // The answer is not in the capture. Data that were refused are sent again first.
+        // The answer is not in the capture. Refused data are retransmitted first.
         None if first_seq.wrapping_sub(seq) as i32 >= syn_bytes as i32 => syn_bytes,
         None => 0,
     };
@@ -41,10 +41,10 @@ fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32
 }
 
 impl Measured {
-    /// The flow that a packet begins; `syn`: first byte and length of the data of its SYN.
+    /// The flow that a packet begins; `syn`: first byte and length of the data in its SYN.
     pub fn new(packet: &Numbered, syn: Option<(u32, u32)>, way: usize, ends: &Ends) -> Self {
         let sequence = match packet.number {
-            // 2, 4 or 8 bytes: all of them widths that can be unwrapped.
+            // 2, 4 or 8 bytes: all of these widths can be unwrapped.
             Number::Field { bits, .. } => Sequence::Field(Unwrap::new(bits)),
             Number::Segment(segment) => {
                 let mut numbering = Numbering::default();
@@ -62,7 +62,7 @@ impl Measured {
         Measured { protocol: packet.key.protocol, way, sequence, watch, lengths, is_over: false }
     }
 
-    /// A packet of the flow.
+    /// Processes a packet of the flow.
     pub fn packet(&mut self, packet: &Numbered, t_ns: Option<i64>, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         match (&mut self.sequence, packet.number) {
             (Sequence::Field(Some(unwrap)), Number::Field { value, .. }) => {
@@ -76,7 +76,7 @@ impl Measured {
         }
     }
 
-    /// Any packet between the flow's ends, its own ones included.
+    /// Processes any packet between the flow's ends, including its own.
     pub fn hear(&mut self, packet: &Numbered, way: usize, t_ns: Option<i64>) {
         if self.is_over || (way != self.way && way != reverse(self.way)) {
             return;
@@ -112,19 +112,19 @@ impl Measured {
         }
     }
 
-    /// A connection begins between the ends of a direction.
+    /// Processes the beginning of a connection between the ends of a direction.
     pub fn another_begins(&mut self, way: usize) {
         self.is_over |= way == self.way || way == reverse(self.way);
     }
 
-    /// Hands out what still waits.
+    /// Outputs arrivals that still wait.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if let Sequence::Tcp(numbering) = &mut self.sequence {
             numbering.finish(on_arrival);
         }
     }
 
-    /// TCP segments that gave no arrival.
+    /// TCP segments that did not yield an arrival.
     pub fn passed(&self) -> Passed {
         match &self.sequence {
             Sequence::Tcp(numbering) => numbering.passed,
@@ -132,12 +132,12 @@ impl Measured {
         }
     }
 
-    /// Segments that are several.
+    /// Captured segments that consist of several.
     pub fn merged(&self, ends: &Ends) -> Option<Merged> {
         self.lengths.merged(ends.way(reverse(self.way)).mss_bytes)
     }
 
-    /// Where the capture was made.
+    /// Place of the capture.
     pub fn place(&self, ends: &Ends) -> Verdict {
         let (forward, back) = (&ends.way(self.way).facts, &ends.way(reverse(self.way)).facts);
         self.watch.verdict(forward, back, measures_replies(self.protocol))

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Segments that were merged before they were captured (GRO, LRO), or captured before they were cut up (TSO).
+//! Segments that were merged before they were captured (GRO, LRO), or captured before they were split (TSO).
 
 use std::collections::BTreeMap;
 
-/// Data of the longest segment that fits into an Ethernet frame of the usual size: 1500 bytes less two headers of 20.
+/// Data of the longest segment in an Ethernet frame of normal size: 1500 bytes minus two headers of 20.
 const USUAL_BYTES: u32 = 1460;
-/// And of the longest jumbo frame that is in use, 9216 bytes.
+/// Data of the longest segment in the largest jumbo frame in use, 9216 bytes.
 const JUMBO_BYTES: u32 = 9216 - 40;
-/// Shorter segments are no full ones: the least that IPv4 promises, 576 bytes, less two headers (RFC 9293, 3.7.1).
+/// Shorter segments are not full: the minimum that IPv4 guarantees, 576 bytes, minus two headers (RFC 9293, 3.7.1).
 const FULL_LEAST_BYTES: u32 = 536;
 const LENGTHS_MAX: usize = 1024;
 
-/// The lengths of a flow's segments.
+/// Lengths of a flow's segments.
 #[derive(Debug, Default)]
 pub struct Lengths {
     counts: BTreeMap<u32, u64>,
 }
 
-/// The evidence for merging.
+/// Evidence for merging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// Segments that are several.
+    /// Number of segments that consist of several.
     pub packets: u64,
     /// The longest.
     pub longest_bytes: u32,
-    /// The unit of which they are multiples, or the most that the receiver announced.
+    /// The unit length whose multiples they are, or the maximum that the receiver announced.
     pub unit_bytes: Option<u32>,
 }
 
@@ -37,7 +37,7 @@ impl Lengths {
         }
     }
 
-    /// `mss_bytes`: the longest segment that the receiver takes, by its SYN.
+    /// `mss_bytes`: maximum segment size in the receiver's SYN.
     pub fn merged(&self, mss_bytes: Option<u16>) -> Option<Merged> {
         let longest_bytes = *self.counts.keys().next_back().filter(|&&longest| longest > USUAL_BYTES)?;
         let mss = mss_bytes.map(u32::from).filter(|&mss| mss >= FULL_LEAST_BYTES && mss < longest_bytes);
@@ -53,10 +53,10 @@ impl Lengths {
         self.counts.range(least + 1..).map(|(&length, &count)| (length, count))
     }
 
-    /// The length of a full segment: the shortest of which nine of ten longer ones are multiples.
+    /// Length of a full segment: the shortest length for which nine of ten longer segments are multiples.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
-        // If none came alone: what all that are too long for a frame have in common.
+        // If no single segment was captured: the common divisor of all segments too long for a frame.
         let common = self.longer_than(USUAL_BYTES).map(|(length, _)| length).reduce(gcd);
         let common = common.filter(|&unit| (FULL_LEAST_BYTES..=USUAL_BYTES).contains(&unit));
         seen.chain(common).find(|&unit| {
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(found, Merged { packets: 3, longest_bytes: 21_888, unit_bytes: Some(1368) });
         // None came alone.
         assert_eq!(of(&[2896, 4344, 8688], None).unwrap().unit_bytes, Some(1448));
-        // Longer than any frame, or than the receiver takes, whatever the others are.
+        // A segment longer than any frame, or longer than the receiver accepts, must be merged.
         assert_eq!(of(&[80_000; 4], None).unwrap(), Merged { packets: 4, longest_bytes: 80_000, unit_bytes: None });
         assert_eq!(of(&[1448, 2900, 1448], Some(1460)).unwrap().packets, 1);
     }

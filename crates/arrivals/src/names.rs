@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names of protocols that are met in captures and carry nothing that is numbered.
+//! Names of frequent protocols in captures that carry no numbers.
 //!
 //! References: IANA's registries "IEEE 802 Numbers", "Protocol Numbers" and "PPP DLL Protocol Numbers";
 //! tcpdump.org/linktypes.html.
 
-/// The link type's name, if it is a frequent one that is not read.
+/// Name of a frequent but unsupported link type.
 pub fn of_link_type(kind: u16) -> Option<&'static str> {
     Some(match kind {
         105 => "IEEE 802.11",
@@ -24,7 +24,7 @@ pub fn of_link_type(kind: u16) -> Option<&'static str> {
     })
 }
 
-/// The ethertype's name, if it is a frequent one that is not looked into.
+/// Name of a frequent ethertype that is not parsed.
 pub fn of_ethertype(kind: u16) -> Option<&'static str> {
     Some(match kind {
         0x0806 => "ARP",
@@ -49,7 +49,7 @@ pub fn of_ethertype(kind: u16) -> Option<&'static str> {
     })
 }
 
-/// The IP protocol's name, if it is a frequent one that is neither numbered nor looked into.
+/// Name of a frequent IP protocol that is neither numbered nor parsed.
 pub fn of_ip_protocol(kind: u8) -> Option<&'static str> {
     Some(match kind {
         2 => "IGMP",
@@ -70,7 +70,7 @@ pub fn of_ip_protocol(kind: u8) -> Option<&'static str> {
     })
 }
 
-/// The PPP protocol's name, if it is a frequent one that is not looked into.
+/// Name of a frequent PPP protocol that is not parsed.
 pub fn of_ppp(kind: u16) -> Option<&'static str> {
     Some(match kind {
         0x003d => "multilink PPP",

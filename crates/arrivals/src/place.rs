@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a capture was made: at the flow's sender, at its receiver, or between them.
 //!
-//! Each kind of evidence rules places out; what is left is the answer, and none if nothing is left.
+//! Each kind of evidence excludes places; the result is the remaining place, or none if nothing remains.
 //!
-//! - The link layer may say that packets left or entered this machine.
-//! - A time to live that no router has lowered (64, 128, 255) is that of the sender's own network. It tells only if that
-//!   of the other direction was lowered, or both were.
-//! - The receiver answers at once, and the sender reacts to an answer at once: of the round trip, the part towards the
-//!   receiver is the shortest time from a packet to its acknowledgement or reply, the part towards the sender the shortest
-//!   from an acknowledgement to the first packet that echoes its timestamp (RFC 7323), or that follows in the handshake.
-//! - Echo requests out of order are not at their sender; replies out of order, to requests in order, not at theirs.
+//! - The link layer may record that packets left or entered this machine.
+//! - A time to live that no router has decremented (64, 128, 255) places the capture in the sender's own network. This
+//!   is evidence only if the time to live of the other direction was decremented, or both were.
+//! - The receiver answers at once, and the sender reacts to an answer at once. The round trip's part towards the
+//!   receiver is the shortest time from a packet to its acknowledgement or reply. The part towards the sender is the
+//!   shortest time from an acknowledgement to the first packet that echoes its timestamp (RFC 7323) or that follows in
+//!   the handshake.
+//! - Echo requests that are out of order exclude their sender. Replies out of order to requests in order exclude the
+//!   sender of the replies.
 
 use crate::fields::Ack;
 use crate::link::Direction;
 use std::fmt;
 
-/// A part of the round trip below a tenth of it is none.
+/// A part shorter than a tenth of the round trip counts as zero.
 const NOTHING_DIVISOR: i64 = 10;
-/// Times below are those of one machine's software: no part of a path can be told from them.
+/// Shorter times come from one machine's software: they do not distinguish parts of a path.
 const TRIP_LEAST_NS: i64 = 50_000;
-/// No machine takes so long to answer.
+/// Maximum time for a machine to answer.
 const ANSWER_MAX_NS: i64 = 2_000_000;
-/// Acknowledgements close behind segments, three of four, count from this number on.
+/// Minimum number of acknowledgements; the evidence needs three of four to closely follow a segment.
 const ACKS_LEAST: u64 = 8;
-/// Initial values of systems: Linux and macOS, Windows, network equipment.
+/// Initial time to live of systems: Linux and macOS, Windows, network equipment.
 const FRESH_HOPS: [u8; 3] = [64, 128, 255];
 const ECHOES: usize = 4096;
 
 /// A place on a flow's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Where its packets were sent.
+    /// The place where its packets were sent.
     Sender,
     /// Between.
     Middle,
@@ -38,12 +40,12 @@ pub enum Place {
     Receiver,
 }
 
-/// Where a capture may have been made.
+/// Possible places of the capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// All that nothing speaks against; empty if evidence contradicts itself.
+    /// Places that are not excluded; empty if evidence is contradictory.
     pub places: Vec<Place>,
-    /// The evidence against the others.
+    /// Evidence that excludes the others.
     pub evidence: Vec<String>,
 }
 
@@ -54,7 +56,7 @@ pub struct Facts {
     is_in: bool,
     is_past: bool,
     is_out: bool,
-    /// The number of its last SYN, and whether that acknowledged another.
+    /// Number of its last SYN, and whether that SYN acknowledged another.
     syn: Option<(i64, bool)>,
     /// The first segment after the SYN.
     after_syn_ns: Option<i64>,
@@ -88,22 +90,22 @@ impl Facts {
     }
 }
 
-/// The timing of a flow and its answers.
+/// Timing of a flow and its answers.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// The shortest part of the round trip towards the receiver, and towards the sender.
+    /// Shortest part of the round trip towards the receiver, and towards the sender.
     ahead_ns: Option<i64>,
     behind_ns: Option<i64>,
     highest: Option<u32>,
-    /// The end of a segment and its time, until it is acknowledged.
+    /// End and time of a segment, until it is acknowledged.
     probe: Option<(u32, i64)>,
-    /// The same of the newest: a receiver that acknowledges every second segment answers that one at once.
+    /// End and time of the newest segment: a receiver that acknowledges every second segment answers that one at once.
     newest: Option<(u32, i64)>,
     last_stamp: Option<u32>,
-    /// A timestamp of the receiver's, and its time, until it is echoed.
+    /// A timestamp of the receiver with its time, until it is echoed.
     stamped: Option<(u32, i64)>,
     last_forward_ns: Option<i64>,
-    /// Time of an acknowledgement, and how long after a segment it came.
+    /// Time of an acknowledgement, and delay since its segment.
     answered: Option<(i64, i64)>,
     last_ack: Option<u32>,
     acks: u64,
@@ -123,7 +125,7 @@ fn least(known: &mut Option<i64>, found: i64) {
 }
 
 impl Watch {
-    /// A segment of the flow, `end` behind its last byte.
+    /// Processes a segment of the flow; `end` is the offset after its last byte.
     pub fn segment(&mut self, end: Option<u32>, echo: Option<u32>, t_ns: i64) {
         if let (Some((stamp, since)), Some(echo)) = (self.stamped, echo) {
             if echo.wrapping_sub(stamp) as i32 >= 0 {
@@ -144,7 +146,7 @@ impl Watch {
         }
     }
 
-    /// An acknowledgement of the other direction.
+    /// Processes an acknowledgement of the other direction.
     pub fn ack(&mut self, ack: Ack, t_ns: i64) {
         if let Some((end, since)) = self.probe {
             if ack.seq.wrapping_sub(end) as i32 >= 0 {
@@ -163,7 +165,7 @@ impl Watch {
                 self.answered = Some((t_ns, t_ns - since));
             }
         }
-        // Only the first packet with a timestamp tells when the sender got it.
+        // Only the first packet with a timestamp shows when the sender received it.
         if let Some(stamp) = ack.stamp {
             if self.last_stamp.is_some_and(|last| last != stamp) && self.stamped.is_none() {
                 self.stamped = Some((stamp, t_ns));
@@ -172,14 +174,14 @@ impl Watch {
         }
     }
 
-    /// An echo request, of the flow or answered by it.
+    /// Processes an echo request, of the flow or answered by it.
     pub fn request(&mut self, number: u16, t_ns: i64) {
         self.is_request_late |= is_late(&mut self.last_request, number);
         self.requests.resize(ECHOES, None);
         self.requests[usize::from(number) % ECHOES] = Some((number, t_ns));
     }
 
-    /// Its reply. `measured`: the replies are the flow.
+    /// Processes the reply to a request. `measured`: the replies form the flow.
     pub fn reply(&mut self, number: u16, t_ns: i64, measured: bool) {
         let asked = self.requests.get_mut(usize::from(number) % ECHOES).and_then(Option::take);
         let Some((_, since)) = asked.filter(|&(asked, _)| asked == number) else { return };
@@ -187,7 +189,7 @@ impl Watch {
         least(if measured { &mut self.behind_ns } else { &mut self.ahead_ns }, t_ns - since);
     }
 
-    /// The verdict, with what is known of both directions.
+    /// The result, from the facts about both directions.
     pub fn verdict(&self, forward: &Facts, reverse: &Facts, replies_measured: bool) -> Verdict {
         let mut verdict = Verdict { places: vec![Place::Sender, Place::Middle, Place::Receiver], evidence: Vec::new() };
         self.by_link(forward, &mut verdict);
@@ -291,7 +293,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Whether a number is below the largest so far, of numbers that wrap around.
+/// Whether a number is below the maximum so far, for numbers that wrap around.
 fn is_late(largest: &mut Option<u16>, number: u16) -> bool {
     let is_late = largest.is_some_and(|largest| (number.wrapping_sub(largest) as i16) < 0);
     if !is_late {

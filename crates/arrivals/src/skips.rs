@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets that were not read: how many, and why.
+//! Packets that were not read, counted by reason.
 
 use crate::names;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Why a packet was not read.
+/// Reason why a packet was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Its link layer is not known.
+    /// Unknown link layer.
     LinkType(u16),
-    /// It is no IP packet, nor one of the encapsulations that are looked into.
+    /// Neither an IP packet nor a supported encapsulation.
     Ethertype(u16),
     /// An IEEE 802.3 frame with a length instead of a type.
     Llc,
     /// A PPP frame without IP in it.
     Ppp(u16),
-    /// MPLS whose payload is neither IP nor Ethernet.
+    /// MPLS with a payload other than IP or Ethernet.
     Mpls,
-    /// GRE whose payload is not known.
+    /// GRE with an unknown payload.
     Gre(u16),
-    /// A protocol above IP that has no numbers.
+    /// A protocol above IP without numbers.
     IpProtocol(u8),
-    /// A part of an IP packet that does not begin with its header.
+    /// A fragment of an IP packet other than the first.
     Fragment,
-    /// The capture holds only this much of it, and a header or the number reaches beyond.
+    /// Only this many bytes were captured, and a header or the number extends beyond them.
     Cut(u32),
-    /// It ends inside its headers, or contradicts itself.
+    /// The packet ends inside its headers, or is inconsistent.
     Short,
-    /// One header within the other without an end.
+    /// Too many nested headers.
     Deep,
-    /// Its record in the file contradicts itself.
+    /// Its record in the file is inconsistent.
     Record,
     /// Its time does not fit into 64 bits of ns.
     Time,
-    /// It is of one more flow than fit into bounded memory.
+    /// Its flow would exceed the number of flows that fit into bounded memory.
     Flows(usize),
 }
 
@@ -66,7 +66,8 @@ impl fmt::Display for Reason {
 /// Packets that were not read, counted by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skips {
-    /// Bounded: link types, ethertypes and PPP protocols have 16 bits; lengths have their smallest and largest alone.
+    /// Memory is bounded: link types, ethertypes and PPP protocols have 16 bits; of lengths only the minimum and
+    /// maximum are kept.
     counts: BTreeMap<Reason, u64>,
     cut: Option<Cut>,
 }
@@ -91,17 +92,17 @@ impl Skips {
         cut.most_bytes = cut.most_bytes.max(bytes);
     }
 
-    /// Packets cut by the capture before their number.
+    /// Number of packets truncated before their number.
     pub fn cut_pkts(&self) -> u64 {
         self.cut.map_or(0, |cut| cut.packets)
     }
 
-    /// All packets that were not read.
+    /// Number of all packets that were not read.
     pub fn packets(&self) -> u64 {
         self.counts.values().sum::<u64>() + self.cut_pkts()
     }
 
-    /// Count and reason, "5" and "of ARP (ethertype 0x0806)"; the most frequent first.
+    /// Count and reason, such as "5" and "of ARP (ethertype 0x0806)"; the most frequent first.
     pub fn listed(&self) -> Vec<(u64, String)> {
         let mut all: Vec<_> = self.counts.iter().map(|(reason, &packets)| (packets, reason.to_string())).collect();
         if let Some(Cut { packets, least_bytes, most_bytes }) = self.cut {

@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The numbers of a TCP flow's first transmissions, from its data segments in order of arrival.
+//! Numbers of a TCP flow's first transmissions, from its data segments in order of arrival.
 //!
-//! A sender sends new data in order of its bytes, so the segments' order by first byte is the order of sending, and a
-//! segment's number is its place in it. The content of a segment decides what it is:
+//! A sender sends new data in byte order. Sorting segments by first byte therefore gives the order of sending, and a
+//! segment's number is its rank. The bytes of a segment determine its kind:
 //!
 //! - bytes beyond all seen so far: a first transmission;
-//! - bytes that fill a hole: the overtaken first transmission, or its repetition after a loss. The sender's clock tells
-//!   (RFC 7323 timestamps, as in RFC 3522): the first transmission was sent before the segment above the hole, its
-//!   timestamp is earlier, that of a repetition later. Where both are of one tick, or there are none, IPv4's
-//!   identification takes their place, which Linux counts up for each connection, if it is seen to count. With neither
-//!   it is taken for the first transmission, and counted as undecided;
-//! - nothing new: a spurious repetition, or a copy that the network made. It is left out and counted.
+//! - bytes that fill a hole: the overtaken first transmission, or its retransmission after a loss. The sender's clock
+//!   decides (RFC 7323 timestamps, as in RFC 3522). A first transmission was sent before the segment above the hole and
+//!   has an earlier timestamp; a retransmission has a later one. If both have the same timestamp or none, IPv4's
+//!   identification is used, which Linux increments per connection, provided that it is seen to count. Without either,
+//!   the segment is assumed to be the first transmission, and counted as undecided;
+//! - no new bytes: a spurious retransmission, or a copy made by the network. It is left out and counted.
 //!
-//! A lost first transmission has a number, which does not arrive: that of the segment that repeats it. The number of
-//! packets in a hole that nothing ever fills is not known: as many as the longest segment so far needs. Where the
-//! receiver acknowledged the bytes of such a hole, they arrived and the capture missed them: they have no numbers, and
-//! count apart.
+//! A lost first transmission has a number that never arrives: the rank of the segment that repeats it. If a hole is
+//! never filled, its number of packets is unknown; it is estimated from the longest segment so far. If the receiver
+//! acknowledged the bytes of such a hole, they arrived and the capture missed them: they get no numbers, and are
+//! counted separately.
 //!
-//! A number is known as soon as no hole is left below. Until then arrivals wait, at most [`WAITING_MAX`] of them; then
-//! the lowest hole is given up. A receiver's window is seldom so long.
+//! A number is known as soon as there is no hole below it. Until then arrivals wait, at most [`WAITING_MAX`] of them;
+//! beyond that, the lowest hole is given up. A receiver's window is rarely that long.
 
 use std::collections::{BTreeMap, VecDeque};
 
 /// 65,536 segments of 1460 bytes are 95 MB.
 const WAITING_MAX: usize = 65_536;
-/// Where positions begin, so that some may lie before the first that is seen.
+/// Initial position, so that some positions are before the first one seen.
 const ORIGIN: u64 = 1 << 40;
-/// Distance above a hole in which the sender's clock is looked for.
+/// Distance above a hole within which the sender's clock is searched.
 const LOOK_MAX: usize = 64;
-/// An acknowledgement further beyond what was captured is of another connection: no window is so large (RFC 7323, 2.3).
+/// An acknowledgement further beyond the captured data belongs to another connection: no window is that large (RFC
+/// 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
-/// Steps of an identification that counts: by a packet, or by those that a network card makes of one.
+/// Possible increments of a counting identification: one packet, or the packets that a network card makes from one.
 const STEP_MAX: u16 = 4096;
 
-/// A segment that carries data.
+/// A segment with data.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
     pub seq: u32,
@@ -44,22 +45,22 @@ pub struct Segment {
     pub ip_id: Option<u16>,
 }
 
-/// Segments that give no arrival, or a doubtful one.
+/// Segments that yield no arrival, or a doubtful one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// Brought nothing new, or came after its hole had been given up.
+    /// The segment had no new bytes, or arrived after its hole had been given up.
     pub repeated_pkts: u64,
-    /// Filled a hole as a repetition.
+    /// The segment filled a hole as a retransmission.
     pub in_need_pkts: u64,
-    /// Filled a hole, and nothing told whether as first transmission.
+    /// The segment filled a hole, and there was no evidence whether it was the first transmission.
     pub undecided_pkts: u64,
-    /// About this many were acknowledged and are not in the capture.
+    /// Approximate number of segments that were acknowledged but not captured.
     pub missed_pkts: u64,
     /// Their bytes.
     pub missed_bytes: u64,
 }
 
-/// How IPv4's identification goes from one segment of new data to the next.
+/// Increments of IPv4's identification between successive segments of new data.
 #[derive(Debug, Default)]
 struct Identifications {
     last: Option<u16>,
@@ -76,17 +77,17 @@ impl Identifications {
         }
     }
 
-    /// Some systems draw it at random (RFC 6864 allows it); nine of ten steps of one that counts are small.
+    /// Some systems choose it at random (RFC 6864 allows this); if it counts, nine of ten increments are small.
     fn is_counter(&self) -> bool {
         self.counting * 10 >= self.steps * 9
     }
 }
 
-/// Bytes that arrived, from the key of the map on.
+/// Bytes that arrived, starting at the key of the map.
 #[derive(Debug)]
 struct Unit {
     end: u64,
-    /// A first transmission: its arrival by count, and the sender's clock.
+    /// A first transmission: number of its arrival, and the sender's clock.
     first: Option<First>,
 }
 
@@ -104,22 +105,22 @@ struct Waiting {
     len_bytes: u32,
 }
 
-/// Numbers the first transmissions of one direction of a connection.
+/// Assigns numbers to the first transmissions in one direction of a connection.
 #[derive(Debug, Default)]
 pub struct Numbering {
     begun: bool,
-    /// Every byte below has a number.
+    /// Every byte below this has a number.
     resolved: u64,
-    /// End of what has arrived.
+    /// End of the arrived data.
     highest: u64,
     next_number: u64,
     /// Arrivals above `resolved`, by their first byte.
     above: BTreeMap<u64, Unit>,
     waiting: VecDeque<Waiting>,
-    /// Arrivals that have left `waiting`.
+    /// Number of arrivals that have left `waiting`.
     gone: u64,
     longest_bytes: u32,
-    /// Every byte below has been acknowledged.
+    /// Every byte below this has been acknowledged.
     acknowledged: u64,
     identifications: Identifications,
     pub passed: Passed,
@@ -133,7 +134,7 @@ impl Numbering {
         self.highest = self.resolved;
     }
 
-    /// Takes an acknowledgement of the other direction.
+    /// Processes an acknowledgement of the other direction.
     pub fn acknowledge(&mut self, seq: u32) {
         if !self.begun {
             return;
@@ -145,7 +146,7 @@ impl Numbering {
         }
     }
 
-    /// Takes a segment; `on_arrival(number, t_ns, len_bytes)` gets the arrivals whose numbers are known now.
+    /// Processes a segment; `on_arrival(number, t_ns, len_bytes)` receives the arrivals whose numbers are now known.
     pub fn arrive(&mut self, segment: Segment, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if !self.begun {
             self.begin(segment.seq);
@@ -158,7 +159,7 @@ impl Numbering {
             self.identifications.new_data(segment.ip_id);
         }
         if begin == self.resolved && self.above.is_empty() && self.waiting.is_empty() && end > begin {
-            // In order and nothing is missing: nearly every segment of a bulk transfer.
+            // In order and without holes, like nearly every segment of a bulk transfer.
             self.resolved = end;
             self.highest = end;
             self.next_number += 1;
@@ -191,19 +192,19 @@ impl Numbering {
         }
     }
 
-    /// Gives up every hole: nothing comes any more.
+    /// Gives up every hole, because no more segments come.
     pub fn finish(&mut self, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         while !self.above.is_empty() {
             self.give_up_lowest_hole();
         }
-        // A FIN has a number of its own, which is no byte.
+        // A FIN occupies a sequence number, which is not a byte.
         if self.begun && self.acknowledged > self.highest + 1 {
             self.miss(self.acknowledged - self.highest);
         }
         self.hand_out(&mut on_arrival);
     }
 
-    /// The parts of `begin..end` that have not arrived yet.
+    /// Parts of `begin..end` that have not arrived yet.
     fn new_parts(&self, begin: u64, end: u64) -> Vec<(u64, u64)> {
         let mut parts = Vec::new();
         let mut at = begin;
@@ -229,7 +230,7 @@ impl Numbering {
     /// Implements RFC 4737, 6.1 (retransmissions).
     fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
         if parts > 1 {
-            // It reaches over bytes that arrived in a segment of their own: cut anew, so sent anew.
+            // It overlaps bytes that arrived in another segment: it was split differently, so it is a retransmission.
             return false;
         }
         let overtaker = self.above.range(end..).take(LOOK_MAX).find_map(|(_, unit)| unit.first);
@@ -275,7 +276,7 @@ impl Numbering {
         self.passed.missed_bytes += bytes;
     }
 
-    /// The fewest packets that hold this many bytes.
+    /// Minimum number of packets for this number of bytes.
     fn packets_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.longest_bytes.max(1).into())
     }
@@ -296,7 +297,7 @@ mod tests {
 
     const START: u32 = u32::MAX - 3000;
 
-    /// A segment of 100 bytes, the k-th of the flow, sent at `stamp`.
+    /// A segment of 100 bytes, the k-th of the flow, sent at timestamp `stamp`.
     fn segment(k: u32, stamp: Option<u32>) -> Segment {
         let seq = START.wrapping_add(100 * k);
         Segment { seq, len_bytes: 100, t_ns: None, stamp, ip_id: None }
@@ -315,7 +316,7 @@ mod tests {
     // Tests RFC 4737, 6.1 (retransmissions).
     #[test]
     fn an_overtaken_segment_keeps_its_place_and_a_repetition_after_a_loss_is_left_out() {
-        // 1 is overtaken by 2 and 3; 5 is lost and sent again at 9; 6 is sent again spuriously.
+        // 1 is overtaken by 2 and 3; 5 is lost and retransmitted at 9; 6 is retransmitted spuriously.
         let sent = [(0, 0), (2, 2), (3, 3), (1, 1), (4, 4), (6, 6), (7, 7), (5, 9), (6, 9), (8, 10)];
         let segments = sent.map(|(k, stamp)| segment(k, Some(stamp)));
         let (found, passed) = numbers(&segments);
@@ -330,7 +331,7 @@ mod tests {
         let (found, passed) = numbers(&[with_id(0, 65535), with_id(2, 1), with_id(1, 0), with_id(4, 3), with_id(3, 4)]);
         assert_eq!(found, [0, 2, 1, 4]);
         assert_eq!(passed, Passed { in_need_pkts: 1, ..Passed::default() });
-        // Zero in every packet, as RFC 6864 allows, tells nothing.
+        // Zero in every packet, as RFC 6864 allows, is no evidence.
         let (found, passed) = numbers(&[with_id(0, 0), with_id(2, 0), with_id(1, 0)]);
         assert_eq!(found, [0, 2, 1]);
         assert_eq!(passed, Passed { undecided_pkts: 1, ..Passed::default() });
@@ -376,7 +377,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
         // Tests RFC 4737, 6.1 (retransmissions).
-        /// The oracle knows what was sent: each packet once at its own time, delayed or lost, the lost ones again later.
+        /// The oracle knows the sent packets: each packet once at its own time, delayed or lost; lost packets again
+        /// later.
         #[test]
         fn the_numbers_are_those_of_sending(fates in prop::collection::vec(prop_oneof![9 => (0u32..30).prop_map(Some), 1 => Just(None)], 1..200)) {
             let mut arrivals = Vec::new();
@@ -384,7 +386,7 @@ mod tests {
                 let k = k as u32;
                 match delay {
                     Some(delay) => arrivals.push((k + delay, k, k, true)),
-                    // Sent again 100 later, never overtaken by what was sent before it.
+                    // Retransmitted 100 later, and never overtaken by earlier packets.
                     None => arrivals.push((k + 100, k, k + 100, false)),
                 }
             }
@@ -392,7 +394,7 @@ mod tests {
             let segments: Vec<_> = arrivals.iter().map(|&(_, k, stamp, _)| segment(k, Some(stamp))).collect();
             let expected: Vec<u64> = arrivals.iter().filter(|&&(_, _, _, first)| first).map(|&(_, k, _, _)| k.into()).collect();
             let (found, passed) = numbers(&segments);
-            // A repetition at the very end fills no hole that anything above would show.
+            // A retransmission at the very end fills no hole that a later segment would reveal.
             let tail = fates.iter().rev().take_while(|fate| fate.is_none()).count();
             prop_assert_eq!(passed.in_need_pkts, fates.iter().filter(|fate| fate.is_none()).count() as u64 - tail as u64);
             prop_assert_eq!(&found[..expected.len()], &expected[..]);

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One sequence number a line. Empty lines, blanks around a number and lines that begin with `#` are passed over.
+//! Text with one sequence number per line. Empty lines, blanks around a number and lines that begin with `#` are
+//! ignored.
 
 use crate::arrivals::SEQ_MAX;
 use crate::error::{Error, Result};
 
-/// A line that is longer is no line of numbers, and is not kept in memory until it ends.
+/// A longer line is not a sequence number, and is not kept in memory until it ends.
 const LINE_MAX_BYTES: usize = 4096;
 const SHOWN_CHARS: usize = 40;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads sequence numbers, a line each.
+/// Reads sequence numbers, one per line.
 #[derive(Debug)]
 pub struct Text {
-    /// Lines that are over.
+    /// Number of completed lines.
     lines: u64,
-    /// The begin of a line that is not over.
+    /// Beginning of an incomplete line.
     rest: Vec<u8>,
     largest: u64,
     bits: Option<u32>,
 }
 
 impl Text {
-    /// `bits`: numbers that do not fit into this many are an error (1 to 63; else as none).
+    /// `bits`: numbers with more bits are an error (1 to 63; otherwise no limit).
     pub fn new(bits: Option<u32>) -> Self {
         let bits = bits.filter(|bits| (1..64).contains(bits));
         Text { lines: 0, rest: Vec::new(), largest: bits.map_or(SEQ_MAX, |bits| (1 << bits) - 1), bits }
     }
 
-    /// Reads the next bytes of the file, cut anywhere.
+    /// Reads the next bytes of the file, split anywhere.
     ///
     /// # Errors
     ///
-    /// [`Error::Line`] with the number of the first line that holds something else; what stands before it is in `into`.
+    /// [`Error::Line`] with the number of the first line with other content; the numbers before it are in `into`.
     pub fn feed(&mut self, mut chunk: &[u8], into: &mut Vec<u64>) -> Result<()> {
         if !self.rest.is_empty() {
             let Some(end) = chunk.iter().position(|&byte| byte == b'\n') else { return self.keep(chunk) };
@@ -40,7 +41,7 @@ impl Text {
             self.line(&line, into)?;
             chunk = &chunk[end + 1..];
         }
-        // Digits and an end of line, nothing else: what nearly every line is.
+        // Digits and an end of line, as in nearly every line.
         let mut begin = 0;
         while begin < chunk.len() {
             let mut value: u64 = 0;
@@ -64,7 +65,7 @@ impl Text {
         Ok(())
     }
 
-    /// Reads the last line, which may lack its end.
+    /// Reads the last line, which may have no line end.
     ///
     /// # Errors
     ///

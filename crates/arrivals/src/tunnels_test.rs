@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Encapsulations, each around the same echo requests, and all that is named where it is not looked into.
+//! Each encapsulation around the same echo requests, and names of unsupported ones.
 
 use crate::capture_test::{
     block, echo, echoes, ethernet, ipv4, ipv6, pcap, pcapng, read, steps, tcp, udp, ETHERNET, RAW,
@@ -19,7 +19,7 @@ fn of_udp(port: u16, header: &[u8], inner: &[u8]) -> Vec<u8> {
     ethernet(&ipv4(17, &udp((40_000, port), &[header, inner].concat())), 0)
 }
 
-/// Every encapsulation around an IPv4 packet: its name, and the frame.
+/// Every encapsulation around an IPv4 packet: name and frame.
 fn encapsulated(ip: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let frame = ethernet(ip, 1);
     let pppoe = |protocol: &[u8]| {
@@ -112,7 +112,7 @@ fn what_is_not_looked_into_is_named_and_counted_and_ends_nothing() {
         read(&[cut, pcap(ETHERNET, &echoes(&[2, 3]))[24..].to_vec()].concat(), 1000, Settings::default());
     assert_eq!(steps(&result.unwrap()), [0, 1]);
     assert_eq!(skipped(&capture), ["1 cut to 34 bytes"]);
-    // Its ends are those of the flow, so it may be one of its packets.
+    // Its ends equal those of the flow, so it may be one of the flow's packets.
     assert_eq!(capture.counts().cut_pkts, 1);
 }
 
@@ -172,7 +172,7 @@ fn ipv6_of_length_0_is_as_long_as_the_frame_or_its_jumbo_option_says() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// A tunnel's frame cut or damaged anywhere is read, or skipped with a reason; the others are read in any case.
+    /// A tunnel's frame, truncated or damaged anywhere, is read or skipped with a reason; other frames are always read.
     #[test]
     fn a_damaged_tunnel_hides_no_other_packet(
         kind in any::<prop::sample::Index>(), length in any::<prop::sample::Index>(),

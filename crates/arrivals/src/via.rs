@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The encapsulations around a packet, VLAN tags not counted.
+/// Encapsulations around a packet, without VLAN tags.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Via(u16);
 

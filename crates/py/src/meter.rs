@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use reorder::{Arrival, Reordering, Settings, Unwrap};
 
-/// Measures a sequence while it arrives.
+/// Measures a sequence incrementally.
 #[pyclass(module = "leowarp._native")]
 pub struct Meter {
     meter: reorder::Meter,
@@ -17,7 +17,7 @@ pub struct Meter {
 
 #[pymethods]
 impl Meter {
-    /// `bits`: width of numbers that wrap around, 8 to 63; None: they do not.
+    /// `bits`: width of numbers that wrap around, 8 to 63; None: no wrap-around.
     #[new]
     #[pyo3(signature = (*, threshold_pkts, buffer_threshold_pkts, n_max, loss_window_pkts, first_seq=None, bits=None))]
     fn new(
@@ -36,7 +36,7 @@ impl Meter {
                     .ok_or_else(|| PyValueError::new_err(format!("numbers of {bits} bits cannot be unwrapped")))?,
             ),
         };
-        // The first number of a wrapping field lies in the first cycle, where `Unwrap` puts the first to arrive.
+        // The first number of a wrapping field is in the first cycle, where `Unwrap` puts the first arrival.
         let first_seq = match (&unwrap, first_seq) {
             (Some(unwrap), Some(first)) => Some(unwrap.clone().number(first)),
             (_, first) => first,
@@ -51,7 +51,7 @@ impl Meter {
         Ok(Meter { meter: reorder::Meter::new(settings), unwrap })
     }
 
-    /// Takes arrivals, a column each: numbers, instants (or None), payloads (or None).
+    /// Adds arrivals, one column per field: numbers, times (or None), payloads (or None).
     #[pyo3(signature = (seq, t_ns=None, len_bytes=None))]
     fn arrive(
         &mut self,
@@ -79,7 +79,7 @@ impl Meter {
         Ok(())
     }
 
-    /// The measurements so far; the meter goes on.
+    /// The metrics so far; the meter can continue.
     #[pyo3(signature = (sent_pkts=None))]
     fn measured<'py>(&self, py: Python<'py>, sent_pkts: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
         let found = py.detach(|| self.meter.clone().finish(sent_pkts));

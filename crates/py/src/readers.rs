@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The readers of crate `arrivals` for Python.
+//! Readers of the crate `arrivals` for Python.
 
 use crate::columns::bytes;
 use arrivals::{Arrivals, Field, Flow, Order, Protocol};
@@ -19,7 +19,7 @@ fn refused(error: arrivals::Error) -> PyErr {
     InputError::new_err((error.to_string(), error.hint()))
 }
 
-/// One sequence number a line.
+/// Reader of text with one sequence number per line.
 #[pyclass(module = "leowarp._native")]
 pub struct Text {
     text: arrivals::Text,
@@ -33,14 +33,14 @@ impl Text {
         Text { text: arrivals::Text::new(bits) }
     }
 
-    /// The numbers that a chunk of the file completes: uint64.
+    /// Numbers completed by a chunk of the file: uint64.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         py.detach(|| self.text.feed(chunk, &mut into)).map_err(refused)?;
         bytes(py, &into, u64::to_ne_bytes)
     }
 
-    /// The number of a last line without an end: uint64.
+    /// Number in a last line without line end: uint64.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         self.text.finish(&mut into).map_err(refused)?;
@@ -48,7 +48,7 @@ impl Text {
     }
 }
 
-/// Numbers, instants and payloads: uint64, int64, uint32.
+/// Numbers, times and payloads: uint64, int64, uint32.
 type Columns<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 fn columns<'py>(py: Python<'py>, arrivals: &Arrivals) -> PyResult<Columns<'py>> {
@@ -67,7 +67,8 @@ pub struct Capture {
 
 #[pymethods]
 impl Capture {
-    /// `protocol`: icmp, icmp-reply, tcp, rtp, udp, or None for icmp and tcp; `offset`, `size`, `big_endian` of udp.
+    /// `protocol`: icmp, icmp-reply, tcp, rtp, udp, or None for icmp and tcp; `offset`, `size` and `big_endian` are for
+    /// udp.
     #[new]
     #[pyo3(signature = (*, protocol=None, flow=None, offset=0, size=4, big_endian=true))]
     fn new(
@@ -93,7 +94,7 @@ impl Capture {
         Ok(Capture { capture: arrivals::Capture::new(arrivals::Settings { protocol, flow }) })
     }
 
-    /// The arrivals that a chunk of the file completes.
+    /// Arrivals completed by a chunk of the file.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Columns<'py>> {
         let mut into = Arrivals::default();
         py.detach(|| self.capture.feed(chunk, &mut into)).map_err(refused)?;
@@ -107,17 +108,17 @@ impl Capture {
         columns(py, &into)
     }
 
-    /// The number of flows so far.
+    /// Number of flows so far.
     fn flow_count(&self) -> usize {
         self.capture.flows().len()
     }
 
-    /// The flows so far, as dictionaries.
+    /// Flows so far, as dictionaries.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.capture.flows().iter().map(|flow| flow_described(py, flow)).collect()
     }
 
-    /// The content of the capture so far.
+    /// Summary of the packets so far.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.capture.counts();
         let all = PyDict::new(py);
@@ -141,24 +142,24 @@ impl Capture {
         Ok(all)
     }
 
-    /// Packets that were not read: count and reason, the most frequent first.
+    /// Packets that were not read: counts and reasons, the most frequent first.
     fn skipped(&self) -> Vec<(u64, String)> {
         self.capture.skips().listed()
     }
 
-    /// Where the capture may have been made, and the evidence; None: no flow is measured.
+    /// Possible places of the capture, and the evidence; None: no flow is measured.
     fn place(&self) -> Option<(Vec<String>, Vec<String>)> {
         let verdict = self.capture.place()?;
         Some((verdict.places.iter().map(ToString::to_string).collect(), verdict.evidence))
     }
 
-    /// Segments that are several: their number, bytes of the longest, bytes of one; None: nothing speaks for it.
+    /// Captured segments that consist of several: number, bytes of the longest, bytes of a unit; None: no evidence.
     fn merged(&self) -> Option<(u64, u32, Option<u32>)> {
         let merged = self.capture.merged()?;
         Some((merged.packets, merged.longest_bytes, merged.unit_bytes))
     }
 
-    /// Link types that are read, for messages.
+    /// Supported link types, for messages.
     #[staticmethod]
     fn known_link_types() -> &'static str {
         arrivals::KNOWN_LINK_TYPES

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Seconds and memory for all metrics of ten million arrivals, one line a kind of reordering:
-//! `cargo run --release -p leowarp-reorder --example speed [PACKETS]`.
+//! Prints time and memory for all metrics of ten million arrivals, one line per kind of reordering: `cargo run
+//! --release -p leowarp-reorder --example speed [PACKETS]`.
 
 use reorder::{Arrival, Meter, Settings};
 use std::time::Instant;
@@ -51,7 +51,7 @@ fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u
     keyed.into_iter().map(|k| k.1).collect()
 }
 
-/// In each `every` packets, as many overtake the `block` in the middle.
+/// In every `every` packets, `block` packets in the middle are overtaken by as many.
 fn swapped(pkts: u64, every: u64, block: u64) -> Vec<u64> {
     let place = |s: u64| match (s % every).checked_sub(every / 2) {
         Some(x) if x < block => s + block,

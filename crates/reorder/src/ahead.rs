@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The numbers that are ahead of an expected one: a sorted set that only moves forward.
+//! Numbers ahead of an expected number: a sorted set whose base only moves forward.
 
 use std::collections::BTreeSet;
 
 const LEAST_BITS: u64 = 1 << 12;
 const MOST_BITS: u64 = 1 << 22;
 
-/// A set of numbers below `u64::MAX`, none below `base`. Those near `base` are bits of a ring, the few far ahead are in a tree, and
-/// change over when `base` has come near. Each operation is a few instructions as long as numbers are dense.
+/// A set of numbers below `u64::MAX`, none below `base`. Numbers near `base` are bits of a ring; the few far ahead are
+/// in a tree, and move to the ring when `base` approaches. Each operation takes a few instructions if numbers are
+/// dense.
 #[derive(Debug, Clone)]
 pub struct Ahead {
     base: u64,
@@ -17,18 +18,18 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// An empty set that is to hold about `pkts` numbers; fast as long as they lie within four times as many.
+    /// An empty set for about `pkts` numbers; it is fast if they lie within four times as many.
     pub fn new(pkts: u32) -> Self {
         let bits = (4 * (u64::from(pkts) + 1)).next_power_of_two().clamp(LEAST_BITS, MOST_BITS);
         Self { base: 0, words: vec![0; (bits / 64) as usize], near: 0, far: BTreeSet::new() }
     }
 
-    /// The number of numbers in it.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.near + self.far.len()
     }
 
-    /// Whether `number` is in it.
+    /// Whether the set contains `number`.
     #[inline]
     pub fn contains(&self, number: u64) -> bool {
         match self.place(number) {
@@ -38,7 +39,7 @@ impl Ahead {
         }
     }
 
-    /// Adds `number`. False: it is there already, or below the base.
+    /// Adds `number`. Returns false if it is already in the set, or below the base.
     #[inline]
     pub fn insert(&mut self, number: u64) -> bool {
         match self.place(number) {
@@ -53,7 +54,7 @@ impl Ahead {
         }
     }
 
-    /// Takes `number` out, if it is in it.
+    /// Removes `number` if it is in the set.
     #[inline]
     pub fn remove(&mut self, number: u64) {
         match self.place(number) {
@@ -90,13 +91,13 @@ impl Ahead {
         None
     }
 
-    /// Below it, nothing is in the set.
+    /// Lower limit of the numbers in the set.
     #[inline]
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// Moves the base up to `base`, below which nothing may be left.
+    /// Moves the base up to `base`; the set must be empty below it.
     #[inline]
     pub fn advance(&mut self, base: u64) {
         self.base = base;
@@ -105,15 +106,15 @@ impl Ahead {
         }
     }
 
-    /// Takes out `first`, the smallest number, and moves the base behind it.
+    /// Removes `first`, the smallest number, and moves the base after it.
     #[inline]
     pub fn pass_first(&mut self, first: u64) {
         self.remove(first);
         self.advance(first + 1);
     }
 
-    /// Moves the base behind `number`, below which nothing may be left, and behind all in the set that follow without a
-    /// gap. These are taken out.
+    /// Moves the base after `number`, below which the set must be empty, and after all numbers of the set that follow
+    /// without a gap. These numbers are removed.
     #[inline]
     pub fn pass(&mut self, number: u64) {
         self.remove(number);
@@ -153,7 +154,7 @@ impl Ahead {
 
 enum Place {
     Behind,
-    /// Word of the ring, bit of the word.
+    /// Index of the ring's word, and bit of the word.
     Near(usize, u64),
     Far,
 }
@@ -164,7 +165,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Steps: which operation, how far above the base.
+        /// Steps: kind of operation, distance above the base.
         #[test]
         fn is_a_sorted_set(steps in proptest::collection::vec((0u8..6, prop_oneof![0u64..20, 0u64..9000, Just(1 << 50)]), 0..200)) {
             let (mut ahead, mut slow) = (Ahead::new(3), BTreeSet::new());

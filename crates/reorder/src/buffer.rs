@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reorder buffer-occupancy density (RBD), RFC 5236 sections 3 and 7.2.
 //!
-//! Decided where the RFC's pseudo-code is silent: when the buffer is full and a packet arrives early, the expected number
-//! moves up to the smallest number at hand, and past those that follow it. If that does not reach the new packet, the
-//! pseudo-code forgets it. But by its definition (section 3) the occupancy counts early packets, the one that arrives
-//! included, and there is room now: here it is stored. B_T = 1 and 1, 3, 5 give occupancies of 0, 1, 1.
+//! The RFC's pseudo-code leaves one case open: the buffer is full and a packet arrives early. Then the expected number
+//! moves up to the smallest number in the buffer, and past those that follow it. If it does not reach the new packet,
+//! the pseudo-code drops the packet. By definition (section 3), the occupancy counts early packets including the
+//! arriving one, and the buffer now has room. This implementation therefore stores the packet. B_T = 1 and 1, 3, 5 give
+//! occupancies of 0, 1, 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;
@@ -15,19 +16,19 @@ use crate::settings::Settings;
 pub struct BufferDensity {
     /// B_T.
     pub threshold_pkts: u32,
-    /// Packets in the buffer (just after an arrival, itself included if early) and arrivals that found it so. Sorted;
-    /// only where there are arrivals.
+    /// Packets in the buffer (just after an arrival, itself included if early), and number of arrivals with that
+    /// occupancy. Sorted; only occupancies that occur.
     /// Implements RFC 5236, 3.10 (buffer-occupancy frequency).
     pub counts: Vec<(u32, u64)>,
-    /// N': arrivals counted above.
+    /// N': number of arrivals counted above.
     pub pkts: u64,
-    /// Arrivals below the expected number, for which the buffer no longer waited; duplicates and those too late to be
-    /// counted are not in it.
+    /// Arrivals below the expected number, which the buffer no longer waited for. Duplicates and arrivals too late to
+    /// be counted are not included.
     pub late_beyond_pkts: u64,
 }
 
 impl BufferDensity {
-    /// RBD\[occupancy\]: share of the arrivals counted. None: there are none.
+    /// RBD\[occupancy\]: share of the counted arrivals. None: there are none.
     /// Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     pub fn share_ratio(&self, occupancy_pkts: u32) -> Option<f64> {
         let found = self.counts.binary_search_by_key(&occupancy_pkts, |c| c.0);
@@ -43,13 +44,13 @@ impl BufferDensity {
     }
 }
 
-/// RBD of arrivals as they come.
+/// Incremental computation of RBD.
 #[derive(Debug, Clone)]
 pub struct BufferMeter {
     threshold_pkts: u32,
-    /// The first arrivals, as long as the number to expect is not known.
+    /// The first arrivals, until the first expected number is known.
     held: Option<Vec<u64>>,
-    /// Its base is E, the number that the receiver waits for.
+    /// Its base is E, the number for which the receiver waits.
     /// Implements RFC 5236, 3.7 (expected packet).
     buffer: Ahead,
     counts: Vec<u64>,
@@ -57,8 +58,8 @@ pub struct BufferMeter {
 }
 
 impl BufferMeter {
-    /// With threshold B_T, 2^31 - 1 at most. `first_seq`: the number to expect first; None: the smallest of the first
-    /// B_T + 1 arrivals.
+    /// A meter with threshold B_T, at most 2^31 - 1. `first_seq`: the number expected first; None: the smallest of the
+    /// first B_T + 1 arrivals.
     pub fn new(threshold_pkts: u32, first_seq: Option<u64>) -> Self {
         let threshold_pkts = threshold_pkts.min(Settings::MOST_THRESHOLD_PKTS);
         let mut buffer = Ahead::new(threshold_pkts);
@@ -67,7 +68,8 @@ impl BufferMeter {
         Self { threshold_pkts, held, buffer, counts: Vec::new(), late_beyond_pkts: 0 }
     }
 
-    /// Takes an arrival. False: it is not counted, being a duplicate, or below the expected number, or `u64::MAX`.
+    /// Adds an arrival. Returns false if it is not counted: a duplicate, a number below the expected one, or
+    /// `u64::MAX`.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
         if seq == u64::MAX {
@@ -84,12 +86,12 @@ impl BufferMeter {
         true
     }
 
-    /// An arrival that was not counted and is no duplicate.
+    /// Records an arrival that was not counted and is not a duplicate.
     pub(crate) fn give_up(&mut self) {
         self.late_beyond_pkts += 1;
     }
 
-    /// RBD of all that has arrived.
+    /// RBD of all arrivals so far.
     pub fn finish(mut self) -> BufferDensity {
         self.release();
         let counts: Vec<(u32, u64)> = self.counts.iter().zip(0..).map(|(&n, b)| (b, n)).filter(|c| c.1 > 0).collect();
@@ -101,7 +103,7 @@ impl BufferMeter {
         }
     }
 
-    /// The number to expect is known: what was held arrives.
+    /// The first expected number is known: the stored arrivals are processed.
     fn release(&mut self) {
         let Some(held) = self.held.take() else { return };
         let first = self.buffer.first().unwrap_or(0);
@@ -131,7 +133,7 @@ impl BufferMeter {
             if seq == self.buffer.base() {
                 self.buffer.pass(seq);
             } else {
-                // refused if it was the smallest
+                // refused if it was the smallest number
                 self.buffer.insert(seq);
             }
         }

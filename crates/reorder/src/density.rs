@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reorder density (RD), RFC 5236 sections 3, 4 and 7.1, with mean displacement and entropy.
 //!
-//! Deviation from the RFC's pseudo-code (7.1): a late packet whose displacement is beyond D_T is discarded there
-//! without moving the receive index on, although its number has served as a receive index already. From then on each
-//! packet of a sequence in order has displacement -1; a few of these, and everything is discarded for ever (a test shows
-//! both). This contradicts section 3, by which a packet in order has displacement 0 and lost packets change nothing.
-//! Here the index moves on with the discarded packet. Sequences in which that never happens give what the pseudo-code
-//! gives; it takes a D_T that is no larger than what is displaced.
+//! Deviation from the RFC's pseudo-code (7.1): it discards a late packet with a displacement beyond D_T without
+//! advancing the receive index, although its number has already served as a receive index. From then on, each packet of
+//! a sequence in order has displacement -1; after several such events, all further packets are discarded (a test shows
+//! both). This contradicts section 3, where a packet in order has displacement 0 and lost packets have no effect. Here
+//! the receive index advances with the discarded packet. Sequences without this case give the same result as the
+//! pseudo-code; the case requires that D_T does not exceed the displacements.
 //!
-//! Decided besides: the pseudo-code would take a copy of a packet that it has discarded as early for the packet itself.
-//! [`DensityMeter`] does so too; a [`Meter`](crate::Meter) hands it first copies only, as section 3.1 has it.
+//! A further decision: the pseudo-code mistakes a copy of a packet that it discarded as early for the packet itself.
+//! [`DensityMeter`] does so too, but a [`Meter`](crate::Meter) only passes first copies to it, as in section 3.1.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;
@@ -20,23 +20,24 @@ use std::collections::VecDeque;
 pub struct Density {
     /// D_T.
     pub threshold_pkts: u32,
-    /// Displacement (receive index less number; late positive, early negative) and packets displaced by it. Sorted;
-    /// only where there are packets.
+    /// Displacement (receive index minus number; late positive, early negative), and number of packets displaced by it.
+    /// Sorted; only displacements that occur.
     /// Implements RFC 5236, 3 (early and late).
     /// Implements RFC 5236, 3.2 (out of order).
     /// Implements RFC 5236, 3.5 (displacement frequency).
     /// Implements RFC 5236, 4 (reorder set).
     pub counts: Vec<(i32, u64)>,
-    /// N': packets counted above.
+    /// N': number of packets counted above.
     pub pkts: u64,
-    /// Arrivals early by more than D_T, which counts as lost.
+    /// Arrivals early by more than D_T, which count as lost.
     pub early_beyond_pkts: u64,
-    /// Arrivals late by more than D_T, which counts as lost; duplicates and those too late to be counted are not in it.
+    /// Arrivals late by more than D_T, which count as lost. Duplicates and arrivals too late to be counted are not
+    /// included.
     pub late_beyond_pkts: u64,
 }
 
 impl Density {
-    /// RD\[displacement\]: share of the packets counted. None: there are none.
+    /// RD\[displacement\]: share of the counted packets. None: there are none.
     /// Implements RFC 5236, 3.6 (reorder density).
     /// Implements RFC 5236, 4 (density of the reorder set).
     pub fn share_ratio(&self, displacement_pkts: i32) -> Option<f64> {
@@ -59,7 +60,7 @@ impl Density {
         (self.pkts > 0).then(|| self.counts.iter().map(term).sum())
     }
 
-    /// Probability that a packet arrives after at least `successors` packets that were sent later: the sum of RD\[i\] from
+    /// Probability that a packet arrives after at least `successors` packets that were sent later: sum of RD\[i\] from
     /// there to D_T. None: there are no packets.
     /// Implements RFC 5236, 9 (late share).
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
@@ -71,30 +72,31 @@ impl Density {
     }
 }
 
-/// RD of arrivals as they come: the RFC's stay-back algorithm, in time that does not depend on D_T.
+/// Incremental computation of RD: the RFC's stay-back algorithm, in time independent of D_T.
 ///
-/// The RFC's receive index is, at each packet that leaves the window, the smallest number that the window holds or that
-/// left it early, and that was no receive index yet. The set is kept sorted.
+/// Consider each packet that leaves the window. The RFC's receive index is then the smallest unused number among those
+/// in the window and those that left it early. Here the set of these numbers is kept sorted.
 /// Implements RFC 5236, 2 (complexity).
 /// Implements RFC 5236, 6 (stay-back).
 /// Implements RFC 5236, 7.1 (algorithm for RD).
 #[derive(Debug, Clone)]
 pub struct DensityMeter {
     threshold_pkts: u32,
-    /// Arrivals in order; a packet's displacement is known D_T arrivals later.
+    /// Arrivals in order; a packet's displacement is known after D_T further arrivals.
     window: VecDeque<u64>,
-    /// Receive indices to come: numbers in the window or the RFC's buffer. As many as there are packets in the window.
-    /// A number below the set's base has been a receive index or is lost.
+    /// Future receive indices: numbers in the window or the RFC's buffer. There are as many as packets in the window. A
+    /// number below the set's base has been a receive index or is lost.
     /// Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
-    /// Packets displaced by 0, -1, 1, -2, 2, ...: one vector, since early or late is not to be predicted.
+    /// Packets displaced by 0, -1, 1, -2, 2, ...: one vector, because early and late cannot be predicted by the
+    /// processor.
     counts: Vec<u64>,
     early_beyond_pkts: u64,
     late_beyond_pkts: u64,
 }
 
 impl DensityMeter {
-    /// With threshold D_T, 2^31 - 1 at most.
+    /// A meter with threshold D_T, at most 2^31 - 1.
     pub fn new(threshold_pkts: u32) -> Self {
         let threshold_pkts = threshold_pkts.min(Settings::MOST_THRESHOLD_PKTS);
         Self {
@@ -107,8 +109,8 @@ impl DensityMeter {
         }
     }
 
-    /// Takes an arrival. False: it is not measured, being a duplicate, or so late that its number has been given up, or
-    /// `u64::MAX`.
+    /// Adds an arrival. Returns false if it is not measured: a duplicate, a number that has been given up because it is
+    /// too late, or `u64::MAX`.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
         if seq == u64::MAX || !self.indices.insert(seq) {
@@ -121,12 +123,12 @@ impl DensityMeter {
         true
     }
 
-    /// An arrival that was not measured and is no duplicate: late beyond the threshold.
+    /// Records an arrival that was not measured and is not a duplicate: it is late beyond the threshold.
     pub(crate) fn give_up(&mut self) {
         self.late_beyond_pkts += 1;
     }
 
-    /// RD of all that has arrived.
+    /// RD of all arrivals so far.
     pub fn finish(mut self) -> Density {
         while !self.window.is_empty() {
             self.leave();
@@ -144,13 +146,13 @@ impl DensityMeter {
         }
     }
 
-    /// Gives the next receive index to the oldest packet of the window.
+    /// Assigns the next receive index to the oldest packet of the window.
     #[inline]
     fn leave(&mut self) {
         let (Some(seq), Some(index)) = (self.window.pop_front(), self.indices.first()) else { return };
         let displacement = index.abs_diff(seq);
         if seq > index && displacement > u64::from(self.threshold_pkts) {
-            // lost: its number is none of the receive indices to come
+            // lost: its number is not among the future receive indices
             self.indices.remove(seq);
             self.indices.advance(index);
             self.early_beyond_pkts += 1;
@@ -168,7 +170,7 @@ impl DensityMeter {
     }
 }
 
-/// Adds one at `at`; the vector grows to what was met, not to what could be.
+/// Adds one at `at`; the vector grows to the displacements that occur, not to the possible ones.
 #[inline]
 pub(crate) fn count(counts: &mut Vec<u64>, at: usize) {
     if at >= counts.len() {

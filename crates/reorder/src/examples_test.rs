@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The worked examples of RFC 4737, RFC 5236 and of the study `torres2020`, with their numbers.
+//! Worked examples of RFC 4737, RFC 5236 and the study `torres2020`, with their numbers.
 
 use crate::obvious::{self, Discarding, Overflowing};
 use crate::{Arrival, BufferDensity, Density, DensityMeter, Late, Meter, Reordering, Settings, Verdict};
@@ -27,7 +27,7 @@ fn buffer(numbers: &[u64], threshold_pkts: u32) -> BufferDensity {
     measured(numbers, thresholds(threshold_pkts)).buffer_density
 }
 
-/// A table of RFC 4737: verdicts in order of arrival, and the whole. Arrival times in ms.
+/// A table of RFC 4737: verdicts in order of arrival, and the totals. Arrival times in ms.
 fn table(numbers: &[u64], dst_time_ms: Option<&[i64]>) -> (Vec<Verdict>, Reordering) {
     let mut meter = Meter::new(Settings { first_seq: Some(1), ..Settings::default() });
     let t_ns = |i: usize| dst_time_ms.map(|t| t[i] * 1_000_000);
@@ -36,7 +36,7 @@ fn table(numbers: &[u64], dst_time_ms: Option<&[i64]>) -> (Vec<Verdict>, Reorder
     (verdicts, meter.finish(Some(numbers.len() as u64)))
 }
 
-/// The column NextExp and the verdicts say the same (section 3.3): reordered if below NextExp.
+/// The column NextExp and the verdicts agree (section 3.3): reordered if below NextExp.
 fn assert_next_exp(numbers: &[u64], next_exp: &[u64], verdicts: &[Verdict]) {
     for ((s, next), verdict) in numbers.iter().zip(next_exp).zip(verdicts) {
         assert_eq!(*verdict == Verdict::InOrder, s >= next, "packet {s}");
@@ -119,7 +119,7 @@ fn rfc_4737_table_4_gaps_and_runs() {
 // Tests RFC 4737, 4.6.3 (ratios of runs).
 #[test]
 fn rfc_4737_section_4_6_4_runs() {
-    // n packets in order, then one that is reordered, three times
+    // n packets in order, then one reordered packet, three times
     let three = |runs: [u64; 3]| {
         let mut numbers = Vec::new();
         let mut next = 0;
@@ -184,7 +184,7 @@ fn a_duplicate_alone_puts_nothing_out_of_order() {
 // Tests RFC 4737, 5.2 (received packets).
 #[test]
 fn a_duplicate_is_none_of_the_packets_of_n_reordering() {
-    // As section 5.2 has it, copies counted, 1 would be 2-reordered, one packet of three
+    // By section 5.2 with copies counted, 1 would be 2-reordered, one packet of three
     let got = measured(&[2, 2, 1], Settings::default());
     assert_eq!(got.n_reordering[..2], [(1, 1), (2, 0)]);
     assert_eq!(got.n_reordered_ratio(1), Some(0.5));
@@ -301,8 +301,8 @@ fn rfc_5236_section_8_b_a_lost_packet_shows_in_the_buffer_alone() {
     let got = measured(&numbers, thresholds(3));
     assert_eq!(got.density.counts, [(0, 6)]);
     assert_eq!((got.density.share_ratio(0), got.density.share_ratio(1)), (Some(1.0), Some(0.0)));
-    // Table 6 prints E = 7 in its last column, and in all others E before the arrival, which is 3 there. The buffer is
-    // full, and 7 finds 3 given up and 4 to 6 released.
+    // Table 6 prints E = 7 in its last column; in all others it prints E before the arrival, which is 3 there. The
+    // buffer is full: when 7 arrives, 3 is given up and 4 to 6 are released.
     let (occupancies, _) = obvious::buffer_steps(&numbers, 3, 1, Overflowing::AsInTheRfc);
     assert_eq!(occupancies, [0, 0, 1, 2, 3, 0]);
     assert_eq!(got.buffer_density.counts, [(0, 3), (1, 1), (2, 1), (3, 1)]);
@@ -359,7 +359,7 @@ fn the_first_number_is_the_smallest_though_it_comes_late() {
     let got = measured(&[6, 1, 2, 3, 4, 5], thresholds(4));
     assert_eq!((got.first_seq, got.lost_pkts, got.reordered_pkts), (Some(1), 0, 5));
     assert_eq!(got.buffer_density.counts, [(0, 1), (1, 5)]);
-    // told that it is 0: packet 0 is lost, and the buffer waits for it until it is full
+    // given 0 as the first number: packet 0 is lost, and the buffer waits for it until it is full
     let got = measured(&[6, 1, 2, 3, 4, 5], Settings { first_seq: Some(0), ..thresholds(4) });
     assert_eq!((got.first_seq, got.lost_pkts), (Some(0), 1));
     assert_eq!(got.buffer_density.counts, [(0, 1), (1, 2), (2, 1), (3, 1), (4, 1)]);
@@ -378,7 +378,7 @@ fn a_packet_below_the_first_number_is_none_of_the_sequence() {
 fn a_packet_beyond_the_loss_window_is_lost() {
     let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
     let got = measured(&[1, 2, 6, 3, 7, 4, 5, 3], settings);
-    // 3 is 3 below 6 and counted, its copy 4 below 7 cannot be told; 4 is 3 below 7
+    // 3 is 3 below 6 and counted; its copy is 4 below 7 and cannot be recognised; 4 is 3 below 7
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
@@ -407,12 +407,12 @@ fn a_sequence_in_order_has_an_entropy_of_plain_zero() {
 // Tests RFC 5236, 7.1 (algorithm for RD).
 #[test]
 fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
-    // 2 is lost; at the arrival of 1, after 3 and 4, the receive index is 4: late by 3
+    // 2 is lost; when 1 arrives, after 3 and 4, the receive index is 4: late by 3
     let numbers: Vec<u64> = [3, 4, 1].into_iter().chain(5..=50).collect();
     let got = density(&numbers, 2);
     assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 46)]);
     assert_eq!(got.late_beyond_pkts, 1);
-    // the RFC's program takes each packet thereafter for early
+    // from then on, the RFC's program considers each packet early
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), [(-2, 1), (-1, 47)]);
 }
@@ -427,7 +427,7 @@ fn a_threshold_within_the_jitter_does_not_bring_the_receive_index_to_a_halt() {
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert!(rfc.counts.values().sum::<u64>() < 200, "{rfc:?}");
     assert!(density(&numbers, 2).pkts > 1400);
-    // with a threshold beyond the jitter they agree
+    // with a threshold above the jitter both agree
     let rfc = obvious::stay_back(&numbers, 9, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), density(&numbers, 9).counts);
 }
@@ -446,7 +446,7 @@ fn a_packet_late_by_the_threshold_counts_and_by_one_more_is_lost() {
 #[test]
 fn the_last_packets_are_measured_when_the_sequence_ends() {
     assert_eq!(density(&[1, 2, 4, 3], 200).counts, [(-1, 1), (0, 2), (1, 1)]);
-    // the end of the sequence comes before 3 does: it is lost, and 4 in order
+    // the sequence ends before 3 does: it is lost, and 4 is in order
     assert_eq!(density(&[1, 2, 4], 200).counts, [(0, 3)]);
 }
 
@@ -454,11 +454,11 @@ fn the_last_packets_are_measured_when_the_sequence_ends() {
 // Tests RFC 5236, 7.2 (algorithm for RBD).
 #[test]
 fn an_early_packet_that_the_full_buffer_does_not_reach_is_stored() {
-    // the RFC's program forgets packet 5 here, and gives 0 1 0
+    // the RFC's program drops packet 5 here, and gives 0 1 0
     let (rfc, unreached) = obvious::buffer_steps(&[1, 3, 5], 1, 1, Overflowing::AsInTheRfc);
     assert_eq!((rfc, unreached), (vec![0, 1, 0], 1));
     assert_eq!(buffer(&[1, 3, 5], 1).counts, [(0, 1), (1, 2)]);
-    // stored, it is released by its predecessor, which is no packet of the past
+    // once stored, it is released by its predecessor and is not considered a past packet
     assert_eq!(buffer(&[1, 3, 5, 4, 6], 1).counts, [(0, 3), (1, 2)]);
 }
 

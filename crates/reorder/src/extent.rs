@@ -3,31 +3,31 @@
 
 use crate::density::count;
 
-/// The number of arrivals by which the first overtaking packet arrived earlier (RFC 4737 section 4.2): e = i - j for
-/// the *smallest* j with s\[j\] > s\[i\]. Packets in order have no extent.
+/// Number of arrivals between a packet and the first packet that overtook it (RFC 4737 section 4.2): e = i - j for the
+/// *smallest* j with s\[j\] > s\[i\]. Packets in order have no extent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extents {
-    /// Extent and reordered packets that have it. Sorted; only where there are packets.
+    /// Extent, and number of reordered packets that have it. Sorted; only extents that occur.
     /// Implements RFC 4737, 4.2.4 (histogram of extents).
     pub counts: Vec<(u32, u64)>,
     /// Sum over all reordered packets.
     pub sum_pkts: u64,
-    /// None: no packet is reordered.
+    /// None: there are no reordered packets.
     pub max_pkts: Option<u32>,
 }
 
 impl Extents {
-    /// None: no packet is reordered.
+    /// None: there are no reordered packets.
     pub fn mean_pkts(&self) -> Option<f64> {
         let pkts: u64 = self.counts.iter().map(|c| c.1).sum();
         (pkts > 0).then(|| self.sum_pkts as f64 / pkts as f64)
     }
 }
 
-/// How much later than the first packet that overtook (RFC 4737 section 4.3): DstTime(i) - DstTime(i - e).
+/// Time since the arrival of the first packet that overtook (RFC 4737 section 4.3): DstTime(i) - DstTime(i - e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LateTimes {
-    /// Reordered packets of which both times are known.
+    /// Reordered packets for which both times are known.
     pub pkts: u64,
     /// Sum over them.
     pub sum_ns: i128,
@@ -48,20 +48,20 @@ impl LateTimes {
     }
 }
 
-/// Payload that arrived out of order before a reordered packet and must be kept until it is there (RFC 4737 section
-/// 4.4). It is the sum over packets j, i - e <= j < i, with s\[j\] > s\[i\].
+/// Payload that arrived out of order before a reordered packet and must be stored until that packet arrives (RFC 4737
+/// section 4.4). It is the sum of the payloads of all packets j with i - e <= j < i and s\[j\] > s\[i\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteOffsets {
     /// Reordered packets.
     pub pkts: u64,
     /// Sum over them.
     pub sum_bytes: u128,
-    /// None: no packet is reordered.
+    /// None: there are no reordered packets.
     pub max_bytes: Option<u64>,
 }
 
 impl ByteOffsets {
-    /// None: no packet is reordered.
+    /// None: there are no reordered packets.
     pub fn mean_bytes(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.sum_bytes as f64 / self.pkts as f64)
     }
@@ -73,7 +73,7 @@ impl ByteOffsets {
     }
 }
 
-/// Extents as they come.
+/// Incremental statistics of extents.
 #[derive(Debug, Clone, Default)]
 pub struct ExtentMeter {
     counts: Vec<u64>,
@@ -81,7 +81,7 @@ pub struct ExtentMeter {
 }
 
 impl ExtentMeter {
-    /// Counts an extent, at least 1.
+    /// Adds an extent, at least 1.
     pub fn add(&mut self, extent_pkts: u32) {
         count(&mut self.counts, extent_pkts as usize);
         self.sum_pkts += u64::from(extent_pkts);

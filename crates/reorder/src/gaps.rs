@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Discontinuities (RFC 4737 section 3.4) and the gaps between those that reorder (section 4.5).
+//! Discontinuities (RFC 4737 section 3.4), and gaps between reordering discontinuities (section 4.5).
 //!
-//! A packet that leaps over missing numbers is a sequence discontinuity. It becomes a *reordering* discontinuity when one
-//! of those numbers arrives later. Decided where the RFC is silent: discontinuities may be found in another order than
-//! that of the sequence. In 1, 4, 7, 6, 2 packet 7 is found at the arrival of 6, then packet 4 at that of 2. The RFC
-//! first calls a gap the distance between *successive* discontinuities, then defines it for those found one after the
-//! other. Here they are in the order of their own arrival, whenever they were found, so that no gap is negative or left
-//! out: in the example one gap of 1.
+//! A packet that skips missing numbers is a sequence discontinuity. It becomes a *reordering* discontinuity when one of
+//! those numbers arrives later. The RFC leaves one case open: discontinuities may be found in another order than that
+//! of the sequence. In 1, 4, 7, 6, 2, packet 7 is found when 6 arrives, then packet 4 when 2 arrives. The RFC first
+//! defines a gap as the distance between *successive* discontinuities, then between those found one after the other.
+//! Here discontinuities are sorted by their own arrival, whenever they were found. No gap is then negative or left out:
+//! the example has one gap of 1.
 
 use std::collections::VecDeque;
 
-/// Discontinuities that are looked at one by one before all are searched.
+/// Number of discontinuities checked one by one before a search over all.
 const FEW: usize = 16;
 
 /// Distances between successive reordering discontinuities.
 /// Implements RFC 4737, 4.5.5 (summary of gaps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
-    /// Packets that leapt over missing numbers, lost ones included.
+    /// Packets that skipped missing numbers, lost ones included.
     pub sequence_discontinuities: u64,
     /// Packets that were the first to overtake a reordered packet.
     pub reordering_discontinuities: u64,
-    /// Gaps: one fewer, or 0. (The RFC gives the first discontinuity a gap of 0; it is not counted.)
+    /// Number of gaps: one less than the discontinuities, or 0. (The RFC assigns the first discontinuity a gap of 0,
+    /// which is not counted.)
     pub gaps: u64,
     /// Sum over the gaps, in arrivals.
     pub sum_pkts: u64,
-    /// None: there is no gap.
+    /// None: there are no gaps.
     pub max_pkts: Option<u64>,
-    /// Gaps of which both ends' times are known.
+    /// Gaps for which the times of both ends are known.
     pub timed_gaps: u64,
     /// Sum over them.
     pub sum_ns: i128,
@@ -36,21 +37,21 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// None: there is no gap.
+    /// None: there are no gaps.
     pub fn mean_pkts(&self) -> Option<f64> {
         (self.gaps > 0).then(|| self.sum_pkts as f64 / self.gaps as f64)
     }
 
-    /// None: there is no gap with both times known.
+    /// None: there are no gaps with both times known.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.timed_gaps > 0).then(|| self.sum_ns as f64 / self.timed_gaps as f64)
     }
 }
 
-/// Where a packet stands among the arrivals.
+/// Position of a packet among the arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Arrivals before it; first copies only.
+    /// Number of arrivals before it; only first copies count.
     pub index: u64,
     /// If known.
     pub t_ns: Option<i64>,
@@ -60,13 +61,13 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Numbers before it are known to be missing. Not so for the first arrival of a sequence whose first number is not
-    /// known, but packets may be late for it all the same.
+    /// Numbers before it are known to be missing. This is not known for the first arrival of a sequence without a known
+    /// first number, but packets may be late relative to it nevertheless.
     leaps: bool,
     reorders: bool,
 }
 
-/// The sequence discontinuities that a packet may still be late for, in order of arrival and so of number.
+/// Sequence discontinuities that a packet may still be late for, in order of arrival and thus of number.
 /// Implements RFC 4737, 6 (stored discontinuities).
 #[derive(Debug, Clone, Default)]
 pub struct Discontinuities {
@@ -76,8 +77,8 @@ pub struct Discontinuities {
 }
 
 impl Discontinuities {
-    /// Adds a packet that leapt over missing numbers, or (`leaps` false) that may have. The smallest number that may
-    /// still arrive is `lowest`.
+    /// Adds a packet that skipped missing numbers, or (`leaps` false) may have skipped some. The smallest number that
+    /// may still arrive is `lowest`.
     pub fn add(&mut self, seq: u64, position: Position, leaps: bool, lowest: u64) {
         while self.recent.front().is_some_and(|d| d.seq <= lowest) {
             self.settle();
@@ -85,14 +86,14 @@ impl Discontinuities {
         self.recent.push_back(Discontinuity { seq, position, leaps, reorders: false });
     }
 
-    /// The first packet with a larger number than `seq`, which is at least the lowest given and arrives after one with a
-    /// larger number: now a reordering discontinuity.
+    /// The first packet with a number above `seq`, which now becomes a reordering discontinuity. `seq` must be at least
+    /// the last `lowest`, and arrive after a larger number.
     ///
-    /// Only leaps need be looked at: the numbers between any other new maximum and the one before have all arrived.
+    /// Only leaps need to be checked: the numbers between any other new maximum and the previous one have all arrived.
     /// Implements RFC 4737, 4.5.3 (reordering discontinuity).
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
-        // mostly one of the last few
+        // usually one of the last few
         let few = self.recent.len().saturating_sub(FEW);
         let mut at = self.recent.len();
         while at > few && self.recent[at - 1].seq > seq {
@@ -114,7 +115,7 @@ impl Discontinuities {
         self.gaps
     }
 
-    /// No packet can be late for the oldest any more.
+    /// No packet can be late for the oldest entry any more.
     fn settle(&mut self) {
         let Some(oldest) = self.recent.pop_front() else { return };
         self.gaps.sequence_discontinuities += u64::from(oldest.leaps || oldest.reorders);

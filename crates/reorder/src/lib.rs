@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Metrics of packet reordering, streaming: RFC 4737 and RFC 5236, with mean displacement and entropy.
+//! Streaming metrics of packet reordering: RFC 4737 and RFC 5236, with mean displacement and entropy.
 //!
 //! ```
 //! use reorder::{Arrival, Meter, Settings};
@@ -13,16 +13,17 @@
 //! assert_eq!(reordering.reordered_ratio(), Some(0.25));
 //! ```
 //!
-//! Where the RFCs contradict themselves or are silent, each decision is beside its code, and a test shows it:
+//! Where the RFCs are contradictory or leave a case open, the decision is documented beside its code and shown by a
+//! test:
 //!
 //! - the first packet to arrive is in order, and only first copies are analysed ([`Reordering`]);
-//! - extents go back to the *first* packet that overtook ([`Extents`]);
-//! - discontinuities are in order of arrival, not of discovery ([`Gaps`]);
-//! - the run that a sequence ends in is counted as the RFC's counters do ([`Runs`]);
-//! - n-reordering is a share of all packets received ([`Reordering::n_reordered_ratio`]);
-//! - a packet late beyond D_T does not hold up the receive index of RD ([`Density`]);
-//! - the full buffer of RBD stores an early packet that it did not reach ([`BufferDensity`]);
-//! - the first number, where it is not known, and the loss-waiting window ([`Settings`]).
+//! - extents are counted from the *first* packet that overtook ([`Extents`]);
+//! - discontinuities are sorted by arrival, not by discovery ([`Gaps`]);
+//! - the last run of a sequence is counted as in the RFC's counters ([`Runs`]);
+//! - n-reordering is a share of all received packets ([`Reordering::n_reordered_ratio`]);
+//! - a packet that is late beyond D_T still advances the receive index of RD ([`Density`]);
+//! - the full buffer of RBD stores an early packet that the expected number did not reach ([`BufferDensity`]);
+//! - an unknown first number, and the loss-waiting window, are handled as in [`Settings`].
 
 mod ahead;
 mod buffer;

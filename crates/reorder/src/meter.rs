@@ -12,8 +12,8 @@ use crate::runs::Runs;
 use crate::settings::{Arrival, Settings};
 use crate::verdict::{Late, Verdict};
 
-/// Measures a sequence while it arrives. Memory is bounded by the thresholds and the loss-waiting window, and grows to
-/// what the sequence needs of them.
+/// Measures a sequence incrementally. Memory is bounded by the thresholds and the loss-waiting window, and grows as the
+/// sequence needs it.
 /// Implements RFC 4737, 1.2 (on the fly).
 /// Implements RFC 4737, 1.2 (losses and duplicates).
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl Meter {
         }
     }
 
-    /// Takes the next arrival, and says what it is.
+    /// Adds the next arrival, and returns its verdict.
     #[inline]
     pub fn arrive(&mut self, arrival: Arrival) -> Verdict {
         let seq = arrival.seq;
@@ -75,7 +75,7 @@ impl Meter {
             Some((_, largest)) if seq <= largest => {
                 if largest - seq > self.window {
                     self.too_late_pkts += 1;
-                    // RFC 5236 has thresholds of its own and knows by itself what it has given up
+                    // RFC 5236 has its own thresholds and its own rule for numbers that were given up
                     self.density.arrive(seq);
                     self.buffer.arrive(seq);
                     return Verdict::TooLate;
@@ -105,8 +105,8 @@ impl Meter {
         verdict
     }
 
-    /// The metrics of all that has arrived. `sent_pkts`: packets of the sequence that were sent, if known; without it
-    /// losses after the last arrival, and without a first number those before the smallest, cannot be seen.
+    /// Metrics of all arrivals so far. `sent_pkts`: number of packets sent in the sequence, if known. Without it,
+    /// losses after the last arrival are invisible; without a first number, so are losses before the smallest.
     /// Implements RFC 5236, 7 (up to date).
     pub fn finish(self, sent_pkts: Option<u64>) -> Reordering {
         let received_pkts = self.runs.pkts;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The metrics once more, slow and straight from the definitions: the reference of the property tests.
+//! The metrics implemented slowly and directly from the definitions, as the reference for property tests.
 
 use crate::settings::{Arrival, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first copies among arrivals that are not too late, and what the others are.
+/// First copies among arrivals that are not too late, and classes of the other arrivals.
 #[derive(Debug, Default, PartialEq)]
 pub struct Judged {
     pub received: Vec<Arrival>,
-    /// Those and the ones that are too late: all but known duplicates.
+    /// First copies plus the arrivals that are too late: all except known duplicates.
     pub undoubled: Vec<u64>,
     pub duplicate_pkts: u64,
     pub too_late_pkts: u64,
     pub outside_pkts: u64,
 }
 
-/// The kind of each arrival, by going through all that came before it.
+/// Class of each arrival, by scanning all earlier arrivals.
 pub fn judged(arrivals: &[Arrival], settings: &Settings) -> Judged {
     let mut judged = Judged::default();
     let mut highest = 0;
@@ -57,7 +57,7 @@ pub fn discontinuities(s: &[Arrival]) -> Vec<usize> {
     found.into_iter().collect()
 }
 
-/// RFC 4737 section 4.6: lengths of the runs that a reordered packet has ended, and of the last one.
+/// RFC 4737 section 4.6: lengths of the runs ended by a reordered packet, and of the last run.
 pub fn run_lengths(s: &[Arrival]) -> (Vec<u64>, u64) {
     let flags: Vec<bool> = (0..s.len()).map(|i| reordered(s, i)).collect();
     let mut runs: Vec<u64> = flags.split(|&reordered| reordered).map(|run| run.len() as u64).collect();
@@ -70,14 +70,15 @@ pub fn n_reordered_pkts(s: &[Arrival], n: usize) -> u64 {
     (n..s.len()).filter(|&i| s[i - n..i].iter().all(|j| j.seq > s[i].seq)).count() as u64
 }
 
-/// RFC 5236 section 3 without thresholds: receive indices are the received numbers, sorted, in order of arrival.
+/// RFC 5236 section 3 without thresholds: receive indices are the sorted received numbers, in order of arrival.
 pub fn displacements(numbers: &[u64]) -> Vec<i32> {
     let mut indices = numbers.to_vec();
     indices.sort_unstable();
     indices.iter().zip(numbers).map(|(&index, &s)| (index as i64 - s as i64) as i32).collect()
 }
 
-/// RFC 5236 section 3, the buffer's occupancy without threshold and without losses: packets ahead of the smallest number that is missing.
+/// RFC 5236 section 3, buffer occupancy without threshold and without losses: packets ahead of the smallest missing
+/// number.
 pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
     let after = |i: usize| {
         let here: BTreeSet<u64> = numbers[..=i].iter().copied().collect();
@@ -87,18 +88,18 @@ pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
     (0..numbers.len()).map(after).collect()
 }
 
-/// The result of the pseudo-code of RFC 5236 section 7.1.
+/// Result of the pseudo-code in RFC 5236 section 7.1.
 #[derive(Debug, Default, PartialEq)]
 pub struct StayBack {
     pub counts: BTreeMap<i32, u64>,
-    /// Discarded when leaving the window.
+    /// Packets discarded when leaving the window.
     pub early_pkts: u64,
     pub late_pkts: u64,
-    /// Numbers below the receive index, or in window or buffer, when they arrive.
+    /// Arrivals with numbers below the receive index, or already in window or buffer.
     pub refused_pkts: u64,
 }
 
-/// Whether the receive index moves on when a late packet is discarded. The RFC's does not: see `density.rs`.
+/// Whether the receive index advances when a late packet is discarded. In the RFC it does not: see `density.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Discarding {
     MovesOn,
@@ -152,16 +153,16 @@ pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> Sta
     out
 }
 
-/// Whether the overflowing buffer keeps an early arrival that the expected number did not reach. The RFC's does not: see
-/// `buffer.rs`.
+/// Whether the overflowing buffer keeps an early arrival that the expected number did not reach. In the RFC it does
+/// not: see `buffer.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Overflowing {
     Stores,
     AsInTheRfc,
 }
 
-/// RFC 5236 section 7.2, step by step: the occupancy at each arrival that is counted, and how often an arrival was
-/// early, found the buffer full and was not reached.
+/// RFC 5236 section 7.2, step by step: the occupancy at each counted arrival, and how often an early arrival found the
+/// buffer full and was not reached.
 pub fn buffer_steps(numbers: &[u64], threshold: usize, first_seq: u64, overflowing: Overflowing) -> (Vec<u32>, u64) {
     let (mut expected, mut buffer) = (first_seq, BTreeSet::new());
     let (mut occupancies, mut unreached) = (Vec::new(), 0);
@@ -198,7 +199,7 @@ pub fn buffer_steps(numbers: &[u64], threshold: usize, first_seq: u64, overflowi
     (occupancies, unreached)
 }
 
-/// As a sorted histogram.
+/// Counts as a sorted histogram.
 pub fn histogram<I: Ord>(values: impl IntoIterator<Item = I>) -> Vec<(I, u64)> {
     let mut counts = BTreeMap::new();
     for value in values {

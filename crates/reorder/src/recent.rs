@@ -7,18 +7,18 @@ const GROUP_BITS: u32 = 12;
 /// Blocks in a group, chunks in a block, numbers in a chunk.
 const FAN: usize = 16;
 const LEAST_BLOCKS: usize = 4;
-/// A block or group that no number has been put into.
+/// A block or group to which no number has been added.
 const NONE: u64 = u64::MAX;
 
-/// Numbers of the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. A ring that grows to the window
-/// at most. A block is emptied when a number of a later turn comes into it, so a jump costs nothing, however far.
+/// Numbers of the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. A ring that grows at most to
+/// the window. A block is cleared when a number of a later cycle enters it, so a jump of any distance costs nothing.
 /// Implements RFC 4737, 6 (missing numbers).
 #[derive(Debug, Clone)]
 pub struct Recent {
     blocks: Vec<Block>,
     groups: Vec<Group>,
     window: u64,
-    /// Smallest and largest number of those that opened a block.
+    /// Smallest and largest of the numbers that opened a block.
     ends: Option<(u64, u64)>,
 }
 
@@ -40,21 +40,21 @@ struct Group {
 }
 
 impl Recent {
-    /// For numbers within `window_pkts` of the largest.
+    /// A set for numbers within `window_pkts` of the largest.
     pub fn new(window_pkts: u32) -> Self {
         let mut empty = Self { blocks: Vec::new(), groups: Vec::new(), window: u64::from(window_pkts), ends: None };
         empty.resize(LEAST_BLOCKS);
         empty
     }
 
-    /// Whether `seq`, which is in the window, has arrived.
+    /// Whether `seq`, which must be in the window, has arrived.
     #[inline]
     pub fn contains(&self, seq: u64) -> bool {
         let block = &self.blocks[self.block_place(seq)];
         block.number == seq >> BLOCK_BITS && block.arrived[(seq / 64 % 4) as usize] >> (seq % 64) & 1 == 1
     }
 
-    /// Adds `seq`, which is in the window or the new largest.
+    /// Adds `seq`, which must be in the window or the new maximum.
     #[inline]
     pub fn insert(&mut self, seq: u64, len_bytes: u32) {
         if self.blocks[self.block_place(seq)].number != seq >> BLOCK_BITS {
@@ -70,7 +70,7 @@ impl Recent {
         self.groups[group].bytes += u64::from(len_bytes);
     }
 
-    /// Bytes of all that has arrived with numbers in `seq + 1 ..= largest`.
+    /// Payload bytes of all arrivals with numbers in `seq + 1 ..= largest`.
     #[inline]
     pub fn bytes_above(&self, seq: u64, largest: u64) -> u64 {
         let mut sum = 0;
@@ -98,7 +98,7 @@ impl Recent {
         sum
     }
 
-    /// Makes the block of `seq` an empty one, in a ring that holds all blocks of the window from the smallest number on.
+    /// Clears the block of `seq`, in a ring that holds all blocks of the window from the smallest number on.
     #[cold]
     fn open(&mut self, seq: u64) {
         let (smallest, largest) = self.ends.map_or((seq, seq), |(s, l)| (s.min(seq), l.max(seq)));
@@ -117,10 +117,10 @@ impl Recent {
 
     fn resize(&mut self, blocks: usize) {
         let old_blocks = std::mem::replace(&mut self.blocks, vec![Block::EMPTY; blocks]);
-        // the blocks of a ring that begins amid a group lie in one more group
+        // if a ring's blocks begin inside a group, they extend into one more group
         let groups = (blocks.div_ceil(FAN) + 1).next_power_of_two();
         let old_groups = std::mem::replace(&mut self.groups, vec![Group { number: NONE, bytes: 0 }; groups]);
-        // those in different places of a ring are in different ones of a larger ring
+        // blocks with different indices in a ring also have different indices in a larger ring
         for block in old_blocks.into_iter().filter(|b| b.number != NONE) {
             let at = self.block_place(block.number << BLOCK_BITS);
             self.blocks[at] = block;
@@ -147,13 +147,13 @@ impl Block {
         Self { number: NONE, bytes: 0, arrived: [0; 4], chunk_bytes: [0; FAN], len_bytes: [[0; FAN]; FAN] };
 }
 
-/// Chunk of the block, place in the chunk.
+/// Chunk in the block, place in the chunk.
 #[inline]
 fn chunk(seq: u64) -> (usize, usize) {
     ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)
 }
 
-/// Sixteen times nothing, then fifteen times all bits.
+/// Sixteen zero masks, then fifteen full masks.
 const STEP: [u64; 2 * FAN - 1] = {
     let mut step = [0; 2 * FAN - 1];
     let mut i = FAN;
@@ -164,8 +164,9 @@ const STEP: [u64; 2 * FAN - 1] = {
     step
 };
 
-/// Sum of those after `at`. All sixteen, masked by a table: a loop, or a condition, which the compiler makes a loop of,
-/// brought 1.1 of the 5.4 million mispredicted branches of `examples/speed` (callgrind, 100,000 packets).
+/// Sum of the entries after `at`. All sixteen are added with a mask from a table. A loop, or a condition that the
+/// compiler turns into a loop, caused 1.1 of the 5.4 million mispredicted branches of `examples/speed` (callgrind,
+/// 100,000 packets).
 #[inline]
 fn after(bytes: &[u64; FAN], at: usize) -> u64 {
     bytes.iter().zip(&STEP[FAN - 1 - at..]).map(|(b, mask)| b & mask).sum()
@@ -183,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// Moves: ahead of the largest or back from it, by how much, bytes.
+        /// Moves: ahead of the maximum or back from it, distance, bytes.
         #[test]
         fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
             let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);

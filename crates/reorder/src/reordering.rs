@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Everything that is measured of a sequence.
+//! All results for a sequence.
 
 use crate::buffer::BufferDensity;
 use crate::density::Density;
@@ -8,7 +8,7 @@ use crate::gaps::Gaps;
 use crate::runs::Runs;
 use crate::settings::Settings;
 
-/// The metrics of a sequence: counts as fields, shares and means as methods (None where nothing was counted).
+/// Metrics of a sequence: counts as fields, shares and means as methods (None if nothing was counted).
 ///
 /// arrived = received + duplicate + too late + outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,33 +17,33 @@ pub struct Reordering {
     pub settings: Settings,
     /// All arrivals.
     pub arrived_pkts: u64,
-    /// First copies: what RFC 4737 analyses (section 3.6).
+    /// First copies, which RFC 4737 analyses (section 3.6).
     /// Implements RFC 4737, 5.2 (received packets).
     pub received_pkts: u64,
     /// Their payload.
     pub received_bytes: u64,
     /// Further copies.
     pub duplicate_pkts: u64,
-    /// More than the loss-waiting window below the largest number: lost, by RFC 4737. Copies of such packets cannot be
-    /// told from them.
+    /// Arrivals more than the loss-waiting window below the largest number: lost according to RFC 4737. Copies of such
+    /// packets cannot be recognised.
     pub too_late_pkts: u64,
-    /// Below the first number of the sequence, or no number.
+    /// Arrivals below the first number of the sequence, or with an invalid number.
     pub outside_pkts: u64,
-    /// Packets sent, as told; else from the first number to the largest that arrived.
+    /// Number of packets sent, if given; otherwise from the first number to the largest arrival.
     pub expected_pkts: u64,
-    /// expected - received; 0 if more were received than sent, which only a wrong number of packets sent can bring about.
+    /// expected - received; 0 if more were received than sent, which only a wrong number of sent packets can cause.
     pub lost_pkts: u64,
-    /// First number of the sequence: as told, else the smallest received. None: unknown.
+    /// First number of the sequence: the given one, else the smallest received. None: unknown.
     pub first_seq: Option<u64>,
     /// Largest number received. None: nothing was.
     pub last_seq: Option<u64>,
-    /// Packets that arrived after one with a larger number (RFC 4737 section 3.3). The first to arrive is in order.
+    /// Packets that arrived after one with a larger number (RFC 4737 section 3.3). The first arrival is in order.
     pub reordered_pkts: u64,
     /// RFC 4737 section 4.2.
     pub extent: Extents,
     /// RFC 4737 section 4.3.
     pub late_time: LateTimes,
-    /// RFC 4737 section 4.4. Nothing is in it if no arrival has payload: lengths are not known then.
+    /// RFC 4737 section 4.4. Empty if no arrival has payload: lengths are then unknown.
     pub byte_offset: ByteOffsets,
     /// RFC 4737 section 4.5.
     pub gaps: Gaps,
@@ -59,13 +59,13 @@ pub struct Reordering {
 }
 
 impl Reordering {
-    /// Reordered packets among those received (RFC 4737 section 4.1). None: nothing was received.
+    /// Share of reordered packets among those received (RFC 4737 section 4.1). None: nothing was received.
     /// Implements RFC 4737, 4.1.3 (reordered ratio).
     pub fn reordered_ratio(&self) -> Option<f64> {
         self.of_received(self.reordered_pkts)
     }
 
-    /// n-reordered packets among those received. None: nothing was received, or n is 0 or beyond `n_max`.
+    /// Share of n-reordered packets among those received. None: nothing was received, or n is 0 or beyond `n_max`.
     /// Implements RFC 4737, 5.3 (degree of n-reordering).
     /// Implements RFC 4737, 5.3 (monotonic reordering).
     pub fn n_reordered_ratio(&self, n: u32) -> Option<f64> {

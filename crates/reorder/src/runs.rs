@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reordering-free runs, RFC 4737 section 4.6.
 
-/// The RFC's counters. A reordered packet ends a run, also one of length 0. The run that the sequence ends in is, as in
-/// the RFC, in `p` and `a` but neither in `x` nor in `q`.
+/// The RFC's counters. A reordered packet ends a run, which may have length 0. As in the RFC, the last run of the
+/// sequence counts in `p` and `a` but neither in `x` nor in `q`.
 /// Implements RFC 4737, 4.6.2 (counters of runs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Runs {
@@ -10,13 +10,13 @@ pub struct Runs {
     pub pkts: u64,
     /// a: packets in order.
     pub in_order_pkts: u64,
-    /// x: runs that a reordered packet has ended.
+    /// x: runs ended by a reordered packet.
     pub runs: u64,
     /// q: sum of the squares of their lengths.
     pub squares: u128,
-    /// r: length of the run that the sequence ends in.
+    /// r: length of the last run of the sequence.
     pub last_pkts: u64,
-    /// Longest of all, the last one included.
+    /// Longest run, the last one included.
     pub max_pkts: u64,
 }
 
@@ -33,7 +33,7 @@ impl Runs {
         (self.runs > 0).then(|| self.in_order_pkts as f64 / self.runs as f64)
     }
 
-    /// q / a: mean length of the run that a packet in order is in. None: no packet is in order.
+    /// q / a: mean length of the run that contains a packet in order. None: no packet is in order.
     pub fn weighted_mean_pkts(&self) -> Option<f64> {
         (self.in_order_pkts > 0).then(|| self.squares as f64 / self.in_order_pkts as f64)
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers that do not wrap, from fields of 16 or 32 bits that do.
+//! Unwraps numbers from fields of 16 or 32 bits.
 
-/// Cycles before the one that the first number is put in, so that numbers from before it exist.
+/// Cycles below that of the first number, so that earlier numbers can be represented.
 const CYCLES_BEFORE: u32 = 16;
 
-/// Numbers without wrap-around. Two successive arrivals are taken to be less than half the range apart; a larger jump is
-/// a rollover (RFC 4737 section 6). So one foreign number does no lasting harm: the next one is placed against it, and
-/// lands where it would have without.
+/// State for unwrapping numbers. Two successive arrivals are assumed to be less than half the range apart; a larger
+/// jump is a rollover (RFC 4737 section 6). A single foreign number thus does no lasting harm: the next number is
+/// unwrapped relative to it, with the same result as without it.
 /// Implements RFC 5236, 3 (wrap-around).
 #[derive(Debug, Clone)]
 pub struct Unwrap {
@@ -15,15 +15,15 @@ pub struct Unwrap {
 }
 
 impl Unwrap {
-    /// For fields of `bits` bits, 8 to 64. None outside.
+    /// State for fields with `bits` bits, 8 to 64. None for other widths.
     pub fn new(bits: u32) -> Option<Self> {
         (8..=64).contains(&bits).then_some(Self { bits, last: None })
     }
 
-    /// The field's number, unwrapped; higher bits of `field` are ignored.
+    /// The unwrapped number of a field; higher bits of `field` are ignored.
     ///
-    /// Its low bits are the field, and the first one lies 2^16 cycles up (below 48 bits). So packets sent before the
-    /// first to arrive, and before a rollover, have a number too.
+    /// The low bits of the result equal the field, and the first number is 2^16 cycles up (below 48 bits). Packets sent
+    /// before the first arrival, and before a rollover, thus have numbers too.
     /// Implements RFC 4737, 6 (rollover corrected).
     pub fn number(&mut self, field: u64) -> u64 {
         if self.bits == 64 {
@@ -111,7 +111,7 @@ mod tests {
             let fields: Vec<u64> = numbers.iter().map(|n| n.rem_euclid(range as i128) as u64).collect();
             let mut unwrap = Unwrap::new(bits).unwrap();
             let got: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
-            // wide fields have few cycles below the first: leave out what would fall below number 0
+            // wide fields have few cycles below the first number: skip values that would be below 0
             let first = i128::from(got[0]);
             prop_assume!(numbers.iter().all(|n| (0..i128::from(u64::MAX)).contains(&(first + n - numbers[0]))));
             for (n, g) in numbers.iter().zip(&got) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Facts about an arrival that are known at once.
+//! Facts about an arrival that are known immediately.
 
-/// The kind of an arrival in RFC 4737. (RFC 5236 knows a packet's displacement D_T arrivals later only.)
+/// Class of an arrival in RFC 4737. (In RFC 5236, a packet's displacement is only known D_T arrivals later.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The largest number so far.
+    /// The arrival has the largest number so far.
     /// Implements RFC 4737, 4.2.3 (no extent).
     InOrder,
     /// A larger number has arrived before.
     Reordered(Late),
-    /// A copy of one that has arrived.
+    /// A copy of an earlier arrival.
     Duplicate,
-    /// Further below the largest number than the loss-waiting window: lost.
+    /// Further below the largest number than the loss-waiting window: counted as lost.
     TooLate,
-    /// No number of this sequence.
+    /// The number does not belong to this sequence.
     Outside,
 }
 
@@ -21,12 +21,12 @@ pub enum Verdict {
 /// Implements RFC 4737, 5 (cases of reordering).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
-    /// Arrivals since the first that overtook, that one included (RFC 4737 section 4.2).
+    /// Number of arrivals since the first packet that overtook it, which is included (RFC 4737 section 4.2).
     pub extent_pkts: u32,
-    /// Time since then (section 4.3). None: a time is not known.
+    /// Time since the arrival of that packet (section 4.3). None: a time is not known.
     pub late_ns: Option<i64>,
-    /// Payload that waited for it (section 4.4).
+    /// Payload that waited for the packet (section 4.4).
     pub offset_bytes: u64,
-    /// Largest n, up to `n_max`, for which it is n-reordered (section 5); 0: for none.
+    /// Largest n, up to `n_max`, for which the packet is n-reordered (section 5); 0: for none.
     pub n: u32,
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads `setup.json`, `tables.bin` and `events.bin` of a directory as the agent does. Prints one line per direction
-//! that is not plain, module, host, flood, row and event, so that the Python side's files can be compared with what is
-//! read here.
+//! Reads `setup.json`, `tables.bin` and `events.bin` of a directory as the agent does. Prints one line per non-plain
+//! direction, module, host, flood, row and event, to compare Python's files with the Rust reader.
 
 use leowarp_timeline::event::{self, Change};
 use leowarp_timeline::setup::Setup;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints the tables and the versions as JSON, so that the Python side can be checked against them.
+//! Prints the tables and versions as JSON, to check the Python side against them.
 
 use leowarp_timeline::{event, record, setup, tables};
 

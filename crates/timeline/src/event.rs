@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `in/events.bin`: what happens to the network, in order of time.
+//! `in/events.bin`: changes of the network in order of time.
 
 use crate::setup::{Discipline, Setup};
 
-/// Bytes of one record.
+/// Size of one record.
 pub const RECORD_BYTES: usize = 32;
 
-/// In a field that names a direction or a path: none.
+/// Value for none in a field that names a direction or a path.
 pub const NONE: u32 = u32::MAX;
 
 /// One record: `t_ns i64, kind u32, a u32, b u32, c u32, value i64`, little endian.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Event {
-    /// From the run's start.
+    /// Time since the run's start.
     pub t_ns: i64,
     /// What happens.
     pub change: Change,
@@ -21,7 +21,7 @@ pub struct Event {
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
-    /// 1: a link comes up; the first time it is made.
+    /// 1: a link comes up; it is created the first time.
     Up {
         /// Index into `links`.
         link: usize,
@@ -35,21 +35,21 @@ pub enum Change {
     },
     /// 3: propagation delay.
     Delay {
-        /// `2 * link`, + 1 for b>a.
+        /// `2 * link`; + 1 for b to a.
         direction: usize,
-        /// From last bit out to last bit in.
+        /// Delay from last bit out to last bit in.
         delay_ns: u64,
     },
     /// 4: rate of the serialiser.
     Rate {
-        /// `2 * link`, + 1 for b>a.
+        /// `2 * link`; + 1 for b to a.
         direction: usize,
         /// 0 = unshaped.
         rate_bps: u64,
     },
     /// 5: random loss.
     Loss {
-        /// `2 * link`, + 1 for b>a.
+        /// `2 * link`; + 1 for b to a.
         direction: usize,
         /// 0 to 1.
         ratio: f64,
@@ -60,12 +60,12 @@ pub enum Change {
         node: usize,
         /// Index into `hosts`.
         host: usize,
-        /// The direction to send on; none = there is no route any more.
+        /// Direction on which to send; None = the route is removed.
         direction: Option<usize>,
-        /// The path that wants it.
+        /// Path to which the route belongs.
         path: Option<u32>,
     },
-    /// 7: from now on packets from one host to another leave on this path.
+    /// 7: from now on, packets from one host to another leave on this path.
     Path {
         /// Index into `hosts`.
         source: usize,
@@ -73,12 +73,12 @@ pub enum Change {
         destination: usize,
         /// None = there is no path.
         path: Option<u32>,
-        /// Number of the change that this is, from 0 for each source and destination; none = their first path.
+        /// Number of the path change, from 0 for each source and destination; None = their first path.
         change: Option<u32>,
     },
-    /// 8: random delay on top of the propagation delay; mean 0.
+    /// 8: random delay in addition to the propagation delay; mean 0.
     Jitter {
-        /// `2 * link`, + 1 for b>a; the link's discipline is `jitter`.
+        /// `2 * link`; + 1 for b to a; the link's discipline is `jitter`.
         direction: usize,
         /// Index into `jitter_tables`.
         table: usize,
@@ -87,13 +87,13 @@ pub enum Change {
     },
 }
 
-/// Why `events.bin` cannot be used.
+/// Reason why `events.bin` cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum EventError {
     /// Cut short.
     #[error("events.bin has {0} bytes, not a multiple of {RECORD_BYTES}: it is cut short")]
     Length(usize),
-    /// A record that makes no sense.
+    /// An invalid record.
     #[error("events.bin, record {index}: {what} is {value}, but {rule}")]
     Record {
         /// From 0.
@@ -107,7 +107,7 @@ pub enum EventError {
     },
 }
 
-/// Reads and checks `events.bin` against the setup that it goes with.
+/// Reads `events.bin` and checks it against its setup.
 ///
 /// # Errors
 /// [`EventError`] names the record, the field and the rule.
@@ -194,7 +194,7 @@ fn read_one(record: &[u8], setup: &Setup) -> Result<Event, Complaint> {
             if setup.links[direction / 2].discipline != Some(Discipline::Jitter) {
                 return Err(("a", i64::from(a), "the discipline of its link must be jitter"));
             }
-            // netem caps its jitter there, in silence (netem_change)
+            // netem silently caps its jitter at this value (netem_change)
             if amount()? as f64 * setup.jitter_tables[table].multiplier > f64::from(i32::MAX) {
                 return Err(("value", value, "times the table's multiplier it must be below 2^31 ns"));
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `in/tables.bin`: what directions do as functions of time, known from the start.
+//! `in/tables.bin`: properties of directions as functions of time, known from the start.
 
 use crate::setup::Setup;
 use std::ops::Range;
@@ -7,17 +7,17 @@ use std::ops::Range;
 /// Bytes of one record: `t_ns i64, value u64, loss u32, zero u32`, little endian.
 pub const RECORD_BYTES: usize = 24;
 
-/// A capacity that is none: everything leaves at once.
+/// Capacity without a limit: everything leaves at once.
 pub const UNSHAPED: u64 = u64::MAX;
 
 /// One record, read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// From the run's start; the row holds from then on.
+    /// Time since the run's start; the row is valid from then on.
     pub t_ns: i64,
-    /// For a capacity bit/s, 0 = nothing is sent; for a channel the delay in ns.
+    /// For a capacity: bit/s, 0 = nothing is sent. For a channel: delay in ns.
     pub value: u64,
-    /// Share of 2^32, all ones = certain.
+    /// Loss as a share of 2^32; all ones = certain.
     pub loss: u32,
 }
 
@@ -29,7 +29,7 @@ impl Row {
     }
 }
 
-/// The records of one table.
+/// Records of one table.
 pub fn rows(table: &[u8]) -> impl Iterator<Item = Row> + '_ {
     table.chunks_exact(RECORD_BYTES).map(Row::of)
 }
@@ -38,14 +38,14 @@ pub fn rows(table: &[u8]) -> impl Iterator<Item = Row> + '_ {
 #[derive(Debug, Clone, Default)]
 pub struct Tables {
     bytes: Vec<u8>,
-    /// For each direction, in bytes: capacity, channel.
+    /// Sizes for each direction, in bytes: capacity, channel.
     places: Vec<[Range<usize>; 2]>,
 }
 
-/// Why `tables.bin` cannot be used.
+/// Reason why `tables.bin` cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum TablesError {
-    /// Not as many records as the setup says.
+    /// The number of records differs from the setup.
     #[error("tables.bin has {found} bytes, but the rows of the setup make {expected}")]
     Length {
         /// Bytes.
@@ -53,14 +53,14 @@ pub enum TablesError {
         /// Bytes.
         expected: usize,
     },
-    /// A record that makes no sense.
+    /// An invalid record.
     #[error("tables.bin, {table} of direction {direction}, row {row}: {rule}")]
     Row {
         /// capacity or channel
         table: &'static str,
-        /// `2 * link`, + 1 for b>a.
+        /// `2 * link`; + 1 for b to a.
         direction: usize,
-        /// From 0, of the table.
+        /// Row of the table, from 0.
         row: usize,
         /// The required form.
         rule: &'static str,
@@ -68,7 +68,7 @@ pub enum TablesError {
 }
 
 impl Tables {
-    /// Takes and checks `tables.bin` against the setup that it goes with; without tables the file is empty or not there.
+    /// Reads `tables.bin` and checks it against its setup; without tables the file is empty or missing.
     ///
     /// # Errors
     /// [`TablesError`] names the table, the row and the rule.
@@ -98,12 +98,12 @@ impl Tables {
         Ok(tables)
     }
 
-    /// The records of a direction's capacity; empty = it has none.
+    /// Records of a direction's capacity; empty = there is none.
     pub fn capacity(&self, direction: usize) -> &[u8] {
         self.places.get(direction).map_or(&[], |p| &self.bytes[p[0].clone()])
     }
 
-    /// The records of a direction's delay and loss; empty = it has none.
+    /// Records of a direction's delay and loss; empty = there is none.
     pub fn channel(&self, direction: usize) -> &[u8] {
         self.places.get(direction).map_or(&[], |p| &self.bytes[p[1].clone()])
     }

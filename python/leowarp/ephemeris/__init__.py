@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where every node is: `ephemeris_of(plan)` gives satellites and stations, in named frames.
+"""Position of every node: `ephemeris_of(plan)` gives satellites and stations, in named frames.
 
 Instants are int64 ns of the run's clock; positions float64, m, in ECEF unless a name says otherwise:
 

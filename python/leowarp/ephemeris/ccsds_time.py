@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instants as CCSDS writes them (502.0-B-3, section 7.5.10): a calendar date or a day of the year, and a time."""
+"""Instants in the notation of CCSDS (502.0-B-3, section 7.5.10): a calendar date or a day of the year, and a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def instant_of(text: str) -> datetime:
     """The instant of a text, UTC, rounded to 1 us; an offset from UTC is applied.
 
     text: ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, then nothing, ``Z`` or an offset ``+hh:mm``.
-    Raises ScenarioError if it is of another form, names a day or time that does not exist, or is within a leap second.
+    Raises ScenarioError if the text has another form, names a day or time that does not exist, or lies within a leap
+    second.
 
     >>> instant_of("2025-300T14:00:00+02:00").isoformat()
     '2025-10-27T12:00:00+00:00'
@@ -27,7 +28,7 @@ def instant_of(text: str) -> datetime:
     year, month, day, day_of_year = (None if part is None else int(part) for part in found.group(1, 2, 3, 4))
     hour, minute, second = (int(part) for part in found.group(5, 6, 7))
     if second == 60:
-        # SGP4 counts days of 86,400 s, so a second more has no place on its clock; a guess would be off by 7.5 km.
+        # SGP4 counts days of 86,400 s, so its clock has no place for a leap second; a guess would be off by 7.5 km.
         raise ScenarioError(f"{text!r} is within a leap second, which SGP4's time does not have", FORMS)
     assert year is not None
     try:
@@ -40,14 +41,14 @@ def instant_of(text: str) -> datetime:
             assert day is not None
             date = datetime(year, month, day, tzinfo=UTC)
         at = date.replace(hour=hour, minute=minute, second=second, tzinfo=_zone(found[9]))
-        # One decimal more than a datetime keeps is rounded, not cut.
+        # A datetime keeps six decimals; a seventh is rounded, not cut.
         return (at + timedelta(microseconds=round(float(f"0.{found[8] or 0}") * 1e6))).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise ScenarioError(f"{text!r} is no instant: {error}", FORMS) from error
 
 
 def _zone(text: str | None) -> timezone:
-    """The offset behind a time; none and Z are UTC."""
+    """The offset after a time; none and Z mean UTC."""
     if text is None or text == "Z":
         return UTC
     hours, minutes = int(text[1:3]), int(text[-2:]) if len(text) > 3 else 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of SGP4's drag: when a mean orbit has fallen, or has grown out of all reason.
+"""Limits of SGP4's drag: when a mean orbit has decayed, or has grown implausibly.
 
 SGP4 multiplies the semi-major axis by the square of a polynomial in the time since the epoch (Spacetrack Report 3,
-section 6; `tempa` in Vallado's code). Far from the epoch the square hides a factor below 0: satellites that have fallen
-into the Earth rise again, to any height, with error code 0.
+section 6; `tempa` in Vallado's code). Far from the epoch, the square hides a negative factor: satellites that have
+fallen into the Earth rise again, to any height, with error code 0.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from sgp4.api import Satrec
 
 LEAST_HEIGHT_KM = 100.0
-"""Satellites whose mean orbit is lower have come down: nothing orbits below the Karman line."""
+"""Satellites with a lower mean orbit have decayed: nothing orbits below the Karman line."""
 MOST_GROWTH = 1.1
-"""A semi-major axis larger by this factor than at the epoch is an extrapolation of drag, not an orbit: 690 km in low
-orbits. Ion engines raise by 100 km in a month; a transfer orbit of 10 h loses 10 % in some weeks before it decays."""
+"""If the semi-major axis is larger than at the epoch by this factor, it is an extrapolation of drag and not an orbit:
+690 km in low orbits. Ion engines raise an orbit by 100 km per month; a transfer orbit of 10 h loses 10 % within weeks
+before it decays."""
 _STEADY = 0.02
-"""Change of the semi-major axis up to which few instants are enough. The polynomial is of fourth degree and falls ever
-faster, so that it passes 0 only after values at which one of four evenly spaced instants shows a larger change."""
+"""Change of the semi-major axis up to which few instants are enough. The polynomial has degree four and falls faster
+and faster. Before it passes 0, at least one of four evenly spaced instants shows a larger change."""
 _FEW, _MANY = 4, 64
 """Instants from the epoch to each end of the run."""
 _SHORT_PERIOD = 0.01
@@ -30,20 +31,20 @@ _MINUTES_PER_DAY = 1440.0
 
 
 def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
-    """Why a satellite's mean orbit does not last from its epoch over a run; None: it does.
+    """Why a satellite's mean orbit does not last from its epoch to the end of the run; None: it does.
 
-    orbit: Propagated to other instants by this.
-    ends_d: float64 array of shape (2,). Julian dates of begin and end of the run, UTC.
+    orbit: The call propagates it to other instants.
+    ends_d: float64 array of shape (2,). Julian dates of start and end of the run, UTC.
     """
     since_min = (ends_d - orbit.jdsatepoch - orbit.jdsatepochF) * _MINUTES_PER_DAY
     spans_min = [float(span) for span in (min(since_min[0], 0.0), max(since_min[1], 0.0)) if span]
     first_km = _axes_km(orbit, [0.0])[0]
     few_km = [axis for span in spans_min for axis in _axes_km(orbit, _instants(span, _FEW))]
-    # A mean orbit of a height that is none at the epoch is left to SGP4's own errors.
+    # If the height is implausible at the epoch already, SGP4's own errors report it.
     least_km = min(orbit.radiusearthkm + LEAST_HEIGHT_KM, first_km)
     if all(abs(axis / first_km - 1.0) <= _STEADY and axis >= least_km for axis in few_km):
         return None
-    # Outwards from the epoch: what the polynomial does behind the place where the orbit ends means nothing.
+    # Outwards from the epoch: values of the polynomial beyond the end of the orbit have no meaning.
     for span in spans_min:
         instants_min = _instants(span, _MANY)
         for instant_min, axis_km in zip(instants_min, _axes_km(orbit, instants_min), strict=True):
@@ -57,10 +58,10 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 
 
 def most_radius_km(orbit: Satrec) -> float:
-    """Largest distance from the Earth's centre on any orbit that elements describe, km.
+    """Largest distance from the Earth's centre on any orbit of these elements, km.
 
     The apogee of the largest axis that `MOST_GROWTH` allows. Sun and Moon change the eccentricity of orbits with a
-    period above 225 min (SGP4's deep space), up to 1; of lower ones drag alone changes it, and makes it smaller.
+    period above 225 min (SGP4's deep space), up to 1; on lower orbits only drag changes it, and makes it smaller.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD
     return float(orbit.radiusearthkm * orbit.a * MOST_GROWTH * (1.0 + eccentricity))
@@ -72,10 +73,11 @@ def _instants(span_min: float, count: int) -> list[float]:
 
 
 def _axes_km(orbit: Satrec, instants_min: Sequence[float]) -> list[float]:
-    """Mean semi-major axes at minutes since the epoch, km; NaN where SGP4 has none."""
+    """Mean semi-major axes at minutes since the epoch, km; NaN where SGP4 has no value."""
     axes_km = []
     for instant_min in instants_min:
         error, _, _ = orbit.sgp4_tsince(instant_min)
-        # Error 6 (below the surface) comes last, when the mean orbit is known; after the others `am` is an old one.
+        # Error 6 (below the surface) is raised last, when the mean orbit is known; after other errors `am` is an old
+        # value.
         axes_km.append(orbit.am * orbit.radiusearthkm if error in (0, 6) else float("nan"))
     return axes_km

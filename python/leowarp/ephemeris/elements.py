@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of orbital elements: TLE (two lines, or three with a name) and OMM as JSON, XML, CSV or KVN.
 
-Every record is used, counted as skipped with its reason, or refused.
+Every record is used, counted as skipped with a reason, or rejected.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from leowarp.ephemeris.tle import HEADER, from_tle
 
 @dataclass(frozen=True, kw_only=True)
 class ElementFile:
-    """What a file of elements holds.
+    """Contents of a file of elements.
 
     elements: Every set of elements in the order of the file; a satellite may have several.
-    header: (int, int) or None. Numbers of planes and of satellites per plane in Hypatia's first line; None: there is
-        none.
-    skipped: What was read and is no set of elements.
+    header: (int, int) or None. Numbers of planes and of satellites per plane in Hypatia's first line; None: the file
+        has no such line.
+    skipped: Parts that are no set of elements.
     """
 
     path: Path
@@ -37,7 +37,7 @@ class ElementFile:
 
     @property
     def sentences(self) -> list[str]:
-        """What was skipped and how odd epochs were read, one line each; without directories."""
+        """Skipped parts and notes on odd epochs, one line each; without directories."""
         found = []
         skipped = self.skipped.sentence()
         if skipped is not None:
@@ -54,9 +54,9 @@ class ElementFile:
 def element_file(path: Path) -> ElementFile:
     """Read a file of elements.
 
-    path: TLE, 3LE, or OMM as JSON, XML, CSV or KVN; told apart by how the text begins, not by the file's name. A first
-        line of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
-    Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or means something else;
+    path: TLE, 3LE, or OMM as JSON, XML, CSV or KVN; recognised by the beginning of the text, not by the file's name. A
+        first line of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
+    Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or has another meaning;
         with file and line.
     """
     text = _text_of(path)
@@ -64,7 +64,7 @@ def element_file(path: Path) -> ElementFile:
     if not start:
         raise ScenarioError(f"{path} is empty: constellation.tle needs at least one satellite", _FORMATS)
     skipped, header = Skipped(), None
-    # By what it holds and not by its name: CelesTrak's downloads are called `gp.php` in every format.
+    # By content and not by name: CelesTrak's downloads are called `gp.php` in every format.
     if start in "[{":
         elements = [satellite_of(path, *message) for message in json_messages(path, text)]
     elif start == "<":
@@ -90,9 +90,9 @@ def element_file(path: Path) -> ElementFile:
 
 
 def check_once(path: Path, elements: list[Element]) -> None:
-    """Refuse several sets of elements of one satellite.
+    """Reject several sets of elements of one satellite.
 
-    Raises ScenarioError: With the lines of the first that is there twice.
+    Raises ScenarioError: With the lines of the first duplicate.
     """
     lines: dict[int, int] = {}
     for element in elements:
@@ -108,9 +108,9 @@ def check_once(path: Path, elements: list[Element]) -> None:
 
 
 def names_of(elements: list[Element]) -> list[str]:
-    """Names of satellites, unique: those of the catalogue with ``_`` for blanks.
+    """Unique names of satellites: catalogue names with ``_`` instead of blanks.
 
-    A name that occurs twice, or is missing, gets ``-<catalogue number>`` ("sat" if it is missing).
+    A duplicate or missing name gets ``-<catalogue number>`` (after "sat" if it is missing).
     """
     plain = [re.sub(r"\s+", "_", element.name.strip()) for element in elements]
     # Names need not be unique; catalogue numbers are.
@@ -140,7 +140,7 @@ def _text_of(path: Path) -> str:
 
 
 def _begin_of(text: str, skipped: Skipped) -> str:
-    """The begin of a text in which nothing was found, and what was skipped, as the end of a sentence."""
+    """The beginning of a text in which nothing was found, and the skipped parts, as the end of a sentence."""
     what = skipped.sentence()
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return f"; it begins with {first[:40]!r}" + (f"; {what}" if what else "")

@@ -17,7 +17,7 @@ from leowarp.scenario.text.key import InputFile
 from support.element_sets import elements_of
 from support.plans import S, plan
 
-# Two objects of CelesTrak's OneWeb list (TLE are public), and a number above 99999 as Alpha-5 writes it.
+# Two objects of CelesTrak's OneWeb list (TLEs are public), and a number above 99999 in Alpha-5 notation.
 ONE = (
     "1 44057U 19010A   22320.00000000  .00000000  00000-0  00000-0 0  9993",
     "2 44057  87.9000  10.0000 0001000  90.0000 270.0000 13.15500000100009",
@@ -123,7 +123,7 @@ def test_the_plan_names_file_epoch_and_start(tmp_path: Path) -> None:
     later = ephemeris_of(tle_plan(path, "2022-11-16T00:01:00Z"))
     assert later is not None
     assert at_0.names == ["ONE"]
-    # One clock says 60 s, the other epoch is a minute later: a rounding of 1e-11 s apart
+    # The one clock is at 60 s, the other epoch is a minute later: they differ by a rounding of 1e-11 s
     assert np.abs(at_0.positions_ecef_m(0) - later.positions_ecef_m(0)).max() < 1e-4
     assert at_0.warnings == ()
 
@@ -139,7 +139,7 @@ def test_old_elements_warn_and_very_old_ones_are_refused(tmp_path: Path) -> None
 
 
 def test_a_satellite_that_sgp4_gives_up_is_named_with_its_line(tmp_path: Path) -> None:
-    # Drag so large that the orbit has decayed within days: SGP4's error 6 (or 1, by then).
+    # Drag so large that the orbit decays within days: SGP4's error 6 (or 1 by that time).
     first, second = lines_of("44057")
     falling = checked(first[:53] + " 99999-0" + first[61:])
     low = checked(second[:52] + "16.40000000" + second[63:])
@@ -201,7 +201,7 @@ def test_a_damaged_file_is_read_or_refused_but_nothing_else(
 ) -> None:
     text = "\n".join(lines_of())
     text = text[:at] + character + text[at + 1 :]
-    if mend:  # let the damage through the checksum, to the checks behind it
+    if mend:  # pass the checksum, so that the damage reaches the later checks
         text = "\n".join(checked(line) if len(line) == 69 else line for line in text.split("\n"))
     try:
         names, elements = elements_of(written(tmp_path, text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The delay of a fibre along the great circle between two stations: what a path over satellites is set beside."""
+"""The delay of a fibre along the great circle between two stations, as a comparison for a path over satellites."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S
 from leowarp.scenario.schema import Plan
 
 FIBRE_INDEX = 1.468
-"""Group index of single-mode fibre (ITU-T G.652) at 1550 nm, by data sheets: light is at 0.681 c in it."""
+"""Group index of single-mode fibre (ITU-T G.652) at 1550 nm, by data sheets: light travels at 0.681 c."""
 EARTH_RADIUS_M = 6_371_008.8
 """Mean radius of the WGS84 ellipsoid (IUGG); a great circle on it differs from the geodesic by up to 0.6 %."""
 
 
 @dataclass(frozen=True)
 class Fibre:
-    """A fibre as short as one can be; real ones are a third to half longer, and have equipment besides.
+    """The shortest possible fibre; real ones are 33 to 50 % longer, and also have equipment.
 
     source, destination: Stations.
-    length_m: Of the great circle.
+    length_m: Length of the great circle.
     """
 
     source: str
@@ -29,11 +29,11 @@ class Fibre:
 
     @property
     def delay_ns(self) -> int:
-        """One way."""
+        """One-way delay."""
         return round(self.length_m * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S * 1e9)
 
     def text(self) -> str:
-        """In a sentence's end.
+        """Text for the end of a sentence.
 
         >>> Fibre("A", "B", 1_000_000).text()
         'a fibre along the great circle from A to B (1000 km): 4.897 ms'
@@ -43,9 +43,9 @@ class Fibre:
 
 
 def fibres(plan: Plan) -> list[Fibre]:
-    """A fibre for each pair of stations with a flow, in the order of the flows; without flows for every pair.
+    """One fibre per pair of stations with a flow, in the order of the flows; without flows, one for every pair.
 
-    None of stations without coordinates, as those of a measured path.
+    None for stations without coordinates, as in a measured path.
     """
     placed = {station.name: station for station in plan.stations if station.latitude_deg is not None}
     pairs = [(flow.source, flow.destination) for flow in plan.flows]
@@ -62,7 +62,7 @@ def fibres(plan: Plan) -> list[Fibre]:
 
 
 def great_circle_m(one_deg: tuple[float, float], other_deg: tuple[float, float]) -> float:
-    """Distance of two places on a sphere of `EARTH_RADIUS_M`, m.
+    """Distance between two places on a sphere of `EARTH_RADIUS_M`, m.
 
     one_deg, other_deg: (float, float). Latitude and longitude.
 
@@ -70,6 +70,6 @@ def great_circle_m(one_deg: tuple[float, float], other_deg: tuple[float, float])
     10008
     """
     (lat_a, lon_a), (lat_b, lon_b) = ([math.radians(value) for value in place] for place in (one_deg, other_deg))
-    # Haversine: exact for places that are near each other.
+    # Haversine formula: exact for places near each other.
     half = math.sin((lat_b - lat_a) / 2) ** 2 + math.cos(lat_a) * math.cos(lat_b) * math.sin((lon_b - lon_a) / 2) ** 2
     return 2 * EARTH_RADIUS_M * math.asin(math.sqrt(min(half, 1.0)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fibres along great circles, against distances of others."""
+"""Fibres along great circles, compared with published distances."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from leowarp.scenario import load, resolve
 @pytest.mark.parametrize(
     ("one_deg", "other_deg", "km"),
     [
-        # WGS84 geodesics (GeographicLib): JFK to Heathrow, Singapore to Newark; the sphere differs by 0.6 % at most.
+        # WGS84 geodesics (GeographicLib): JFK to Heathrow, Singapore to Newark; the sphere differs by at most 0.6 %.
         ((40.6413, -73.7781), (51.4700, -0.4543), 5555),
         ((1.3644, 103.9915), (40.6895, -74.1745), 15344),
         ((90.0, 0.0), (-90.0, 0.0), 20004),
@@ -27,6 +27,6 @@ def test_each_pair_that_talks_has_a_fibre_and_light_is_slower_in_it():
     (fibre,) = fibres(resolve(load("madrid-tokyo")))
     assert (fibre.source, fibre.destination) == ("Madrid", "Tokyo")
     assert fibre.delay_ns == pytest.approx(fibre.length_m * 1.468 / 299_792_458 * 1e9, abs=1)
-    # Longer than the path over the satellites, which is the study's reason for these.
+    # Longer than the path over the satellites, which is why the study chose these stations.
     assert fibre.delay_ns > 47e6
     assert fibres(resolve(load("chain"))) == []

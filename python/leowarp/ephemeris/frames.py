@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of reference, named in types, and the only bridges between them.
+"""Reference frames as types, and the only conversions between them.
 
 Three frames occur, all with their origin at the Earth's centre and z along its axis:
 
-- *ECI*: inertial, x towards the vernal equinox; what a Walker pattern is defined in.
-- *TEME*: true equator, mean equinox of date; what SGP4 gives.
+- *ECI*: inertial, x towards the vernal equinox; Walker patterns are defined in it.
+- *TEME*: true equator, mean equinox of date; SGP4's output.
 - *ECEF*: turns with the Earth, x through Greenwich. Everything downstream of `ephemeris` is in ECEF.
 
-TEME goes to ECEF through Greenwich mean sidereal time alone (IAU 1982). Left out: polar motion (at most 0.6 arc
-seconds, 15 m at the ground), UT1 - UTC (below 0.9 s, 420 m of rotation at the equator, the same for satellites and
-stations alike and so nothing in a distance) and the difference between mean and apparent sidereal time, which TEME
-has no need of.
+TEME is converted to ECEF by Greenwich mean sidereal time only (IAU 1982). Neglected: polar motion (at most 0.6 arc
+seconds, 15 m on the ground); UT1 - UTC (below 0.9 s, 420 m of rotation at the equator, equal for satellites and
+stations and so without effect on distances); and the difference between mean and apparent sidereal time, which TEME
+does not need.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EcefMetres = NewType("EcefMetres", NDArray[np.float64])
 
 
 def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.float64] | float) -> EcefMetres:
-    """ECEF positions of inertial ones, when Greenwich stands at an angle from the inertial x axis.
+    """Inertial positions in ECEF, if Greenwich is at this angle from the inertial x axis.
 
     inertial_m: float64 array of shape (k, n, 3) or (n, 3), m. ECI or TEME.
     greenwich_rad: float64 array of shape (k,), or float, rad
@@ -50,9 +50,9 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
 
 
 def julian_date(instant: datetime) -> tuple[float, float]:
-    """Julian date of an instant (UTC) as a whole-and-a-half day and the fraction of a day since.
+    """Julian date of an instant (UTC): a whole-and-a-half day, and the fraction of a day since.
 
-    Two numbers because one float resolves 40 us only; the pair is what `sgp4` takes.
+    Two numbers, because one float resolves only 40 us; `sgp4` takes this pair.
 
     Raises ValueError if the instant has no time zone.
     """
@@ -61,8 +61,8 @@ def julian_date(instant: datetime) -> tuple[float, float]:
     instant = instant.astimezone(UTC)
     midnight = datetime(instant.year, instant.month, instant.day, tzinfo=UTC)
     since = instant - midnight
-    # 0001-01-01 of the proleptic Gregorian calendar, ordinal 1, began at JD 1721425.5.
-    # No leap second is in a `datetime`: 23:59:60 cannot be said, and UTC days all have 86,400 s here.
+    # 0001-01-01 of the proleptic Gregorian calendar, ordinal 1, began at JD 1721425.5. A `datetime` cannot represent a
+    # leap second (23:59:60), so all UTC days have 86,400 s here.
     fraction = (since.seconds * 1_000_000 + since.microseconds) / 86_400e6
     return instant.toordinal() + 1_721_424.5, fraction
 
@@ -77,7 +77,7 @@ def gmst_rad(day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | f
     """
     days = (np.asarray(day) - _J2000_JD) + fraction
     centuries = days / 36_525.0
-    # The 876600 h of the formula are one turn a day: taken from the fraction of the day, so that nothing is lost to
+    # The formula's 876600 h are one turn per day: taken from the fraction of the day, so that no precision is lost to
     # the 15 digits of a float.
     turns_s = 86_400.0 * (np.mod(np.asarray(day) - _J2000_JD, 1.0) + fraction)
     seconds = 67_310.54841 + turns_s + centuries * (8_640_184.812866 + centuries * (0.093104 - 6.2e-6 * centuries))
@@ -117,7 +117,7 @@ def geodetic_to_ecef_m(
 def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
     """Unit vector (ECEF) that points up from a geodetic latitude and longitude, shape (3,).
 
-    The normal of the ellipsoid has just these two angles, whatever the flattening: geodetic latitude is defined so.
+    The normal of the ellipsoid has exactly these two angles for any flattening, by the definition of geodetic latitude.
     """
     latitude_rad, longitude_rad = math.radians(latitude_deg), math.radians(longitude_deg)
     return np.array(
@@ -129,7 +129,7 @@ def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
     )
 
 
-# 2000-01-01T12:00, from which the centuries of the formula count.
+# 2000-01-01T12:00, the origin of the centuries in the formula.
 _J2000_JD = 2_451_545.0
 
 SPEED_OF_LIGHT_M_PER_S = 299_792_458

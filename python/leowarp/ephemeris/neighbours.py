@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which planes of a shell are beside each other, and how far the slots of one are ahead of those of the next."""
+"""Neighbouring planes of a shell, and the phase between the slots of one plane and the next."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements
 from leowarp.ephemeris.slots import FIT_SLOTS, Slots, aside, in_slots
 
 _NEIGHBOUR = 3.5
-"""Largest distance between neighbouring planes, as a multiple of the usual one: two planes may be missing."""
+"""Largest distance between neighbouring planes, as a multiple of the usual distance: two planes may be missing."""
 _SEAM = 0.4
-"""Tolerance of the distance across a star's seam, as a share of the other distances. Iridium's are 22 and 31.6 deg."""
+"""Tolerance of the distance across a star's seam, relative to the other distances. Iridium's are 22 and 31.6 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FoundShell:
     """Planes of one altitude and inclination, in the order of their ascending nodes.
 
-    inclination_deg, altitude_m: Medians.
-    slots: tuple of int arrays. For each plane the satellite in each slot; -1: empty.
-    beside: tuple of (int, int, float). As of `routes.grid.Grid`: planes that are neighbours, and how many slots slot 0
-        of the second is ahead.
-    spacing_deg: Median distance between neighbouring nodes; None: one plane.
-    kind: ``delta``: the nodes go all around. ``star``: they cover half a turn, and the last plane and the first fly in
+    inclination_deg, altitude_m: Median values.
+    slots: tuple of int arrays. The satellite in each slot of each plane; -1: empty.
+    beside: tuple of (int, int, float). As in `routes.grid.Grid`: neighbouring planes, and by how many slots slot 0 of
+        the second is ahead.
+    spacing_deg: Median distance between neighbouring nodes; None: there is one plane.
+    kind: ``delta``: the nodes go all around. ``star``: they cover half a turn, and the last and the first plane fly in
         opposite directions. ``part``: neither.
-    phasing: Walker's F; None: the planes are no Walker pattern.
+    phasing: Walker's F; None: the planes do not form a Walker pattern.
     """
 
     inclination_deg: float
@@ -47,7 +47,7 @@ class FoundShell:
 
 
 def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) -> FoundShell:
-    """The shell of a file whose header gives the number of planes; equal slots are linked, as by Hypatia."""
+    """The shell of a file whose header gives the number of planes; equal slots are linked, as in Hypatia."""
     slots = np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)
     return FoundShell(
         inclination_deg=float(np.median(orbits.inclination_deg)),
@@ -61,7 +61,7 @@ def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) 
 
 
 def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[int]) -> FoundShell:
-    """Put planes in order and join them to a shell.
+    """Put planes in order and combine them into a shell.
 
     planes: list of int arrays. The satellites of each plane, in any order.
     counts: The number of slots in each plane.
@@ -70,7 +70,7 @@ def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[in
     order, gaps_deg = around(nodes_deg, np.arange(len(planes)))
     kind, spacing_deg = _kind(gaps_deg)
     if kind == "delta":
-        # A ring of planes has no first one, so the smallest node comes first.
+        # A ring of planes has no natural first plane, so the smallest node comes first.
         first = int(np.argmin(nodes_deg[order]))
         order, gaps_deg = np.roll(order, -first), np.roll(gaps_deg, -first)
     planes = [planes[plane] for plane in order]
@@ -91,32 +91,32 @@ def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[in
 def _beside(
     fits: list[Slots], gaps_deg: NDArray[np.float64], spacing_deg: float, kind: str
 ) -> tuple[list[tuple[int, int, float]], int | None]:
-    """Neighbours among ordered planes, as of `FoundShell`, and Walker's F."""
+    """Neighbours among ordered planes, as in `FoundShell`, and Walker's F."""
     a = np.flatnonzero(gaps_deg <= _NEIGHBOUR * spacing_deg)
     a = a[(a < len(fits) - 1) | (kind == "delta")]
     b = (a + 1) % len(fits)
     count, first_deg = np.array([fit.count for fit in fits]), np.array([fit.first_deg for fit in fits])
     ahead = (first_deg[b] - first_deg[a]) * count[b] / 360.0
-    # Walker's rule needs planes with equal numbers of slots, at the usual distance.
+    # Walker's rule needs planes with equal numbers of slots at the usual distance.
     even = (count[a] == count[b]) & (np.abs(gaps_deg[a] - spacing_deg) <= spacing_deg / 4)
     whole = round((180.0 if kind == "star" else 360.0) / spacing_deg)
     phasing = _phasing(ahead[even], whole)
     if phasing is not None:
-        # F decides which of two partners, both half a slot away, is the nearer one: noise would decide otherwise.
+        # F decides which of two partners, both half a slot away, is the nearer one; otherwise noise would decide.
         off = aside(ahead - phasing / whole)
         exact = np.round(ahead - phasing / whole) + phasing / whole
         ahead = np.where(even & (np.abs(off) <= FIT_SLOTS), exact, ahead)
-    # Where planes are missing, F belongs to a pattern with more planes.
+    # If planes are missing, F belongs to a pattern with more planes.
     phasing = phasing if whole == len(fits) and kind != "part" else None
     return list(zip(a.tolist(), b.tolist(), ahead.tolist(), strict=True)), phasing
 
 
 def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
-    """The kind of a shell and the median distance of its planes; the largest of `gaps_deg` is the last."""
+    """The kind of a shell and the median distance of its planes; the last element of `gaps_deg` is the largest."""
     if len(gaps_deg) == 1:
         return "part", None
     spacing_deg, widest_deg = float(np.median(gaps_deg[:-1])), float(gaps_deg[-1])
-    # Half a turn on, the first plane of a star appears again as the neighbour of the last one.
+    # Half a turn further, the first plane of a star appears again as the neighbour of the last one.
     if (1 - _SEAM) * gaps_deg[:-1].min() <= widest_deg - 180.0 <= (1 + _SEAM) * spacing_deg:
         return "star", spacing_deg
     around = widest_deg <= min(_NEIGHBOUR * spacing_deg, 180.0 + spacing_deg / 4)
@@ -124,11 +124,11 @@ def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
 
 
 def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
-    """Walker's F from phases of neighbouring planes; None: fewer than three quarters of them agree with one F.
+    """Walker's F from phases of neighbouring planes; None: fewer than 75 % of them agree with one F.
 
     The errors of the planes' phases cancel around a ring, so F is exact.
 
-    ahead: float64 array of shape (m,). How far planes are ahead of the plane before them, in slots.
+    ahead: float64 array of shape (m,). By how many slots each plane is ahead of the previous one.
     planes: The number of planes in the whole pattern.
     """
     if len(ahead) == 0:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The satellite of one orbit mean-elements message (OMM, CCSDS 502.0-B-2 and B-3), whatever it was encoded in.
+"""The satellite of one orbit mean-elements message (OMM, CCSDS 502.0-B-2 and B-3), in any encoding.
 
-Each field is used, ignored because it changes no position, or a reason to refuse the message: another theory, frame,
-time system or centre would give positions that look right.
+Each field is used, ignored because it does not change a position, or a reason to reject the message: another theory,
+frame, time system or centre would give plausible but wrong positions.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 from leowarp.ephemeris.tle import check_theory
 
 Fields = Mapping[str, str]
-"""Keywords and values of a message; an empty value is one that is missing."""
+"""Keywords and values of a message; an empty value counts as missing."""
 
 FETCH = "fetch the elements from CelesTrak (FORMAT=json, xml, csv, kvn or tle) or Space-Track (class gp)"
 NEEDED = ("NORAD_CAT_ID", "EPOCH", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION", "RA_OF_ASC_NODE",
           "ARG_OF_PERICENTER", "MEAN_ANOMALY", "BSTAR")  # fmt: skip
-"""Fields without which there is no orbit."""
+"""Required fields: without them there is no orbit."""
 DEFAULTS = {"MEAN_MOTION_DOT": "0", "MEAN_MOTION_DDOT": "0"}
-"""Fields that SGP4 keeps and does not use."""
+"""Fields that SGP4 stores but does not use."""
 ALLOWED: dict[str, tuple[str, ...]] = {
     "CCSDS_OMM_VERS": ("1.0", "2.0", "3.0"),
     "CENTER_NAME": ("EARTH",),
@@ -36,9 +36,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "TIME_SYSTEM": ("UTC",),
     "MEAN_ELEMENT_THEORY": ("SGP4", "SGP/SGP4", "SGP4/SDP4"),
 }
-"""Fields that may be missing, and all that they may say; letters of either case, blanks without meaning."""
+"""Optional fields and their allowed values; upper or lower case, blanks ignored."""
 NO_USE = ("REF_FRAME_EPOCH", "BTERM", "AGOM")
-"""Fields that no SGP4 message has: a frame of another date, and the drag terms of SGP4-XP."""
+"""Fields that no SGP4 message has: a frame of another date, and drag terms of SGP4-XP."""
 UNITS = {
     "SEMI_MAJOR_AXIS": "km", "MEAN_MOTION": "rev/day", "INCLINATION": "deg", "RA_OF_ASC_NODE": "deg",
     "ARG_OF_PERICENTER": "deg", "MEAN_ANOMALY": "deg", "BSTAR": "1/er", "MEAN_MOTION_DOT": "rev/day**2",
@@ -46,15 +46,15 @@ UNITS = {
 }  # fmt: skip
 """The unit of a field, if an encoding writes units."""
 USED = {*NEEDED, *DEFAULTS, *ALLOWED, *NO_USE, "EPHEMERIS_TYPE", "GM", "OBJECT_NAME", "OBJECT_ID", "DECAY_DATE"}
-"""Every field that is looked at; all others are ignored."""
+"""Every field that is checked; all others are ignored."""
 _RANGES = {
     "MEAN_MOTION": (0.0, 20.0), "ECCENTRICITY": (0.0, 1.0), "INCLINATION": (0.0, 180.0),
     "RA_OF_ASC_NODE": (-360.0, 360.0), "ARG_OF_PERICENTER": (-360.0, 360.0), "MEAN_ANOMALY": (-360.0, 360.0),
     "BSTAR": (-10.0, 10.0), "MEAN_MOTION_DOT": (-1e3, 1e3), "MEAN_MOTION_DDOT": (-1e3, 1e3),
 }  # fmt: skip
-"""Smallest and largest value of each number. 17.6 revolutions a day are at the Earth's surface."""
+"""Smallest and largest value of each number. 17.6 revolutions per day are at the Earth's surface."""
 _MOST_SGP4_NUMBER = 339_999
-"""The largest catalogue number that `sgp4` takes (Alpha-5). A number is a name: SGP4 computes nothing from it."""
+"""The largest catalogue number that `sgp4` accepts (Alpha-5). It is only a name: SGP4 computes nothing from it."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _GM_KM3_PER_S2 = 398_600.4
 
@@ -63,7 +63,8 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
     """The satellite of one message.
 
     line: Where the message begins, from 1.
-    Raises ScenarioError if a field that SGP4 needs is missing, a value is none, or a field says that the elements are
+    Raises ScenarioError if a field that SGP4 needs is missing, a value is invalid, or a field says that the elements
+    are
         not SGP4's; with file, line, field, value and satellite.
     """
     fields = {key: value.strip() for key, value in message.items() if value.strip()}
@@ -84,7 +85,7 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
     identity = {
         "CLASSIFICATION_TYPE": "U", "OBJECT_ID": "", "EPHEMERIS_TYPE": "0", "ELEMENT_SET_NO": "0", "REV_AT_EPOCH": "0",
         "NORAD_CAT_ID": str(number if number <= _MOST_SGP4_NUMBER else 0),
-        # The package reads this one form.
+        # The package reads only this form.
         "EPOCH": epoch.strftime("%Y-%m-%dT%H:%M:%S.%f"),
     }  # fmt: skip
     satrec = Satrec()
@@ -101,7 +102,7 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
 
 
 def unit_is_right(key: str, unit: str) -> bool:
-    """Whether a unit is the one that CCSDS gives a field; other fields have any.
+    """Whether a unit is the one that CCSDS prescribes for a field; other fields may have any unit.
 
     >>> unit_is_right("MEAN_MOTION", "REV/DAY"), unit_is_right("INCLINATION", "rad")
     (True, False)
@@ -110,13 +111,13 @@ def unit_is_right(key: str, unit: str) -> bool:
 
 
 def _satellite(fields: Fields) -> str:
-    """What a message calls its satellite, for messages."""
+    """The name or number of a message's satellite, for messages to the user."""
     name, number = fields.get("OBJECT_NAME"), fields.get("NORAD_CAT_ID")
     return " ".join(part for part in (name, number and f"catalogue number {number}") if part) or "a satellite unnamed"
 
 
 def _check_meaning(where: str, fields: Fields) -> None:
-    """Refuse what is no SGP4 message of the Earth."""
+    """Reject a message that is not an SGP4 message for the Earth."""
     for key, allowed in ALLOWED.items():
         value = re.sub(r"\s+", "", fields.get(key, allowed[0])).upper()
         if value not in allowed:
@@ -135,7 +136,7 @@ def _check_meaning(where: str, fields: Fields) -> None:
 
 
 def _number(where: str, key: str, text: str) -> str:
-    """The text of a number that is in its range."""
+    """The text of a number, checked against its range."""
     value = _plain(where, key, text)
     low, high = _RANGES[key]
     if not low <= value <= high:
@@ -144,7 +145,7 @@ def _number(where: str, key: str, text: str) -> str:
 
 
 def _plain(where: str, key: str, text: str) -> float:
-    """The number of a text in plain decimals, which `float` alone would not insist on (nan, 1_0)."""
+    """The number in plain decimal notation; `float` alone would also accept nan or 1_0."""
     if _NUMBER.fullmatch(text) is None:
         hint = "write a point for a decimal comma" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else FETCH
         raise ScenarioError(f"{where}: {key} is {text[:40]!r}, which is no number", hint)
@@ -152,7 +153,7 @@ def _plain(where: str, key: str, text: str) -> float:
 
 
 def _catalogue_number(where: str, text: str) -> int:
-    """The number of a satellite, up to nine digits. A table of numbers may have written ``.0`` behind it."""
+    """The number of a satellite, up to nine digits. A spreadsheet may have added ``.0``."""
     digits = re.sub(r"\.0+$", "", text)
     if not re.fullmatch(r"[0-9]{1,9}", digits, re.ASCII):
         raise ScenarioError(f"{where}: NORAD_CAT_ID is {text[:40]!r}, not a number of up to nine digits", FETCH)
@@ -160,7 +161,7 @@ def _catalogue_number(where: str, text: str) -> int:
 
 
 def _decayed(where: str, text: str | None) -> datetime | None:
-    """The day on which Space-Track says that the satellite came down."""
+    """The day on which the satellite decayed, according to Space-Track."""
     if text is None:
         return None
     try:

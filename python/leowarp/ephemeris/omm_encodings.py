@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages in the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). Fields and lines, no meaning."""
+"""Messages in the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). Gives fields and lines, without
+their meaning."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from leowarp.ephemeris.omm import FETCH, USED, Fields, unit_is_right
 from leowarp.ephemeris.skipped import Skipped
 
 Message = tuple[int, Fields]
-"""Line on which it begins, from 1; keywords and values."""
+"""Line on which it begins, from 1, with keywords and values."""
 
 _OTHER_MESSAGES = {"aem", "acm", "apm", "cdm", "ocm", "oem", "opm", "rdm", "tdm"}
 _KVN_LINE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
@@ -30,7 +31,7 @@ def is_csv(first_line: str) -> bool:
 
 
 def is_kvn(text: str) -> bool:
-    """Whether a text has lines of keyword, equals sign and value, as CCSDS's messages do."""
+    """Whether a text has lines of keyword, equals sign and value, like CCSDS messages."""
     first = next((line for line in text.split("\n") if line.strip() and not _is_comment(line)), "")
     return (
         _KVN_LINE.fullmatch(first.rstrip("\r")) is not None
@@ -39,9 +40,9 @@ def is_kvn(text: str) -> bool:
 
 
 def json_messages(path: Path, text: str) -> Iterator[Message]:
-    """Messages of JSON: an object, a list of them, or several of these one after the other.
+    """Messages in JSON: an object, a list of objects, or several of these in sequence.
 
-    Raises ScenarioError if it is not JSON, a key stands twice in an object, or a value is a list or an object.
+    Raises ScenarioError if it is not JSON, an object has a key twice, or a value is a list or an object.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=_once, parse_float=str, parse_int=str, parse_constant=str, strict=False
@@ -80,7 +81,7 @@ def json_messages(path: Path, text: str) -> Iterator[Message]:
 def csv_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
     """Messages of lines of values below a line of keywords, separated by commas, semicolons or tabs.
 
-    Raises ScenarioError if a line has more or fewer values than there are keywords, or a keyword stands twice.
+    Raises ScenarioError if a line has more or fewer values than there are keywords, or a keyword occurs twice.
     """
     first = text.lstrip().split("\n", 1)[0]
     separator = max(",;\t", key=first.count)
@@ -89,7 +90,7 @@ def csv_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
     before = 0
     try:
         for row in reader:
-            # A value may hold a line's end: the line on which it begins is the one after the last.
+            # A value may contain line ends: the value begins on the line after the previous one.
             line, before = before + 1, reader.line_num
             cells = [cell.strip() for cell in row]
             if not any(cells):
@@ -118,8 +119,9 @@ def csv_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
 def xml_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
     """Messages of the segments of XML, in any namespace.
 
-    Raises ScenarioError if it is not XML, a segment lacks metadata or mean elements, holds a field twice, or a unit is
-        not CCSDS's.
+    Raises ScenarioError if it is not XML, a segment lacks metadata or mean elements, has a field twice, or has a unit
+    that
+        CCSDS does not prescribe.
     """
     reader = _Xml(path, skipped)
     try:
@@ -137,8 +139,8 @@ def xml_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
 def kvn_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
     """Messages of lines ``KEYWORD = value [unit]``; each begins with ``CCSDS_OMM_VERS``.
 
-    Raises ScenarioError if a line is neither that nor a comment, a keyword stands twice in a message, or a unit is not
-        CCSDS's.
+    Raises ScenarioError if a line is neither that nor a comment, a keyword occurs twice in a message, or a unit is not
+        the one that CCSDS prescribes.
     """
     fields: dict[str, str] = {}
     begin, other = 0, False
@@ -157,7 +159,7 @@ def kvn_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
                 continue
         if other:
             continue
-        # Space-Track writes an equals sign behind COMMENT, too, and a message may have several.
+        # Space-Track also writes an equals sign after COMMENT, and a message may have several.
         if _is_comment(line) or (found is not None and found[1] == "COMMENT"):
             skipped.add("comment", "comments", number)
             continue
@@ -180,7 +182,7 @@ def kvn_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
 
 
 class _TwiceError(Exception):
-    """A key that stands twice in an object."""
+    """A key that occurs twice in an object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -193,7 +195,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _texts(path: Path, line: int, message: Any) -> Fields:
-    """Keywords and values as texts; null is an empty one."""
+    """Keywords and values as text; null becomes an empty text."""
     if not isinstance(message, dict):
         raise ScenarioError(f"{path}:{line}: an entry of the list is not an OMM (an object)", FETCH)
     for key, value in message.items():
@@ -217,7 +219,7 @@ def _check_unit(path: Path, line: int, key: str, unit: str) -> None:
 
 
 class _Xml:
-    """What expat finds: segments of orbit mean-elements messages."""
+    """Collects expat's events: segments of orbit mean-elements messages."""
 
     def __init__(self, path: Path, skipped: Skipped) -> None:
         self.messages: list[Message] = []
@@ -231,7 +233,7 @@ class _Xml:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._characters
-        # Entities are how a few bytes become gigabytes; no producer of elements uses any.
+        # Entities can expand a few bytes to gigabytes; no producer of elements uses them.
         self.parser.EntityDeclHandler = self._entity
 
     def _entity(self, *_: Any) -> NoReturn:
@@ -289,5 +291,5 @@ class _Xml:
         self._text = ""
 
     def _other(self) -> bool:
-        """Whether the element is within a message that is no OMM."""
+        """Whether the element is within a message other than an OMM."""
         return any(name in _OTHER_MESSAGES for name in self._open)

@@ -209,7 +209,7 @@ def test_after_cutting_or_doubling_lines_no_message_is_lost_in_silence(
         return
     numbers = [element.catalogue_number for element in found.elements]
     left = "\n".join(lines)
-    # A message without a trace in the text was taken out whole; of CSV and this XML that is one line.
+    # A message that leaves no trace in the text was removed as a whole; in CSV and in this XML that is one line.
     expected = [number for number in (1, 2, 3) for _ in range(left.count(f"S-{number}"))]
     if encoding in ("csv", "xml"):
         assert numbers == expected

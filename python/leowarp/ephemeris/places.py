@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plane and slot of each satellite in a file of elements: from the file's header, else from the elements."""
+"""Plane and slot of each satellite in a file of elements: from the file's header, or else from the elements."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from leowarp.ephemeris.planes import MOST_NODE_GAP_DEG, found_shells
 from leowarp.ephemeris.sgp4_orbits import MeanElements, Sgp4Orbits
 
 _NAMED = 5
-"""Satellites without a slot that a warning names; `leowarp ephemeris` names all of them."""
+"""Number of satellites without a slot that a warning names; `leowarp ephemeris` names all of them."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Places:
     """Planes and slots of the satellites of a file.
 
-    shells: In the order of their inclinations, then altitudes.
-    shell, plane, slot: int arrays of shape (n,). Place of each satellite, counted from 0; -1: it has none.
-    sentences: The planes that were found and the satellites without a slot, in words.
+    shells: Sorted by inclination, then altitude.
+    shell, plane, slot: int arrays of shape (n,). Place of each satellite, counted from 0; -1: none.
+    sentences: The planes found and the satellites without a slot, in words.
     """
 
     shells: tuple[FoundShell, ...]
@@ -34,7 +34,7 @@ class Places:
     sentences: tuple[str, ...]
 
     def name(self, satellite: int) -> str | None:
-        """``K-PP-SS``, with the shell counted from 1, like satellites of several Walker patterns; None: no slot."""
+        """``K-PP-SS``, with the shell counted from 1, as for satellites of several Walker patterns; None: no slot."""
         if self.shell[satellite] < 0:
             return None
         return f"{self.shell[satellite] + 1}-{self.plane[satellite]:02d}-{self.slot[satellite]:02d}"
@@ -63,7 +63,7 @@ def places_of(orbits: Sgp4Orbits) -> Places:
             slots = np.flatnonzero(satellites >= 0)
             places[0, satellites[slots]], places[1, satellites[slots]] = number, plane
             places[2, satellites[slots]] = slots
-    # Without its directory: a run's tables hold these sentences, and must not depend on where the file is.
+    # Without its directory, because a run's tables contain these sentences and must not depend on the file's location.
     file = Path(orbits.file).name
     sentences = [f"{file}: {_sentence(shell, orbits.header)}" for shell in shells]
     left = [orbits.names[satellite] for satellite in np.flatnonzero(places[0] < 0)]
@@ -77,7 +77,7 @@ def places_of(orbits: Sgp4Orbits) -> Places:
 
 
 def _check_order(file: str, header: tuple[int, int], elements: MeanElements) -> None:
-    """Raise ScenarioError if the satellites do not come plane by plane, as the header says."""
+    """Raise ScenarioError if the satellites are not listed plane by plane, as the header promises."""
     for plane, members in enumerate(np.arange(header[0] * header[1]).reshape(header)):
         _, gaps_deg = around(elements.node_deg, members)
         apart_deg = 360.0 - gaps_deg[-1]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planes and slots of satellites whose file names neither, found by gaps between their mean elements.
+"""Planes and slots of satellites whose file gives neither, found from gaps between their mean elements.
 
-Satellites are of one family if neither inclination nor altitude leaves a gap between them (0.1 deg, 5 km), and of one
-plane if their altitudes (1 km) and ascending nodes leave none either. The gap of nodes is 0.5 to 5 deg: where the gaps
-within planes end, sorted gaps jump, and the jump with the largest ratio is taken. A plane has at least half as many
-satellites as the plane of the family's median satellite; its slots are fitted (`ephemeris.slots`). Satellites in no
-plane (raised, lowered, drifting) or in no slot (spares) are left out.
+Satellites belong to one family if neither inclination nor altitude leaves a gap between them (0.1 deg, 5 km). They
+belong to one plane if their altitudes (1 km) and ascending nodes leave no gap either. The gap of nodes is 0.5 to 5 deg.
+Sorted gaps jump where the gaps within planes end; the jump with the largest ratio is used. A plane has at least half as
+many satellites as the plane of the family's median satellite; its slots are fitted (`ephemeris.slots`). Satellites in
+no plane (rising, sinking, drifting) or in no slot (spares) are left out.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements
 from leowarp.ephemeris.slots import FIT_SLOTS, NEAR_DEG, Slots, in_slots, number_of_slots
 
 INCLINATION_GAP_DEG = 0.1
-"""Starlink's first two shells are 0.15 deg apart, satellites of one within 0.01 (September 2022)."""
+"""Starlink's first two shells are 0.15 deg apart; satellites of one shell lie within 0.01 deg (September 2022)."""
 SHELL_GAP_M = 5_000.0
-"""OneWeb's planes are 4 km above each other, so that they do not meet at the poles; Starlink's shells are 10 km
+"""OneWeb's planes differ by 4 km in altitude, so that they do not meet at the poles; Starlink's shells are 10 km
 apart."""
 PLANE_GAP_M = 1_000.0
-"""A difference of 1 km at 550 km is a drift of 1.2 deg per day, too much for a satellite that keeps its slot."""
+"""A difference of 1 km at 550 km means a drift of 1.2 deg per day, too much for a satellite that keeps its slot."""
 LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
-"""A smaller gap between nodes never separates planes, a larger one always does."""
+"""A gap between nodes below the first value never separates planes, one above the second always does."""
 MOST_CHANCE = 0.01
-"""Largest probability that the same result comes from satellites at random phases. Three satellites evenly spaced in
+"""Largest allowed probability that satellites at random phases give the same result. Three evenly spaced satellites in
 one plane pass, two do not."""
 
 
@@ -43,7 +43,7 @@ def found_shells(orbits: MeanElements) -> list[FoundShell]:
     ):
         layers = _split(family, (inclination, INCLINATION_GAP_DEG), (altitude, PLANE_GAP_M))
         bundles = [bundle for layer in layers for bundle in _by_node(orbits.node_deg, layer)]
-        # Satellites that rise or sink alone look like planes of one satellite, and would separate full planes.
+        # Single rising or sinking satellites look like planes of one satellite, and would split full planes.
         least = _usual([len(bundle) for bundle in bundles]) / 2
         bundles = [bundle for bundle in bundles if len(bundle) >= least]
         middle = np.array([(np.median(inclination[bundle]), np.median(altitude[bundle])) for bundle in bundles])
@@ -54,7 +54,7 @@ def found_shells(orbits: MeanElements) -> list[FoundShell]:
 
 
 def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], float]) -> list[NDArray[np.intp]]:
-    """Split members at gaps in several quantities (values, gap), until no part has a gap; sorted by value."""
+    """Split members at gaps in several quantities (values, gap), until no part has a gap; parts are sorted by value."""
     for values, gap in dimensions:
         order = members[np.argsort(values[members], kind="stable")]
         cuts = np.flatnonzero(np.diff(values[order]) > gap) + 1
@@ -64,7 +64,7 @@ def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], fl
 
 
 def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Split members at gaps between their ascending nodes, as the module says."""
+    """Split members at gaps between their ascending nodes, by the rule in the module's docstring."""
     order, gaps_deg = around(node_deg, members)
     bounded_deg = np.clip(gaps_deg[:-1], LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG)
     steps_deg = np.sort(np.append(bounded_deg, LEAST_NODE_GAP_DEG))
@@ -75,7 +75,7 @@ def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[N
 
 
 def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
-    """The number of satellites in the median satellite's plane: many small planes do not lower it."""
+    """Number of satellites in the median satellite's plane; many small planes do not lower it."""
     return float(np.median(np.repeat(sizes, sizes))) if np.any(sizes) else 0.0
 
 
@@ -91,7 +91,7 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
         return None
     shell = linked(orbits, [bundles[plane] for plane in kept], counts[kept].tolist())
     if counts[kept].max() == 1:
-        # One satellite is always evenly spaced, so the planes alone are evidence: only if all satellites fit.
+        # A single satellite is always evenly spaced, so only the planes are evidence, and only if all satellites fit.
         return shell if shell.phasing is not None and len(shell.satellites) == len(orbits.node_deg) else None
     return shell if _chance(sizes[kept], filled[kept], counts[kept], common) <= MOST_CHANCE else None
 
@@ -102,14 +102,16 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
     sizes, filled, counts: int arrays of shape (planes,). Numbers of satellites, of filled slots and of slots.
     common: The number of slots in most planes.
     """
-    # One satellite per plane fixes where its slots are; another one fixes the number of slots if that is its own.
+    # One satellite per plane determines the position of the slots; another one determines their number, if the plane
+    # has its own number.
     own = counts[counts != common]
     free = len(sizes) + len(own)
     number, hits = int(sizes.sum()) - free, int(filled.sum()) - free
     near = 2 * min(FIT_SLOTS, NEAR_DEG * int(counts.max()) / 360.0)
     if hits <= near * number:
         return 1.0
-    # Chernoff's bound of a binomial tail, exp(-n D(h/n || p)) with D the relative entropy, times the numbers tried
+    # Chernoff's bound of a binomial tail, exp(-n D(h/n || p)) with D the relative entropy, times the number of
+    # candidates
     entropy = hits * math.log(hits / number / near)
     if hits < number:
         entropy += (number - hits) * math.log((1 - hits / number) / (1 - near))
@@ -117,7 +119,7 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
 
 
 def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
-    """Keep the plane with most satellites where several have the same node."""
+    """Keep the plane with most satellites if several have the same node."""
     chosen: list[NDArray[np.intp]] = []
     nodes_deg: list[float] = []
     for bundle in sorted(bundles, key=len, reverse=True):
@@ -129,9 +131,9 @@ def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list
 
 
 def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
-    """Fit the shell's number of slots to a plane, or a number of its own.
+    """Fit the shell's number of slots to a plane, or a number specific to the plane.
 
-    The plane's own number is taken if it holds more than half of the satellites, and the shell's holds less.
+    The specific number is used if it fits more than half of the satellites, and the shell's number fits less.
     """
     fit = in_slots(phase_deg, count, FIT_SLOTS)
     if 2 * fit.filled < len(phase_deg):

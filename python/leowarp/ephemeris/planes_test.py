@@ -61,7 +61,7 @@ def test_shells_are_kept_apart_and_who_keeps_no_slot_is_left_out_and_named(tmp_p
 
 
 def test_planes_above_each_other_with_slots_of_their_own_are_one_star() -> None:
-    # As OneWeb flies: 12 planes, 4 km above each other, of 45 or 48 slots, 15.2 deg apart (seam: 12.8).
+    # As in OneWeb: 12 planes with altitudes 4 km apart, with 45 or 48 slots, 15.2 deg apart (seam: 12.8).
     counts = [45, 48, 48, 45] * 3
     orbits = [
         Orbit(87.9, 100.0 + 15.2 * plane, 13.0 * plane + 360.0 * slot / count, 1178e3 + 4e3 * plane)
@@ -109,7 +109,7 @@ def test_no_grid_is_found_where_there_is_none(tmp_path: Path, seed: int) -> None
 
 
 def test_a_header_says_what_the_elements_do_not(tmp_path: Path) -> None:
-    # Two planes of one node: gaps would make one of them.
+    # Two planes with one node: by gaps alone they would be one.
     orbits = [Orbit(53.0, 0.1 * plane, 7.0 * plane + 60.0 * slot, 550e3) for plane in range(3) for slot in range(6)]
     places = places_of(written(tmp_path / "tles.txt", orbits, header="3 6"))
     assert [places.name(i) for i in (0, 5, 6, 17)] == ["1-00-00", "1-00-05", "1-01-00", "1-02-05"]

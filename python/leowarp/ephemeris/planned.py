@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ephemeris of a plan: its orbits, its stations, and what to know before trusting them."""
+"""The ephemeris of a plan: its orbits, its stations, and warnings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from leowarp.scenario.schema import Constellation, Plan, Shell
 
 
 class Orbits(Protocol):
-    """Satellites in motion, whatever moves them."""
+    """Satellites in motion, by any kind of propagation."""
 
     @property
     def names(self) -> list[str]:
@@ -31,17 +31,17 @@ class Orbits(Protocol):
         """In ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
-        """In the inertial frame that they move in; shape as above."""
+        """In the inertial frame of the orbits; shape as above."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ephemeris:
-    """Where every satellite and every station is, on the run's clock.
+    """Position of every satellite and every station, on the run's clock.
 
     orbits: A `Walker` pattern, `Shells` of them, or `Sgp4Orbits`.
     names: The satellites' names, in the order of the positions: ``s-PP-SS`` for a Walker pattern, ``s-K-PP-SS`` for the
         K-th of several.
-    warnings: What to check before trusting the positions; the planes that were found in elements.
+    warnings: What to check before trusting the positions; also the planes found in elements.
     places: Planes and slots of orbital elements, if the plan's links need them.
     """
 
@@ -61,10 +61,10 @@ class Ephemeris:
 
 
 def ephemeris_of(plan: Plan) -> Ephemeris | None:
-    """Where every node of a plan is; None for a plan without a constellation.
+    """Positions of all nodes of a plan; None for a plan without a constellation.
 
     Raises ScenarioError if the file of elements cannot be read, is malformed, or holds a satellite that SGP4 cannot
-        propagate; if the plan asks for a +Grid and its satellites have no planes and slots.
+        propagate; also if the plan asks for a +Grid but its satellites have no planes and slots.
     """
     constellation = plan.constellation
     if constellation is None:
@@ -73,7 +73,7 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     epoch = datetime.fromisoformat(constellation.epoch).replace(tzinfo=UTC)
     if constellation.tle is None:
         patterns = tuple(_walker(shell, constellation, epoch, plan.run.start_ns) for shell in constellation.patterns)
-        # A constellation of one pattern has names without a shell's number.
+        # In a constellation of one pattern, names have no shell number.
         shells: Walker | Shells = Shells(shells=patterns) if constellation.shells else patterns[0]
         return Ephemeris(orbits=shells, names=shells.names, stations=stations)
     chosen = selected(constellation, plan.run)
@@ -87,7 +87,7 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
 def planned_places(plan: Plan) -> Places | None:
     """Planes and slots of a plan's elements; None: the plan has no elements, or its links need no planes.
 
-    Raises ScenarioError: As of `ephemeris_of`.
+    Raises ScenarioError: As `ephemeris_of`.
     """
     if plan.constellation is None or plan.constellation.tle is None or plan.isl.rule != "plus-grid":
         return None
@@ -106,7 +106,7 @@ def _walker(shell: Shell, constellation: Constellation, epoch: datetime, start_n
         satellites_per_plane=shell.satellites_per_plane,
         radius_m=constellation.earth_radius_m + shell.altitude_m,
         inclination_rad=math.radians(shell.inclination_deg),
-        # A star's planes over half a turn: over the other half the same planes descend.
+        # A star's planes cover half a turn: over the other half, the same planes descend.
         ascending_nodes_over_deg=180.0 if shell.pattern == "star" else 360.0,
         phasing=shell.phasing,
         node_offset_rad=math.radians(shell.node_offset_deg),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which elements of a file a plan uses: one set per satellite, without those that it leaves out."""
+"""Selection of the elements of a file that a plan uses: one set per satellite, without the excluded satellites."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ DECAYED = "decayed"
 """The word in `constellation.leave_out` for all satellites that have no orbit during the run."""
 NEAREST = "nearest epoch"
 _LISTED = 10
-"""Most names that the hint of an unknown satellite proposes."""
+"""Maximum number of names that the hint about an unknown satellite proposes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
     """Satellites of a file that a plan uses.
 
-    sentences: What was skipped, reduced or left out, and the age of elements: one line each.
+    sentences: What was skipped, reduced or left out, and the age of the elements: one line each.
     """
 
     orbits: Sgp4Orbits
@@ -34,11 +34,11 @@ class Selected:
 
 
 def selected(constellation: Constellation, run: Run) -> Selected:
-    """Satellites of a constellation's file, as its keys `leave_out` and `element_sets` say.
+    """Satellites of a constellation's file, selected by its keys `leave_out` and `element_sets`.
 
-    Raises ScenarioError: As of `element_file`; if a satellite is there several times and `element_sets` is "refuse"; if
-        `leave_out` names none of the file; if elements are too old; if satellites have no orbit during the run, all of
-        them named.
+    Raises ScenarioError: As `element_file`; also if a satellite occurs several times and `element_sets` is "refuse"; if
+        `leave_out` names a satellite that is not in the file; if elements are too old; if satellites have no orbit
+        during the run (all of them are named).
     """
     assert constellation.tle is not None
     file = element_file(constellation.tle.path)
@@ -55,10 +55,11 @@ def selected(constellation: Constellation, run: Run) -> Selected:
         elements=kept,
         epoch=epoch,
         start_ns=run.start_ns,
-        # Planes of a header are counted off; with a gap in the row they would be others.
+        # A header's planes are counted in file order; if satellites are missing, the planes would be wrong.
         header=file.header if len(kept) == len(file.elements) else None,
     )
-    # Before anything is propagated: elements of the wrong year fail with their date, not with SGP4's error codes.
+    # Before anything is propagated, so that elements of the wrong year fail with their date, not with SGP4's error
+    # codes.
     if DECAYED not in constellation.leave_out:
         sentences += orbits.age_warnings(run.duration_ns)
     orbits = _without_lost(orbits, run.duration_ns, sentences, leave=DECAYED in constellation.leave_out)
@@ -68,9 +69,9 @@ def selected(constellation: Constellation, run: Run) -> Selected:
 
 
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:
-    """Of each satellite the set whose epoch is nearest to the begin of the run, in the order of the file.
+    """For each satellite, the set whose epoch is nearest to the start of the run, in the order of the file.
 
-    Of two that are equally near, the earlier: it was known at the time.
+    If two are equally near, the earlier one, because it was known at the time.
     """
     day, fraction = julian_date(epoch)
     begin_d = day + fraction + start_ns / 86_400e9
@@ -102,7 +103,7 @@ def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[
 
 
 def _check_same_satellite(path: Path, number: int, one: Element, other: Element) -> None:
-    """Refuse a number that two satellites share, as files made by hand do (00000): one of them would be lost."""
+    """Reject a number shared by two satellites, as in hand-made files (00000): one of the satellites would be lost."""
     if one.name == other.name or (one.designator and one.designator == other.designator):
         return
     raise ScenarioError(
@@ -120,11 +121,11 @@ def _orbit(element: Element) -> tuple[float, ...]:
 def _named_kept(
     path: Path, elements: list[Element], leave_out: Sequence[str], sentences: list[str]
 ) -> tuple[list[str], list[Element]]:
-    """Names and elements without those that are left out by name; the others keep their names."""
+    """Names and elements without those excluded by name; the others keep their names."""
     names = names_of(elements)
     known: dict[str, list[int]] = {}
     for at, (name, element) in enumerate(zip(names, elements, strict=True)):
-        # As the tables have it, as the file has it, and by number.
+        # By the name in the tables, the name in the file, or the number.
         for each in {name, element.name, str(element.catalogue_number)} - {""}:
             known.setdefault(each, []).append(at)
     left: set[int] = set()
@@ -150,15 +151,15 @@ def _named_kept(
 
 
 def _near(word: str, names: list[str]) -> str:
-    """The hint of an unknown name among many."""
+    """The hint for an unknown name among many."""
     near = nearest(word, names)
     return (f'did you mean "{near}"? ' if near else "") + "leowarp ephemeris FILE prints all names"
 
 
 def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *, leave: bool) -> Sgp4Orbits:
-    """Orbits without the satellites that have none during the run.
+    """Orbits without the satellites that have no orbit during the run.
 
-    leave: Whether such satellites are left out, with a sentence; else they are an error.
+    leave: Whether such satellites are left out with a sentence; otherwise they are an error.
     """
     lost = orbits.lost(duration_ns)
     if not lost:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Satellites that a plan uses: one set of each, without those that have no orbit during the run."""
+"""Satellites that a plan uses: one set each, without those that have no orbit during the run."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ EPOCH = "2025-10-27T12:00:00Z"  # day 300.5
 
 
 def falling(number: str = "70001", day: str = "292.12407234") -> list[str]:
-    """The last elements of a satellite that comes down; SGP4 flings it away from day 4 on, without an error."""
+    """The last elements of a decaying satellite; from day 4 on, SGP4 ejects it to any distance without an error."""
     return [
         line_1(number, day=day, derivative=" .09435527", second=" 24934+0", drag=" 44853-1"),
         line_2(number, inclination=" 98.5849", node="110.9278", motion="15.92146194"),

@@ -16,30 +16,31 @@ from leowarp.ephemeris.drag import fall_of, most_radius_km
 from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_date, turned_to_ecef_m
 
 OLDEST_ELEMENTS_D = 366.0
-"""Elements older (or younger) than this at the run are an error: SGP4's along-track error grows by 1 to 3 km a day
-(Vallado and Crawford, AIAA 2008-6770), so that after a year the positions mean nothing."""
+"""Elements older (or younger) than this at the run are an error: SGP4's along-track error grows by 1 to 3 km per day
+(Vallado and Crawford, AIAA 2008-6770), so after a year the positions are meaningless."""
 OLD_ELEMENTS_D = 14.0
-"""From this age on there is a warning: by then 1 to 3 km a day have become tens of kilometres."""
+"""From this age on there is a warning: 1 to 3 km per day have become tens of kilometres."""
 FAR = 255
-"""In place of SGP4's error code where it has none and the position is on no orbit that the elements describe."""
+"""Replaces SGP4's error code if it reports no error but the position is on none of the orbits that the elements
+allow."""
 SAMPLES_OF_RUN = 5
-"""Instants of a run, its ends among them, at which all satellites are propagated before the run begins."""
+"""Number of instants of a run, including its ends, at which all satellites are propagated before the run begins."""
 WGS72_RADIUS_M = 6_378_135.0
 """SGP4's unit of length (Vallado and others, AIAA 2006-6753, table 1)."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """One satellite's elements and where they were read.
+    """One satellite's elements, with their place in the file.
 
-    name: As the file has it; may be empty.
+    name: As in the file; may be empty.
     catalogue_number: NORAD's.
-    line: Of the file, from 1, for messages.
-    satrec: Initialised for SGP4 with the constants of WGS72, which the published elements are fitted with (Vallado,
+    line: Line of the file, from 1, for messages.
+    satrec: Initialised for SGP4 with the constants of WGS72, with which the published elements are fitted (Vallado,
         Crawford, Hujsak, Kelso, AIAA 2006-6753).
     designator: International designator; may be empty.
-    note: A sentence about how its epoch was read; mostly empty.
-    decayed: datetime or None. The day (UTC) on which the satellite came down, if the file says it.
+    note: A remark about its epoch; mostly empty.
+    decayed: datetime or None. The day (UTC) on which the satellite decayed, if the file gives it.
     """
 
     name: str
@@ -73,9 +74,9 @@ class Sgp4Orbits:
     """Satellites that SGP4 propagates, in the order of their file.
 
     epoch: datetime. The instant (UTC) at which the constellation's clock is 0.
-    start_ns: What the constellation's clock shows when the run's clock is 0.
-    header: (int, int) or None. Planes and satellites per plane by the file's first line; the satellites then come plane
-        by plane.
+    start_ns: Time on the constellation's clock when the run's clock is 0.
+    header: (int, int) or None. Planes and satellites per plane from the file's first line; the satellites are then
+        listed plane by plane.
     """
 
     file: str
@@ -93,14 +94,14 @@ class Sgp4Orbits:
         object.__setattr__(self, "_most_radius_km", np.array([most_radius_km(orbit) for orbit in orbits]))
 
     def positions_teme_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
-        """Where the satellites are in TEME at instants of the run's clock: (n, 3), or (k, n, 3); m.
+        """Satellite positions in TEME at instants of the run's clock: (n, 3), or (k, n, 3); m.
 
-        Raises ScenarioError if SGP4 fails for a satellite: named with its line, SGP4's own reason and the instant.
+        Raises ScenarioError if SGP4 fails for a satellite: names it with its line, SGP4's own reason and the instant.
         """
         day, fraction = self._julian_date(t_ns)
         # All satellites and instants in one call of the package's C++: (satellites, instants, 3).
         error, position_km, _ = self._satellites.sgp4(np.atleast_1d(day), np.atleast_1d(fraction))
-        # Not the error codes alone: SGP4 also gives positions of millions of kilometres, or NaN, with code 0.
+        # Error codes are not enough: SGP4 also returns positions of millions of kilometres, or NaN, with code 0.
         error = np.where((error == 0) & ~self._near(position_km), FAR, error)
         if error.any():
             self._raise_for(error, np.atleast_1d(np.asarray(t_ns)))
@@ -112,14 +113,15 @@ class Sgp4Orbits:
         return self.positions_teme_m(t_ns)
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Where the satellites are in ECEF at instants of the run's clock: (n, 3), or (k, n, 3); m."""
+        """Satellite positions in ECEF at instants of the run's clock: (n, 3), or (k, n, 3); m."""
         teme_m = self.positions_teme_m(t_ns)
         return turned_to_ecef_m(teme_m, gmst_rad(*self._julian_date(t_ns)))
 
     def mean_elements(self) -> MeanElements:
-        """The orbits when the run's clock is 0; NaN where SGP4 fails.
+        """The mean orbits when the run's clock is 0; NaN where SGP4 fails.
 
-        SGP4's secular rates (J2, J4, drag; Sun and Moon for high orbits) bring all elements there from their epochs.
+        SGP4's secular rates (J2, J4, drag; Sun and Moon for high orbits) propagate all elements there from their
+        epochs.
         """
         day, fraction = (float(part) for part in self._julian_date(0))
         rows = np.full((len(self.elements), 4), np.nan)
@@ -127,7 +129,7 @@ class Sgp4Orbits:
             orbit = element.satrec
             error, _, _ = orbit.sgp4(day, fraction)
             if error == 0:
-                # These attributes hold the mean elements at the last instant that `sgp4` was asked for.
+                # These attributes hold the mean elements at the last instant computed by `sgp4`.
                 row[:] = orbit.im, orbit.am, orbit.Om, orbit.om + orbit.mm
         inclination, axis, node, phase = rows.T
         return MeanElements(
@@ -138,11 +140,11 @@ class Sgp4Orbits:
         )
 
     def lost(self, duration_ns: int) -> dict[int, str]:
-        """Satellites without an orbit during the run, and why: SGP4 fails, flings them away, or they have come down.
+        """Satellites without an orbit during the run, and the reason: SGP4 fails, ejects them, or they have decayed.
 
-        Drag is a polynomial in the time since the epoch, which turns round when it is carried on too far: a satellite
-        can fall into the Earth, and come out on the other side with error code 0 and any radius. So the mean orbit is
-        looked at from the epoch to the end of the run, not at the run alone.
+        Drag is a polynomial in the time since the epoch, which changes direction when it is extrapolated too far: a
+        satellite can fall into the Earth, and reappear on the other side with error code 0 and any radius. So the mean
+        orbit is checked from the epoch to the end of the run, not only during the run.
 
         Returns: Number of the satellite -> reason, in the order of the file.
         """
@@ -164,18 +166,18 @@ class Sgp4Orbits:
         return reasons
 
     def _near(self, position_km: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether positions (n, k, 3) are within the orbits that the elements describe; NaN is not."""
+        """Whether positions (n, k, 3) are within the orbits of the elements; NaN is not."""
         return np.asarray(np.linalg.norm(position_km, axis=-1) <= self._most_radius_km[:, None])
 
     def age_warnings(self, duration_ns: int) -> list[str]:
-        """What to check before trusting positions so far from the elements' epochs.
+        """What to check before trusting positions far from the elements' epochs.
 
-        Raises ScenarioError if some elements are more than a year away from the run.
+        Raises ScenarioError if some elements are more than a year from the run.
         """
         first, first_fraction = julian_date(self.epoch)
         run_d = first + first_fraction + (self.start_ns + np.array([0, duration_ns])) / 86_400e9
         ages_d = [
-            # At the begin and at the end of the run: the farther of the two, on whichever side of the epoch.
+            # The larger distance of the run's start and end from the epoch, on either side.
             float(np.abs(run_d - element.satrec.jdsatepoch - element.satrec.jdsatepochF).max())
             for element in self.elements
         ]
@@ -187,7 +189,7 @@ class Sgp4Orbits:
             hint = f'set constellation.epoch = "{written:%Y-%m-%dT%H:%M:%SZ}", or take elements of the run\'s date'
             others = [name for name in too_old if name != self.names[oldest]]
             if len(too_old) < len(ages_d):
-                # All at once: who mends a file by one name after the other types the command once for each.
+                # All at once, so that a user who corrects a file does not need one command per name.
                 listed = ", ".join(f'"{name}"' for name in too_old)
                 hint = f"leave them out: constellation.leave_out = [{listed}], or {hint}"
             raise ScenarioError(
@@ -206,15 +208,15 @@ class Sgp4Orbits:
         ]
 
     def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Whole-and-a-half day and fraction of each instant, as `sgp4` and `gmst_rad` take them; shape of `t_ns`."""
+        """Whole-and-a-half day and fraction of each instant, for `sgp4` and `gmst_rad`; shape of `t_ns`."""
         day, fraction = julian_date(self.epoch)
         # Leap seconds are not counted: the clock runs in SI seconds from `epoch`.
         fractions = fraction + (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 86_400e9
         return np.full(np.shape(fractions), day), fractions
 
     def _raise_for(self, error: NDArray[np.uint8], t_ns: NDArray[np.int64]) -> None:
-        """Raises ScenarioError for the first satellite that failed, at its first such instant; `error` (n, k) as sgp4
-        gives it."""
+        """Raises ScenarioError for the first failed satellite, at its first such instant; `error` (n, k) as from
+        sgp4."""
         satellite, instant = (int(i) for i in np.argwhere(error)[0])
         element, code = self.elements[satellite], int(error[satellite, instant])
         when = self.epoch + timedelta(microseconds=(int(t_ns[instant]) + self.start_ns) / 1e3)
@@ -229,7 +231,7 @@ class Sgp4Orbits:
 
 
 def _reason(code: int, radius_km: float | None = None) -> str:
-    """Why there is no position, by SGP4's error code or `FAR`."""
+    """Reason for a missing position, from SGP4's error code or `FAR`."""
     if code == FAR:
         where = "" if radius_km is None or not np.isfinite(radius_km) else f" ({radius_km:,.0f} km from its centre)"
         return f"SGP4 flings it away from the Earth{where}, without an error"
@@ -237,7 +239,7 @@ def _reason(code: int, radius_km: float | None = None) -> str:
 
 
 def check_started(path: Path, element: Element) -> None:
-    """Refuse elements that SGP4 could not begin with, or that hold no number.
+    """Reject elements that SGP4 could not initialise, or that contain a value that is not a number.
 
     Raises ScenarioError: With file, line and satellite.
     """

@@ -23,7 +23,7 @@ class Shells:
 
     @property
     def names(self) -> list[str]:
-        """``s-K-PP-SS`` with the shell's number K from 1 on, as filings count; in the order of the positions."""
+        """``s-K-PP-SS`` with the shell's number K from 1, as in filings; in the order of the positions."""
         return [
             f"s-{number}-{name.removeprefix('s-')}"
             for number, shell in enumerate(self.shells, 1)
@@ -31,9 +31,9 @@ class Shells:
         ]
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres:
-        """Where the satellites are in ECI at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
+        """Satellite positions in ECI at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
         return EciMetres(np.concatenate([shell.positions_eci_m(t_ns) for shell in self.shells], axis=-2))
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Where the satellites are in ECEF at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
+        """Satellite positions in ECEF at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
         return EcefMetres(np.concatenate([shell.positions_ecef_m(t_ns) for shell in self.shells], axis=-2))

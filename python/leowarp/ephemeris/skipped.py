@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a file that a reader did not use: how many, why, and where the first one is."""
+"""Parts of a file that a reader did not use: number, reason, and place of the first."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 class Skipped:
     """Parts of a file that were read and not used, counted by reason.
 
-    lines: dict of (str, str) to list of int. What it is, in the singular and the plural -> lines from 1, in the order
-        of the file.
+    lines: dict of (str, str) to list of int. Description in singular and plural -> lines from 1, in the order of the
+        file.
     """
 
     lines: dict[tuple[str, str], list[int]] = field(default_factory=dict)
@@ -19,14 +19,14 @@ class Skipped:
     def add(self, one: str, many: str, line: int) -> None:
         """Count one part that was skipped.
 
-        one, many: What it is, in the singular and the plural: "comment", "comments".
+        one, many: Description in singular and plural: "comment", "comments".
         line: From 1.
         """
         self.lines.setdefault((one, many), []).append(line)
 
     @property
     def count(self) -> int:
-        """How many parts were skipped."""
+        """Number of skipped parts."""
         return sum(len(lines) for lines in self.lines.values())
 
     def sentence(self) -> str | None:
@@ -46,7 +46,7 @@ class Skipped:
 
 
 def _where(lines: list[int]) -> str:
-    """Lines in words; of many, the first and the last."""
+    """Lines in words; if there are many, the first and the last."""
     if len(lines) == 1:
         return f"line {lines[0]}"
     return f"lines {lines[0]} and {lines[1]}" if len(lines) == 2 else f"lines {lines[0]} to {lines[-1]}"

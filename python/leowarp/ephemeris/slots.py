@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEAR_SLOTS, NEAR_DEG = 0.25, 2.0
-"""Largest distance of a satellite from the middle of its slot: a quarter of a slot, and 2 deg. In September 2022
-satellites of Starlink's first shell were within 0.4 deg, and spares 5 deg beside slots of 20 deg."""
+"""Largest distance of a satellite from the middle of its slot: a quarter of a slot, and 2 deg. In September 2022,
+satellites of Starlink's first shell were within 0.4 deg, and spares 5 deg away from slots of 20 deg."""
 FIT_SLOTS = 0.125
-"""The same distance while the number of slots is not known: half as far."""
+"""The same distance while the number of slots is unknown: half as far."""
 MOST_SLOTS = 1000
-"""The most that a Walker pattern may have in a plane (`scenario.constellation`)."""
+"""The maximum that a Walker pattern may have per plane (`scenario.constellation`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +22,8 @@ class Slots:
     """Evenly spaced slots of a plane.
 
     first_deg: float, deg. Argument of latitude of slot 0, 0 to 360 / count.
-    slot: int array of shape (n,). The slot of each satellite; -1: it is in none, or another satellite is nearer to the
-        middle of the same slot.
+    slot: int array of shape (n,). The slot of each satellite; -1: none, or another satellite is nearer to the middle of
+        the same slot.
     """
 
     count: int
@@ -39,19 +39,20 @@ class Slots:
 def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> int:
     """The number of slots per plane for which (satellites in slots) x (share of slots filled) is largest.
 
-    The smallest number wins a tie. Multiples of the right number leave slots empty, its divisors leave satellites over.
+    The smallest number wins a tie. A multiple of the right number leaves slots empty, a divisor leaves satellites
+    without a slot.
 
     phase_deg: float64 array of shape (n,), deg. Arguments of latitude, at one instant.
-    plane: int array of shape (n,). The plane of each satellite, from 0 to the number of planes less 1.
+    plane: int array of shape (n,). The plane of each satellite, from 0 to the number of planes minus 1.
     """
     planes, most_in_plane = int(plane.max()) + 1, int(np.bincount(plane).max())
     best, best_count = 0.0, 1
     # The exponential for each number of slots is a power of this one; a multiplication costs 1 % of an exponential.
     unit = np.exp(1j * np.radians(phase_deg))
     turn = np.ones_like(unit)
-    # At least half of the slots are filled.
+    # This assumes that at least half of the slots are filled.
     for count in range(1, min(2 * most_in_plane, MOST_SLOTS) + 1):
-        # The product could not grow if all satellites were in slots.
+        # Even if all satellites were in slots, the product could not be larger.
         if len(phase_deg) ** 2 / (planes * count) <= best:
             break
         turn *= unit
@@ -67,11 +68,11 @@ def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEA
     """Fit `count` slots to the satellites of one plane.
 
     phase_deg: float64 array of shape (n,), deg
-    near_slots: Largest distance from the middle of a slot, in slots; `NEAR_DEG` is a limit too.
+    near_slots: Largest distance from the middle of a slot, in slots; `NEAR_DEG` also applies.
     """
     alone, turn = np.zeros(len(phase_deg), dtype=np.intp), np.exp(1j * count * np.radians(phase_deg))
     first, nearest, off = _nearest(phase_deg, alone, count, turn, near_slots)
-    # Sorted by distance, then by place in the file, so that the first satellite of each slot keeps it.
+    # Sorted by distance, then by place in the file, so that the nearest satellite keeps the slot.
     order = np.argsort(off, kind="stable")
     order = order[off[order] <= _near(count, near_slots)]
     slots, at = np.unique(nearest[order], return_index=True)
@@ -96,13 +97,14 @@ def _nearest(
     turn: NDArray[np.complex128],
     near_slots: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """The position of slot 0 in each plane, the nearest slot of each satellite, and its distance from that, in slots.
+    """The position of slot 0 in each plane, the nearest slot of each satellite, and its distance from that slot, in
+    slots.
 
     `turn` has the phases on the circle of one slot, as complex numbers.
     """
     phase = phase_deg * (count / 360.0)
     planes = int(plane.max()) + 1
-    # A mean on the circle of one slot. Satellites outside of slots pull at it, so it is computed again without them.
+    # A mean on the circle of one slot. Satellites outside slots distort it, so it is computed again without them.
     first = np.angle(_sums(turn.real, plane, planes) + 1j * _sums(turn.imag, plane, planes)) / (2 * np.pi)
     for _ in range(2):
         off = aside(phase - first[plane])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations on the ground, and how they see satellites."""
+"""Stations on the ground, and their view of satellites."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stations:
     positions_ecef_m: float64 array of shape (m, 3), m
     verticals: float64 array of shape (m, 3). Unit vectors that point up: away from the centre on a sphere, along the
         ellipsoid's normal on WGS84.
-    sphere_radius_m: Distances on the ground are measured on this sphere.
+    sphere_radius_m: Radius of the sphere on which distances on the ground are measured.
     """
 
     names: list[str]
@@ -42,17 +42,17 @@ class Stations:
         """Angles of satellites at (..., 3) above a station's horizon; deg, negative below it."""
         sight_m = satellites_ecef_m - self.positions_ecef_m[station]
         up_m = sight_m @ self.verticals[station]
-        # Rounding can take the sine of a satellite in the zenith above 1.
+        # By rounding, the sine of a satellite at the zenith can exceed 1.
         return np.degrees(np.arcsin(np.clip(up_m / np.linalg.norm(sight_m, axis=-1), -1.0, 1.0)))
 
     def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
         """Great-circle distances from a station to the sub-satellite points of satellites at (..., 3); m.
 
-        Both are taken as directions from the Earth's centre, and the circle is on the sphere, whatever figure the
-        stations stand on: on WGS84 that differs from the geodesic by up to 0.6 %.
+        Both are directions from the Earth's centre, and the circle is on the sphere, for any figure of the Earth; on
+        WGS84 this differs from the geodesic by up to 0.6 %.
         """
         position_m = self.positions_ecef_m[station]
-        # angle = atan2(|a x b|, a . b): unlike arccos it stays exact near 0
+        # angle = atan2(|a x b|, a . b): unlike arccos, exact near 0
         across = np.linalg.norm(np.cross(satellites_ecef_m, position_m), axis=-1)
         return self.sphere_radius_m * np.arctan2(across, satellites_ecef_m @ position_m)
 
@@ -61,11 +61,11 @@ def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -
     """The stations of a plan on a figure of the Earth.
 
     earth: {"sphere", "wgs84"}
-    sphere_radius_m: Of the sphere; with "wgs84" distances on the ground are still measured on it.
-    places: With coordinates.
+    sphere_radius_m: Radius of the sphere; with "wgs84" it is still used for distances on the ground.
+    places: Stations with coordinates.
     Raises ValueError if a place lacks coordinates.
     """
-    # At a pole WGS84 is 21 km nearer to the centre than a sphere of its equatorial radius.
+    # At a pole, WGS84 is 21 km closer to the centre than a sphere of its equatorial radius.
     radius_m, flattening = (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)
     positions_m, verticals = [], []
     for place in places:

@@ -32,7 +32,7 @@ def test_visibility_is_the_triangle_of_station_centre_and_satellite(
     elevation_deg = math.degrees(math.atan2(math.cos(gamma) - EARTH_M / radius_m, math.sin(gamma)))
     # The law of cosines itself loses digits when the three points are nearly on a line.
     assert seen.slant_ranges_m(0, satellite_m) == pytest.approx(slant_m, rel=1e-9)
-    # arcsin is flat at the zenith: 1e-8 rad there, as it takes the root of the rounding
+    # arcsin is flat at the zenith, so the error there is 1e-8 rad, the root of the rounding error
     assert seen.elevations_deg(0, satellite_m) == pytest.approx(elevation_deg, abs=2e-6)
     assert seen.ground_distances_m(0, satellite_m) == pytest.approx(EARTH_M * gamma, abs=1e-6 + 1e-9 * radius_m)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two-line element sets, alone or with a name above them.
 
-Strict, because `sgp4` reads a damaged line as other numbers without a word: each line is held against its column layout
-(Spacetrack Report 3; Alpha-5 as Space-Track describes it) and its checksum. Lines that are no element lines are skipped
-and counted.
+The checks are strict, because `sgp4` silently reads a damaged line as other numbers: each line is compared with its
+column layout (Spacetrack Report 3; Alpha-5 as described by Space-Track) and its checksum. Lines that are not element
+lines are skipped and counted.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from leowarp.ephemeris.skipped import Skipped
 
 COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
-"""Hypatia's first line. A satellite's name follows it: two numbers directly above line 1 of a TLE are a name."""
+"""Hypatia's first line. It is followed by a satellite's name: two numbers directly above line 1 of a TLE are a name."""
 THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special perturbations ephemeris"}
 """Meaning of the ephemeris type (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3). 0 and 2 are SGP4."""
 
 
 def from_tle(path: Path, text: str, header_lines: int, skipped: Skipped) -> Iterator[Element]:
-    """Element sets of a text, in its order.
+    """Element sets of a text, in order.
 
-    header_lines: Lines at the top that the caller has read.
-    skipped: Gets comments (``#``), and text that is no name of a satellite: headers and ends of bulletins.
-    Raises ScenarioError if an element line is damaged, alone, or of another theory than SGP4; with file and line.
+    header_lines: Number of lines at the top that the caller has read.
+    skipped: Gets comments (``#``), and text that is not a satellite's name: headers and ends of bulletins.
+    Raises ScenarioError if an element line is damaged, lacks its partner, or is of another theory than SGP4; with file
+    and line.
     """
     content = list(_content(text, header_lines, skipped))
     for at, (number, line, blanks_above) in enumerate(content):
@@ -47,9 +48,9 @@ def from_tle(path: Path, text: str, header_lines: int, skipped: Skipped) -> Iter
             if at + 1 == len(content):
                 raise ScenarioError(f"{path}:{number}: the file ends after line 1 of a TLE", COLUMNS)
             second_number, second, blanks_between = content[at + 1]
-            # Text that stands farther above line 1 than line 2 below it belongs to the page, not to the satellite.
+            # Text that is farther from line 1 than line 1 is from line 2 belongs to the page, not to the satellite.
             named = before is not None and not _IS_ELEMENT.match(before[1]) and blanks_above <= blanks_between
-            # Some files mark the name's line with a 0, as Space-Track's 3LE does.
+            # Some files mark the line with the name by a 0, as in Space-Track's 3LE.
             name = before[1].removeprefix("0 ") if named and before is not None else ""
             yield _element(path, (number, line), (second_number, second), name)
         else:
@@ -65,9 +66,9 @@ def from_tle(path: Path, text: str, header_lines: int, skipped: Skipped) -> Iter
 
 
 def _content(text: str, header_lines: int, skipped: Skipped) -> Iterator[tuple[int, str, int]]:
-    """Lines that hold something: number, text without the blanks around it, and the blank lines above it."""
+    """Non-empty lines: number, text without surrounding blanks, and the number of blank lines above."""
     blanks = 0
-    # Line feeds alone end lines: `splitlines` also knows characters that a name may hold.
+    # Only these characters end lines: `splitlines` also splits at characters that may occur in a name.
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         # Files from DOS end with Ctrl-Z.
         line = raw.strip().strip("\x1a")
@@ -83,7 +84,8 @@ def _content(text: str, header_lines: int, skipped: Skipped) -> Iterator[tuple[i
 
 
 def _check_no_elements(path: Path, number: int, line: str) -> None:
-    """Refuse text that holds an element line: a quoted mail, a source file. It would be lost as text."""
+    """Reject text that contains an element line, such as a quoted mail or a source file. Otherwise the line would be
+    lost as text."""
     found = _WITHIN.search(line)
     if found is not None and found.start() > 0:
         before = line[: found.start()]
@@ -92,11 +94,11 @@ def _check_no_elements(path: Path, number: int, line: str) -> None:
 
 
 def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: str) -> Element:
-    """The satellite of two lines, each with its number."""
+    """The satellite of two lines, each given with its number."""
     number, line = first
     _check_line(path, number, line, _LINE_1, 1)
     _check_line(path, *second, _LINE_2, 2)
-    # Both lines may be whole and right by their checksums, and yet of two satellites.
+    # Both lines may be complete with right checksums, but belong to two satellites.
     if line[2:7] != second[1][2:7]:
         raise ScenarioError(
             f"{path}:{second[0]}: catalogue number {second[1][2:7].strip()} of line 2 is not the "
@@ -116,7 +118,7 @@ def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: 
                 "the line was altered: fetch the elements again",
             )
     try:
-        # WGS72, for that is what the published elements were fitted with (Vallado and others, AIAA 2006-6753).
+        # WGS72, because the published elements were fitted with it (Vallado and others, AIAA 2006-6753).
         satrec = Satrec.twoline2rv(line, second[1], WGS72)
     except ValueError as error:
         raise ScenarioError(f"{path}:{number}: SGP4 cannot read the two lines: {error}", COLUMNS) from error
@@ -126,9 +128,9 @@ def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: 
 
 
 def check_theory(where: str, ephemeris_type: str) -> None:
-    """Refuse an ephemeris type that is not SGP4's.
+    """Reject an ephemeris type other than SGP4's.
 
-    where: Begin of the message: file, line, field and satellite.
+    where: Beginning of the message: file, line, field and satellite.
     ephemeris_type: As the file has it.
     Raises ScenarioError.
     """
@@ -143,17 +145,17 @@ def check_theory(where: str, ephemeris_type: str) -> None:
 
 
 def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
-    """A sentence about an epoch on day 366 of a common year; empty: there is nothing to say.
+    """A remark about an epoch on day 366 of a common year; empty otherwise.
 
     Raises ScenarioError if there is no such day.
     """
     two_digits, day = int(line[18:20]), float(line[20:32])
-    # As SGP4 reads it: Sputnik flew in 1957.
+    # SGP4's rule: Sputnik was launched in 1957.
     year = two_digits + (1900 if two_digits >= 57 else 2000)
     days = 365 + isleap(year)
     if 1 <= day < days + 1:
         return ""
-    # Producers that write an epoch just after the year's end go on counting.
+    # Some producers continue to count days for an epoch just after the end of a year.
     if not isleap(year) and 366 <= day < 367:
         taken = datetime(year, 1, 1) + timedelta(days=day - 1)
         return f"day {day:.8f} of {year}, which has {days} days, is taken as {taken:%Y-%m-%dT%H:%M:%SZ}"
@@ -165,13 +167,13 @@ def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
 
 
 def _catalogue_number(text: str) -> int:
-    """The number in five columns; Alpha-5 has a letter (without I and O) for two digits: A0000 is 100000."""
+    """The number in five columns; in Alpha-5 a letter (without I and O) replaces two digits: A0000 is 100000."""
     letter = _ALPHA_5.find(text[0])
     return int(text) if letter < 0 else (letter + 10) * 10_000 + int(text[1:])
 
 
 def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int) -> None:
-    """Refuses a line whose length, columns or checksum are not those of a TLE; `which` is 1 or 2."""
+    """Reject a line whose length, columns or checksum are not those of a TLE; `which` is 1 or 2."""
     if len(line) != _LENGTH:
         hint = COLUMNS
         if len(line) == _LENGTH - 1:
@@ -193,10 +195,10 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
                 f"{line[first - 1 : last]!r}",
                 COLUMNS,
             )
-    # Fields are separated by blanks: a digit between two of them belongs to neither, or to a line that is shifted.
+    # Fields are separated by blanks: a digit between two fields belongs to neither, or the line is shifted.
     for (_, last, meaning, _), (first, *_) in pairwise(layout):
         between = line[last : first - 1]
-        if between.strip() and (which, last) != (1, 7):  # behind the catalogue number: classification and designator
+        if between.strip() and (which, last) != (1, 7):  # after the catalogue number: classification and designator
             raise ScenarioError(
                 f"{path}:{number}: column {last + 1} of line {which} of a TLE, behind the {meaning}, is blank, not "
                 f"{between!r}",
@@ -213,17 +215,18 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
 
 _LENGTH = 69
 _ALPHA_5 = "ABCDEFGHJKLMNPQRSTUVWXYZ"
-# Short prose such as "2 satellites follow" is no element line: two letters never follow the line's number and a blank.
+# Short prose such as "2 satellites follow" is not an element line: there, two letters never follow the line's number
+# and a blank.
 _NO_PROSE = r"(?:(?![^\W\d_]{2})|.{50})"
 _IS_ELEMENT, _IS_FIRST, _IS_SECOND = (re.compile(f"{number} {_NO_PROSE}") for number in ("[12]", "1", "2"))
 _WITHIN = re.compile(r"(?:1 [ 0-9A-Z][ 0-9]{3}[0-9][UCS ] .{40}|2 [ 0-9A-Z][ 0-9]{3}[0-9] [ 0-9]{3}\.[0-9]{4} .{30})")
 # (first column, last column, meaning, pattern) of each field.
 _Layout = tuple[tuple[int, int, str, str], ...]
-# Catalogue numbers above 99999 have a letter in front (Alpha-5).
+# Catalogue numbers above 99999 begin with a letter (Alpha-5).
 _CATALOGUE = (3, 7, "catalogue number", r"(?=.{5}) *[0-9]+|[A-HJ-NP-Z][0-9]{4}")
-# Hypatia's older files have a fifth decimal in place of a blank: the eight columns hold the same number.
+# Hypatia's older files have a fifth decimal instead of a blank: the eight columns hold the same number.
 _ANGLE = r" *[0-9]{1,3}\.[0-9]{4,6}"
-# A leading zero may stand where the sign is: it changes no number. Of a B* with a blank in it `sgp4` makes NaN.
+# A leading zero may be in the sign's place, without changing the number. If a B* contains a blank, `sgp4` returns NaN.
 _EXPONENT = r"[ +0-][0-9]{5}[ +-][0-9]"
 _LINE_1: _Layout = (
     (1, 2, "line number", "1 "), _CATALOGUE, (19, 20, "year of the epoch", "[0-9]{2}"),

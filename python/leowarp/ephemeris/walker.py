@@ -25,12 +25,12 @@ class Walker:
     """A Walker pattern and its clock. All satellites of plane 0 come first, then those of plane 1, ...
 
     planes, satellites_per_plane: P and S.
-    radius_m: Of the orbits, from the Earth's centre.
+    radius_m: Radius of the orbits, from the Earth's centre.
     ascending_nodes_over_deg: 180 for a star, 360 for a delta.
-    phasing: Walker's F. Published sources of a constellation often leave it out; what a preset takes stands beside it.
+    phasing: Walker's F. Published sources often omit it; each preset documents its value.
     node_offset_rad: Right ascension of plane 0's ascending node.
     mu_m3_per_s2, earth_rotation_rad_per_s: The default `mu` is that of WGS84.
-    start_ns: What the constellation's clock shows when the run's clock is 0.
+    start_ns: Time on the constellation's clock when the run's clock is 0.
     greenwich_rad: Angle of Greenwich when the *constellation's* clock is 0.
     """
 
@@ -53,20 +53,20 @@ class Walker:
 
     @property
     def period_s(self) -> float:
-        """One revolution in the inertial frame."""
+        """Duration of one revolution in the inertial frame."""
         # T = 2 pi sqrt(a^3 / mu)
         return 2.0 * math.pi * math.sqrt(self.radius_m**3 / self.mu_m3_per_s2)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres:
-        """Where the satellites are in ECI at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
-        # Closed form at each instant, not integrated: an error cannot grow over a run.
+        """Satellite positions in ECI at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
+        # A closed form at each instant, without integration, so that errors do not grow over a run.
         clock_s = self._clock_s(t_ns)
         plane = np.repeat(np.arange(self.planes), self.satellites_per_plane)
         slot = np.tile(np.arange(self.satellites_per_plane), self.planes)
         node_rad = self.node_offset_rad + np.radians(self.ascending_nodes_over_deg) * plane / self.planes
-        # u0 = 360 s/S + 360 F p/(P S) = 360 (s P + F p) / (P S), reduced to one turn in whole numbers
+        # u0 = 360 s/S + 360 F p/(P S) = 360 (s P + F p) / (P S), reduced to one turn in integers
         total = self.planes * self.satellites_per_plane
-        # Whole numbers first: slots of equal phase in different planes then have the very same float.
+        # Integers first, so that slots of equal phase in different planes have exactly equal floats.
         start_rad = 2.0 * math.pi * ((slot * self.planes + self.phasing * plane) % total) / total
         latitude_argument_rad = start_rad + (2.0 * math.pi / self.period_s) * clock_s[..., None]
         # r = a (cos u P + sin u Q): P towards the ascending node, Q a quarter turn ahead of it
@@ -81,10 +81,10 @@ class Walker:
         return EciMetres(eci_m)
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Where the satellites are in ECEF at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
+        """Satellite positions in ECEF at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
         greenwich_rad = self.greenwich_rad + self.earth_rotation_rad_per_s * self._clock_s(t_ns)
         return turned_to_ecef_m(self.positions_eci_m(t_ns), greenwich_rad)
 
     def _clock_s(self, t_ns: int | NDArray[np.int64]) -> NDArray[np.float64]:
-        # Added as whole nanoseconds, then one division: a float of large seconds would lose them.
+        # Added as integers, then divided once: a float of many seconds would lose nanoseconds.
         return (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 1e9

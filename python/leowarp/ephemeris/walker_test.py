@@ -88,7 +88,7 @@ def test_a_geostationary_satellite_stands_still_over_the_earth() -> None:
         greenwich_rad=0.7,
     )
     track_m = walker.positions_ecef_m(np.arange(0, 86_400 * S, 3_600 * S))
-    # 42164 km times the rounding of an angle of 2 pi, 1e-15
+    # 42164 km times 1e-15, the rounding of an angle of 2 pi
     assert np.abs(track_m - track_m[0]).max() < 1e-5
     assert math.atan2(track_m[0, 0, 1], track_m[0, 0, 0]) == pytest.approx(-0.7)
 

@@ -14,7 +14,7 @@ from leowarp.exam.taking import plans_of
 
 EVERY = cases()
 ENTRY: dict[str, Any] = {
-    "id": "one", "title": "One", "asked": "Ours.", "scenario": "dumbbell.toml", "limit": "Ours.",
+    "id": "one", "title": "One", "asked": "Ours.", "scenario": "bottleneck/dumbbell.toml", "limit": "Ours.",
     "rule": {"measure": "used", "flow": 0, "from": "1 s", "until": "2 s", "at_least": "50 %"},
 }  # fmt: skip
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text to scenario, scenario to plan: the first room of the street."""
+"""From scenario text to plan; the first package, which others build on."""
 
 from leowarp.scenario.extent import check_extent, long_run
 from leowarp.scenario.loading import Scenario, load

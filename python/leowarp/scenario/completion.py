@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follows from a scenario's keys together: presets and places filled in, and the rules that join several keys."""
+"""Completes a scenario from its keys taken together: fills in presets and places, and checks rules that join several
+keys."""
 
 from __future__ import annotations
 
@@ -36,12 +37,12 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in what follows from other keys; every broken rule goes to `problems`.
 
     draft: All sections, decoded one by one; changed in place.
-    document: The whole text, for the place of what is missing.
+    document: The whole text; it gives the line for messages about missing keys.
     problems: Gathers the mistakes; nothing is raised here.
     """
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
-    # A constellation before the stations, the others after: messages about one line come in this order.
+    # The constellation before the stations, the other media after them: messages about one line come in this order.
     for each in given:
         if each is Constellation:
             each.complete(draft.sections[each.NAME], problems)
@@ -60,8 +61,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
         _fill_in(draft, each.defaults(draft.sections))
-    # After the stations and after every medium's defaults: ends of flows are names of stations, and a payload's limit
-    # is the MTU, which a medium may set.
+    # After the stations and after every medium's defaults, because ends of flows are names of stations, and the MTU,
+    # which a medium may set, limits a payload.
     complete_family(draft, problems)
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
@@ -79,17 +80,18 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
-    """What carries the packets: the type of the one medium that is given.
+    """The type of the one medium that is given: what carries the packets.
 
-    Where none or several are given the mistake is noted, and some medium is returned all the same, so that the checks
-    that follow find the file's other mistakes as well.
+    If none or several are given, the mistake is noted, and some medium is still returned, so that later checks find the
+    other mistakes in the file.
     """
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
     if not media:
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
-        # Stations say that a constellation was meant; a chain would call each of them, and each flow's ends, mistakes.
+        # Stations suggest that a constellation was meant. With a chain, each station and each flow's ends would count
+        # as mistakes.
         return Constellation if draft.stations else Chain
     medium = medium_of(media)
     may_follow = issubclass(medium, FollowsConstellation)
@@ -109,10 +111,9 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
 
 
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
-    """A constellation is there if, and only if, the medium follows one; whether it should.
+    """Check that a constellation is there if, and only if, the medium follows one; return whether it should be.
 
-    Returns: Whether the medium's own key says that it follows one, whatever is there: later checks go by what was
-        meant.
+    Returns: Whether the medium's own key says that it follows one; later checks use this intention, whatever is there.
     """
     key, preset = medium.FOLLOWS
     section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
@@ -128,7 +129,7 @@ def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: 
 
 
 def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
-    """Write a medium's defaults into other sections, under what their texts give themselves.
+    """Write a medium's defaults into other sections; keys that the text gives keep their values.
 
     defaults: Section -> key -> value as a user would write it (`MediumSection.defaults`).
     """
@@ -141,11 +142,12 @@ def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None
 
 
 def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
-    """Stations have names of their own and coordinates: both written, or both from the gazetteer.
+    """Check that stations have unique names and coordinates: both coordinates from the text, or both from the
+    gazetteer.
 
-    One coordinate that is written and one that is not is a mistake even for a known place: half a place is no place.
+    Giving only one of the two coordinates is a mistake, even for a known place.
     """
-    # Traffic brings its own; where it brings none, what is wrong with it has been said.
+    # Traffic adds its own stations; if it adds none, its mistakes have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin
@@ -158,7 +160,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
         _check_station_name(section, name, seen, problems)
         seen.add(name)
         missing = [key for key in ("latitude", "longitude") if not section.gave(key)]
-        # Both or none, so that a station is never half where the gazetteer has it and half where a text has it.
+        # Both or none, so that a station never mixes coordinates of the gazetteer and of a text.
         if name in PLACES:
             place = dict(zip(("latitude", "longitude"), PLACES[name], strict=True))
             if len(missing) == 2:
@@ -175,18 +177,18 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
 
 def _check_station_name(section: Section, name: str, seen: set[str], problems: Problems) -> None:
-    """Names tell stations apart, and hold nothing that the tables' own notation uses."""
+    """Check that names are unique, and contain no character that the tables' notation uses."""
     origin, key = section.where("name"), f"{section.name}.name"
     if name in seen:
         problems.add(origin, key, f'there are two stations called "{name}"', "names tell stations apart")
-    # Satellites are called s-..., so that a node's name tells its kind.
+    # Satellites are called s-..., so that a node's name shows its kind.
     if any(sign in name for sign in _SIGNS_NOT_IN_NAMES) or name.startswith("s-"):
         rule = f'"{name}" has one of {" ".join(_SIGNS_NOT_IN_NAMES)} or begins like a satellite (s-)'
         problems.add(origin, key, rule, "the tables write a>b and host:NAME")
 
 
 def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
-    """Replace the stations by the two of the medium; a plan may name them again and say nothing else."""
+    """Replace the stations by the medium's two; a plan may name these again, but must not add to them."""
     implied = medium.STATIONS or ()
     for section in draft.stations:
         name = section.values.get("name")
@@ -197,7 +199,7 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
             if key != "name":
                 rule = f"has no effect: what carries the packets is [{medium.NAME}]"
                 problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
-    # Nobody wrote these stations, so they have no line of their own; [run] is a section that always exists.
+    # These stations appear in no text, so they have no line of their own; [run] is a section that always exists.
     origin = draft.sections["run"].origin
     draft.stations[:] = [
         Section(f"stations.{i}", origin, {"name": name, "latitude_deg": None, "longitude_deg": None, "height_m": None})
@@ -206,7 +208,7 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
 
 
 def _check_observe(draft: Draft, problems: Problems) -> None:
-    """A capture file needs the capture that packet truth is made from."""
+    """Check that a capture file goes with the capture from which packet truth is made."""
     observe = draft.sections["observe"]
     captured = value_of(observe, sections.Observe, "truth")
     if value_of(observe, sections.Observe, "pcap") != "none" and not captured:
@@ -215,10 +217,10 @@ def _check_observe(draft: Draft, problems: Problems) -> None:
 
 
 def _check_network(draft: Draft, problems: Problems) -> None:
-    """What `link_model` allows the queues of all links to be, and which link rules the satellites allow.
+    """Check which queue limits `link_model` allows for all links, and which link rules the satellites allow.
 
-    netem counts flying packets and has no limit in bytes; leolink knows both and counts waiting packets alone
-    (docs/concepts/links.md, netem instead).
+    netem counts packets in flight and has no limit in bytes. leolink supports both limits, and counts only waiting
+    packets (docs/concepts/links.md, netem instead).
     """
     network = draft.sections["network"]
     netem = value_of(network, sections.Network, "link_model") == "netem"
@@ -247,13 +249,15 @@ def _check_network(draft: Draft, problems: Problems) -> None:
 
 
 def _check_update(routing: Section, problems: Problems) -> None:
-    """Keys of nodes that switch one by one mean nothing where all switch at once; and links must stay meanwhile."""
+    """Check keys of nodes that switch one by one: they have no effect if all switch at once, and links must stay during
+    the switch."""
     if value_of(routing, sections.Routing, "update") == "atomic":
         for key in filter(routing.gave, UPDATE_KEYS):
             rule = 'has no effect without update = "staggered"'
             problems.add(routing.where(key), f"routing.{key}", rule, 'write update = "staggered", too')
         return
-    # With `source` a packet keeps its path, whichever nodes have the next; a link that goes down is led over no more.
+    # With `source`, a packet keeps its path whichever nodes have the next one; and no path leads over a link that goes
+    # down.
     for key, only in (("in_flight", "drain"), ("leaving_links", "keep")):
         value = value_of(routing, sections.Routing, key)
         if value != only:
@@ -264,11 +268,11 @@ def _check_update(routing: Section, problems: Problems) -> None:
 
 
 def _check_hosts(draft: Draft, problems: Problems) -> None:
-    """Hosts named are stations, and each sysctl stands where Linux keeps it: per network namespace, or once for the
-    guest.
+    """Check that named hosts are stations, and that each sysctl is in the right place: per network namespace, or once
+    for the guest.
     """
     stations = station_names(draft)
-    # "" is the guest as a whole, which is no station.
+    # "" is the guest as a whole, not a station.
     for name in [name for name in draft.hosts | draft.pinned if name]:
         if name not in stations:
             origin = (draft.hosts | draft.pinned)[name].origin
@@ -278,7 +282,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
         _check_recovery(section, problems)
     for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):
         for sysctl in section.values.get("sysctl", {}):
-            # A host is a network namespace, and below /proc/sys/net it has only what Linux keeps per namespace.
+            # A host is a network namespace, which has below /proc/sys/net only what Linux keeps per namespace.
             if not is_per_host(sysctl) and section.name:
                 rule = f"{sysctl} is one for the whole guest, not one a host"
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl", rule, "write it into [guest.sysctl]")
@@ -292,7 +296,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
 
 
 def _check_recovery(section: Section, problems: Problems) -> None:
-    """One key says how losses are found, and a threshold lies below what it may grow to."""
+    """Check that only one key selects the loss detection, and that a threshold is below its maximum."""
     if section.values.get("rack") is not None and section.values.get("recovery") is not None:
         rule = "is given, and recovery says it, too"
         problems.add(section.where("rack"), f"{section.name}.rack", rule, "take one of them out")
@@ -312,4 +316,4 @@ _DEFAULTED = {
     "isl": sections.Isl, "ground": sections.Ground, "routing": sections.Routing,
 }  # fmt: skip
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")
-"""The tables write `a>b` and `host:NAME`, so these would make a name ambiguous there or in a path."""
+"""The tables write `a>b` and `host:NAME`; these characters would make a name ambiguous there, or in a path."""

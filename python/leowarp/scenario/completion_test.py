@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an access link implies for the rest of a scenario."""
+"""Values that an access link implies for the rest of a scenario."""
 
 from leowarp.scenario import load, resolve
 from leowarp.scenario.document import _GOVERNS

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenario texts as trees whose every value knows where it was written; layers of them put on top of one another.
+"""Scenario texts as trees in which every value keeps its origin, and the merging of layers of such trees.
 
-A scenario is up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer
-replaces single keys of tables, and whole lists. Where a key governs others (a preset fills a constellation), a higher
-layer that sets the governing key also takes away what lower layers said about the governed ones; otherwise
-``--set constellation.preset=iridium`` on a plan, which spells every key out, would change nothing.
+A scenario is up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer replaces
+single keys of tables, and whole lists. Where a key governs others (a preset fills a constellation), a higher layer that
+sets the governing key also removes the governed keys of lower layers. Otherwise ``--set constellation.preset=iridium``
+on a plan, which spells every key out, would change nothing.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Overrides = Mapping[str, Any] | Sequence[str]
 
 
 def read_document(path: Path, overrides: Overrides = ()) -> Node:
-    """A scenario file with what it extends below it and the overrides on top.
+    """A scenario file, with the file that it extends below and the overrides on top.
 
     path: A TOML file, or a run directory: then its plan.
     overrides: list of "KEY=VALUE" or dict. One layer each, in their order.
     Returns: The root table; `extends` is gone from it.
-    Raises ScenarioError if a file cannot be read, is not TOML, or extends itself; if an override is malformed.
+    Raises ScenarioError if a file cannot be read, is not TOML, or extends itself, or if an override is malformed.
     """
     if path.is_dir():
         path = path / PLAN
@@ -54,24 +54,24 @@ def read_document(path: Path, overrides: Overrides = ()) -> Node:
 def merge(lower: Node, upper: Node) -> Node:
     """`upper` on top of `lower`: tables key by key, everything else replaced.
 
-    What `upper` sets also takes away the keys of `lower` that it governs (`_GOVERNS`), before the two are merged.
+    Keys of `lower` that are governed by a key of `upper` (`_GOVERNS`) are removed before the merge.
 
     Returns: A new tree; neither of the two is changed.
     """
-    # From the lower layer alone: what the upper one writes beside its preset is meant to win over the preset.
+    # Only from the lower layer: a key that the upper layer gives beside its preset overrides the preset.
     return _merge(_without_governed(lower, upper), upper)
 
 
 def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
     """One layer for each override. Lists are copied from the document below, with one element changed.
 
-    overrides: list of "KEY=VALUE" or dict. Of a list the values are TOML, or else plain text; of a dict they are taken
+    overrides: list of "KEY=VALUE" or dict. In a list, the values are TOML, or else plain text; in a dict they are used
         as they are, nodes included.
-    file: The scenario, as the place that messages and relative file names fall back to.
-    base: What lies below the first of them; each one sees those before it.
+    file: The scenario; the default origin in messages, and the base of relative file names.
+    base: The document below the first override; each override sees the earlier ones.
     Yields: A table with one path in it.
-    Raises ScenarioError if there is no ``=``, the key is not a dotted one, or it leads through a scalar or past the end
-        of a list.
+    Raises ScenarioError if there is no ``=``, if the key is not a dotted key, or if it leads through a scalar or past
+        the end of a list.
     """
     pairs: list[tuple[str, str, Any]] = []
     if isinstance(overrides, Mapping):
@@ -83,22 +83,22 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
                 raise ScenarioError(f"--set {text}: has no =", 'write --set KEY=VALUE, as in --set run.duration="60 s"')
             pairs.append((text, key, _override_value(value)))
     for text, key, value in pairs:
-        # A study's values come as nodes, which know their line of its file.
+        # A study's values come as nodes, which already have their line in the study's file.
         node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
         parts = override_key(key, node.origin)
         layer = _with_preset(_override_node(base, parts, node, node.origin, ""))
-        # The next override sees this one: `flows.1.kind=ping` may follow a `flows.1.source=A` that made the flow.
+        # The next override sees this one: `flows.1.kind=ping` may follow a `flows.1.source=A` that created the flow.
         base = merge(base, layer)
         yield layer
 
 
 def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int]) -> Node:
-    """Plain TOML values as nodes; `lines` gives each path's line, else `origin` stands.
+    """Plain TOML values as nodes; `lines` gives the line of each path, with `origin` as the default.
 
     value: Dicts, lists and scalars.
-    origin: Of the whole; a node without a line of its own has that of the table around it.
-    path: tuple of str and int. Where `value` stands in the document.
-    lines: As `positions.key_lines` gives it; empty for what was typed.
+    origin: Origin of the whole; a node without a line of its own gets that of the enclosing table.
+    path: tuple of str and int. Place of `value` in the document.
+    lines: As from `positions.key_lines`; empty for values that were typed.
     """
     here = Origin(origin.file, lines[path], origin.override) if path in lines else origin
     if isinstance(value, Mapping):
@@ -115,9 +115,9 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     """A file on top of what it extends.
 
-    `below` holds the files that led here, resolved, so that a link that leads back to one of them is found too.
+    `below` holds the resolved files that led here, so that a link back to one of them is found too.
 
-    Raises ScenarioError if it extends itself, or a file that is not there; a run's plan may extend nothing.
+    Raises ScenarioError if it extends itself or a missing file; a run's plan may extend nothing.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -138,21 +138,21 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
         rule = f"there is no file {base_path} to extend"
         raise ScenarioProblems([Problem(extends.origin, "extends", rule, "the name is relative to this file's folder")])
     base = _read_layers(base_path, (*below, path.resolve()))
-    # A run directory takes its name from the scenario, so a variant has a name of its own.
+    # A run directory is named after the scenario, so a variant does not inherit the name.
     base.value.pop("name", None)
     return merge(base, node)
 
 
 def _with_preset(node: Node) -> Node:
-    """A layer with the file that its ``access.preset`` names, if it names one, below what the layer itself says.
+    """A layer, with the file named by its ``access.preset`` (if any) merged below it.
 
-    `preset` is then what the file says of it (or its default), and `preset_file` names the file and its sha256, so that
-    a plan says where its values come from and needs the file no more.
+    `preset` becomes the value in that file (or its default). `preset_file` names the file and its sha256, so that a
+    plan records where its values come from, but no longer needs the file.
 
     Raises
     ------
     ScenarioError
-        If there is no such file, it holds something else than ``[access]``, or names a file in its turn.
+        If the file does not exist, holds anything else than ``[access]``, or itself names a file.
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
@@ -189,11 +189,9 @@ def _with_preset(node: Node) -> Node:
 
 
 def _read_file(path: Path) -> Node:
-    """One file's values as nodes, with what may be wrong with a file as messages: missing, not UTF-8, not TOML, too
-    deep.
-    """
+    """Values of one file as nodes; a file that is missing, not UTF-8, not TOML or nested too deep gives a message."""
     try:
-        # A scenario may be reached through a link of the user's own; a run directory has none.
+        # A user may reach a scenario through a symbolic link; a run directory contains none.
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
@@ -204,7 +202,7 @@ def _read_file(path: Path) -> Node:
         why = error.strerror if isinstance(error, OSError) else error
         raise ScenarioError(f"cannot read the scenario {path}: {why}") from None
     try:
-        # Before the text is taken apart: each list's element takes 0.2 ms.
+        # Before the text is parsed, because each list element takes 0.2 ms.
         check_headers(path, text)
         values = _values(text)
         check_lists(path, values)
@@ -215,7 +213,7 @@ def _read_file(path: Path) -> Node:
         raise ScenarioError(_syntax_message(path, str(error)), "this is not valid TOML (https://toml.io)") from None
 
 
-# Both cached, since a study reads one file for each of its combinations: what they return is read only.
+# Both are cached, since a study reads one file for each combination; treat the results as read-only.
 @lru_cache(maxsize=4)
 def _values(text: str) -> Mapping[str, Any]:
     """Values of a TOML text."""
@@ -229,7 +227,7 @@ def _lines(text: str) -> Mapping[KeyPath, int]:
 
 
 def _syntax_message(path: Path, message: str) -> str:
-    """A message of `tomllib` with its position in front, as compilers write it, so that editors jump there."""
+    """A message of `tomllib` with its position in front, in the format of compilers, so that editors can jump there."""
     match = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     if match is None:
         return f"{path}: {message}"
@@ -237,13 +235,13 @@ def _syntax_message(path: Path, message: str) -> str:
 
 
 def _override_value(text: str) -> Any:
-    """The TOML value that the text is, or the text itself: a shell eats quotes.
+    """The value of the text as TOML, or else the text itself, because a shell removes quotes.
 
     >>> _override_value("60"), _override_value("60 s")
     (60, '60 s')
     """
     try:
-        # Read by the TOML parser itself, so that --set and a file agree on what is a number, a list or a date.
+        # The TOML parser itself reads it, so that --set and a file agree on numbers, lists and dates.
         parsed = tomllib.loads(f"value = {text.strip()}")
     except (ValueError, RecursionError):
         return text.strip()
@@ -253,13 +251,13 @@ def _override_value(text: str) -> Any:
 def override_key(text: str, origin: Origin) -> list[str]:
     """The parts of a dotted key.
 
-    Raises ScenarioError if the text is no dotted key of TOML; it begins with `origin`.
+    Raises ScenarioError if the text is not a dotted TOML key; the message begins with `origin`.
 
     >>> override_key("flows.0.start", Origin(Path("a.toml")))
     ['flows', '0', 'start']
     """
     try:
-        # The same for keys: quotes around a part with a dot in it are TOML's, and are not taken apart by us.
+        # The same for keys: TOML handles quotes around a part that contains a dot.
         parts, value = [], tomllib.loads(f"{text.strip()} = 0")
         node: Any = value
         while isinstance(node, dict) and len(node) == 1:
@@ -273,10 +271,10 @@ def override_key(text: str, origin: Origin) -> list[str]:
 
 
 def _override_node(base: Node | None, parts: list[str], value: Node, origin: Origin, so_far: str) -> Node:
-    """A tree that has nothing but `value` at the path `parts`, to be merged on top of `base`.
+    """A tree with only `value` at the path `parts`, to be merged on top of `base`.
 
-    Lists are replaced as a whole when layers merge, so a list on the way is copied with one element changed; an index
-    of one past its end adds an element.
+    Layers replace lists as a whole. A list on the path is therefore copied with one element changed; an index one past
+    its end adds an element.
     """
     if not parts:
         return value
@@ -284,7 +282,7 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     here = f"{so_far}.{part}" if so_far else part
     below = base.value if base is not None else {}
     if isinstance(below, list):
-        # Longer numbers are no place in any list, and Python's int() refuses texts of thousands of digits.
+        # Longer numbers are no list index, and Python's int() refuses texts of thousands of digits.
         index = int(part) if part.isdecimal() and len(part) < 6 else _places(below).get(part)
         if index is None or index > len(below):
             count = len(below)
@@ -298,11 +296,11 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
     if not isinstance(below, dict):
         raise ScenarioProblems([Problem(origin, here, f"{so_far} is a single value and has no keys")])
-    # `--set flows.0.source=A` makes the first flow of a scenario that has none yet; without this it would make a table
+    # `--set flows.0.source=A` creates the first flow of a scenario without flows; otherwise it would create a table
     # "0".
     if part in _LISTS and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
-    # A sysctl's name has dots of its own: what follows is one key, as `_flat` makes it of a file's.
+    # A sysctl's name contains dots: the rest is one key, as `_flat` makes it for a file.
     if part == "sysctl" and rest:
         rest = [".".join(rest)]
     child = below.get(part)
@@ -312,27 +310,27 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
 
 
 def _places(items: Sequence[Node]) -> dict[str, int]:
-    """The places of a list's tables by their names, as far as they have one: stations, and flows that are named."""
+    """Index of each named table of a list, by name: stations, and flows that have a name."""
     names = [item.get("name") for item in items]
     return {name.value: n for n, name in enumerate(names) if name is not None and isinstance(name.value, str)}
 
 
 def _merge(lower: Node, upper: Node) -> Node:
-    """Two layers key by key: a table and a table are merged, of anything else the upper one stays."""
+    """Merge two layers key by key: tables are merged; otherwise the upper value replaces the lower one."""
     if not (isinstance(lower.value, dict) and isinstance(upper.value, dict)):
         return upper
     merged = dict(lower.value)
     for key, node in upper.value.items():
         merged[key] = _merge(merged[key], node) if key in merged else node
-    # A table's place is the file's, not the override's that changes one key of it.
+    # The table keeps its origin in the file, even if an override changes one of its keys.
     return Node(merged, lower.origin if upper.origin.override is not None else upper.origin)
 
 
 def _without_governed(lower: Node, upper: Node) -> Node:
-    """`lower` without the keys that what `upper` sets governs: a preset in an upper layer fills them again."""
+    """`lower` without the keys that `upper` governs: a preset in an upper layer fills them again."""
     filled = lower.get("access", "preset_file")
     if filled is not None and upper.get("access", "preset") is not None:
-        # Another preset in place of one in a file: all that the file filled in goes.
+        # A new preset replaces one from a file: remove everything that the file filled in.
         of_file = [key for key, child in lower.value["access"].value.items() if child.origin.file == filled.origin.file]
         lower = _without(lower, [("access", key) for key in of_file])
     for governing, governed in _GOVERNS.items():
@@ -340,22 +338,22 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         if setting is not None and setting.value != _KEEPS.get(governing, "none"):
             lower = _without(lower, [(*governing[:-1], key) for key in governed])
     for name, section in upper.value.items() if isinstance(upper.value, dict) else ():
-        # What a plan says of a file's content holds for that file alone.
+        # A plan's notes on a file's content hold for that file only.
         keys = section.value if isinstance(section.value, dict) else ()
         lower = _without(lower, [(name, f"{key}_sha256") for key in keys])
     if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
-        # What a plan spells out of the schedule, for the congestion controls that know it.
+        # The reconfiguration schedule that a plan spells out for handover-aware congestion controls.
         lower = _without(
             lower, [("modules", name, key) for name in HANDOVER_AWARE for key in ("phase_ns", "period_ns")]
         )
-    # A plan spells out every sysctl of guest and hosts; they follow from [tcp] and [guest], so one who changes these
-    # gets them anew.
+    # A plan spells out every sysctl of guest and hosts. They follow from [tcp] and [guest], so a change of either
+    # derives them again.
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
         lower = _without(lower, [("sysctl",)])
     hosts, changed = lower.get("hosts"), upper.get("hosts")
     if hosts is not None and isinstance(hosts.value, dict):
         for host in hosts.value:
-            # [tcp] is under every host; who names other stations has other hosts.
+            # [tcp] applies to every host, and other stations mean other hosts.
             everywhere = upper.get("tcp") is not None or upper.get("stations") is not None
             if everywhere or (changed is not None and changed.get(host, "tcp") is not None):
                 lower = _without(lower, [("hosts", host, "sysctl")])
@@ -363,7 +361,7 @@ def _without_governed(lower: Node, upper: Node) -> Node:
 
 
 def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
-    """The node without these keys, unless an override set them: overrides are all of one rank."""
+    """The node without these keys, except those set by an override: all overrides have the same rank."""
     for path in paths:
         lower = node.get(*path)
         if lower is not None and lower.origin.override is None:
@@ -377,7 +375,7 @@ def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
 
 
 def _flat(node: Node) -> Node:
-    """``net.ipv4.tcp_sack`` unquoted is three tables in TOML; here it is one name again."""
+    """Unquoted, ``net.ipv4.tcp_sack`` is three nested tables in TOML; this joins them into one name again."""
     if not isinstance(node.value, dict):
         return node
     flat: dict[str, Node] = {}
@@ -394,17 +392,17 @@ _LISTS = ("stations", "flows")
 
 _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
 
-# A key -> keys beside it that a higher layer takes away by setting it.
+# Key -> neighbouring keys that are removed when a higher layer sets it.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
-    ("name",): ("latitude", "longitude", "height"),  # of a station: lists replace, so only its own layer comes here
+    ("name",): ("latitude", "longitude", "height"),  # of a station: lists are replaced as a whole
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
     ("flood",): ("interval", "packet_rate"),
     ("rate",): ("packet_rate",),
 }
 
-# Of a governing key, the word with which it takes nothing away.
+# Governing key -> the value at which it removes nothing.
 _KEEPS: dict[tuple[str, ...], str] = {
     (name, key): kept for name, section in MEDIA.items() for key, kept in section.KEEPS.items()
 }

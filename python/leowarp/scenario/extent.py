@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large a plan is: what it holds, and the memory and time that a run of it takes at most, before anything is made.
+"""Size of a plan: what it contains, and upper bounds on the memory and time of a run, before anything is computed.
 
-Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below say of what.
-Estimates are upper bounds within a factor of about two. They refuse plans that cannot work, and never change a result.
+Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below name the
+measurement. Estimates are upper bounds within a factor of about two. They reject plans that cannot work, and never
+change a result.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ MOST_CPU_S = 30 * 86_400
 """A month of one processor."""
 
 LONG_CPU_S = 3_600
-"""From here on `leowarp plan` says how long a run may take."""
+"""From this time on, `leowarp plan` reports how long a run may take."""
 
 _BASE_BYTES = 200 << 20
-"""Python and its libraries, with a run of nothing."""
+"""Python and its libraries, for an empty run."""
 _ROW_BYTES = 600
-"""A row of the timeline while it is made: 10,000 satellites with all links, 689,798 rows in 378 MiB; an access link
+"""Per row of the timeline while it is made: 10,000 satellites with all links, 689,798 rows in 378 MiB; an access link
 of 1,000 s, 227,021 rows in 129 MiB."""
 _SATELLITE_BYTES = 1_500
 """Positions, links and the search for paths: 10^6 satellites, 1,326 MiB."""
 _SAMPLE_BYTES = 700
-"""A sample of a socket, counters or a queue, when metrics are computed: 100 s of examples/chain.toml at 1 ms."""
+"""Per sample of a socket, counters or a queue, while metrics are computed: 100 s of examples/chain.toml at 1 ms."""
 _PACKET_BYTES = 200
-"""A packet that is stored by itself, while it is converted."""
+"""Per individually stored packet, while it is converted."""
 _GUEST_SATELLITE_BYTES = 130 << 10
 """In the guest, with its links: 4,408 satellites took 463 MiB more than 648 (docs/performance.md)."""
 _GUEST_BASE_BYTES = 64 << 20
@@ -60,8 +61,8 @@ _SEGMENT_BYTES = 1448
 class Part:
     """One cause of memory or time.
 
-    what: What there is so much of, with its number.
-    hint: What to type to have less of it.
+    what: What it is, with its number.
+    hint: What to type to reduce it.
     """
 
     what: str
@@ -71,10 +72,10 @@ class Part:
 
 
 def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
-    """Refuse a plan that cannot work on this machine, by its numbers alone: no file is read, nothing is computed.
+    """Reject a plan that cannot work on this machine, from its numbers alone: no file is read, nothing is computed.
 
     usable_bytes: Memory that the run may use; by default that of this process (`usable_memory_bytes`).
-    Raises ScenarioError: With the limit, the largest cause, and what to type.
+    Raises ScenarioError: Names the limit, the largest cause, and what to type.
     """
     _check_counts(plan)
     parts = parts_of(plan)
@@ -98,7 +99,7 @@ def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
 
 
 def long_run(plan: Plan) -> str | None:
-    """A sentence about a run of hours, with what takes them; None of a shorter one."""
+    """A sentence about a run that takes hours, and why; None for a shorter one."""
     parts = parts_of(plan)
     needed_s = sum(part.cpu_s for part in parts)
     if needed_s < LONG_CPU_S:
@@ -108,7 +109,7 @@ def long_run(plan: Plan) -> str | None:
 
 
 def satellites_of(plan: Plan) -> int:
-    """The number of satellites of a plan's Walker patterns; 0 of a file of elements, whose size is limited."""
+    """Number of satellites in a plan's Walker patterns; 0 for a file of elements, whose size is limited."""
     sky = plan.constellation
     return 0 if sky is None else sum(shell.planes * shell.satellites_per_plane for shell in sky.patterns)
 
@@ -123,7 +124,7 @@ def parts_of(plan: Plan) -> list[Part]:
 
 
 def _check_counts(plan: Plan) -> None:
-    """Numbers that have a limit of their own, whatever the machine."""
+    """Check numbers that have a limit of their own, on any machine."""
     satellites = satellites_of(plan)
     if satellites > MOST_SATELLITES:
         raise ScenarioError(
@@ -163,10 +164,10 @@ def _routes(plan: Plan) -> Part:
 
 
 def _events(plan: Plan) -> Part:
-    """Rows of the timeline: delays of links at each L2 instant, both ways of each link in one."""
+    """Rows of the timeline: delays of links at each L2 instant, both directions of a link in one row."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
-    # Two links per satellite, of which both ends share one. Otherwise up to a dozen links per pair of stations.
+    # Two links per satellite, since both ends share each link. Otherwise up to a dozen links per pair of stations.
     links = 2 * satellites if is_all else min(12 * _pairs(plan), 2 * satellites or 12 * _pairs(plan))
     rows = instants * links
     return Part(
@@ -181,13 +182,13 @@ def _events(plan: Plan) -> Part:
 def _samples(plan: Plan) -> Part:
     observe, rows = plan.observe, 0
     if observe.sockets_ns is not None:
-        # Flows of a size are over soon, in the runs in which there are thousands of them.
+        # Flows with a size end soon in runs with thousands of them.
         lasting = [flow for flow in plan.flows if flow.kind in ("tcp", "program") and flow.size_bytes is None]
         rows += sum(flow.stop_ns - flow.start_ns for flow in lasting) // observe.sockets_ns
     if observe.counters_ns is not None:
         rows += len(plan.stations) * _times(plan, observe.counters_ns)
     if observe.queues_ns is not None:
-        # A row per link that has something waiting; of a constellation those of one path per pair.
+        # A row per link with a waiting packet; for a constellation, the links of one path per pair.
         links = plan.medium.hops if isinstance(plan.medium, Chain) else 1
         links = 8 * _pairs(plan) if plan.constellation is not None else links
         rows += links * _times(plan, observe.queues_ns)
@@ -214,9 +215,10 @@ def _packets(plan: Plan) -> Part:
 
 
 def packets_of(plan: Plan) -> float:
-    """Packets that all hosts send at most, ACKs and replies included; retransmissions are not.
+    """Largest number of packets that all hosts send, with ACKs and replies but without retransmissions.
 
-    A TCP flow sends its size, or as fast as the narrowest link of its source lets all flows of that source together.
+    A TCP flow sends its size. Without a size, all flows of a source together send as fast as the narrowest link of that
+    source.
     """
     told, by_source = 0.0, dict[str, float]()
     shaped_bps = likely_rate_bps(plan)
@@ -229,7 +231,7 @@ def packets_of(plan: Plan) -> float:
             by_source[flow.source] = by_source.get(flow.source, 0.0) + size
         else:
             most = flow.packets if flow.packets is not None else float("inf")
-            # A reply per probe. A flood without an interval sends as fast as it is answered: 10,000 a second.
+            # A reply per probe. A flood without an interval sends as fast as replies come: 10,000 per second.
             told += 2 * min(most, (flow.paced_pkts_per_s or 1e4) * lasts_s)
     link = (shaped_bps or _UNSHAPED_BPS) * plan.run.duration_ns / 1e9 / 8 / _SEGMENT_BYTES
     # One ACK for every second segment.
@@ -237,7 +239,7 @@ def packets_of(plan: Plan) -> float:
 
 
 def likely_rate_bps(plan: Plan) -> float | None:
-    """Rate of the narrowest link, roughly; None: unshaped, or in a file."""
+    """Approximate rate of the narrowest link; None: unshaped, or given in a file."""
     medium = plan.medium
     if isinstance(medium, Constellation):
         rates = [rate for rate in (plan.isl.left_bps, plan.ground.left_bps) if rate is not None]
@@ -253,7 +255,7 @@ def _access_rows(plan: Plan) -> Part:
     medium = plan.medium
     assert isinstance(medium, Access)
     per_s = 1e9 / medium.jitter_step_ns + 1e9 / medium.jitter_up_step_ns + 4e9 / medium.modulation_time_ns + 20
-    # A value lasts a frame at least.
+    # A value lasts at least one frame.
     rows = int(min(per_s, 4 * medium.frames_per_s + 20) * plan.run.duration_ns / 1e9)
     return Part(
         f"{rows:,} changes of the link's delay and capacity",
@@ -268,7 +270,7 @@ def _fading_rows(plan: Plan) -> Part:
     assert isinstance(medium, Mobile)
     wavelength_m = 299_792_458.0 / medium.carrier_hz
     samples = plan.run.duration_ns / 1e9 * medium.speed_m_per_s / wavelength_m * medium.samples_per_wavelength
-    # A row per codeword whose fate differs from the one before, at most one per codeword.
+    # A row per codeword whose outcome differs from the previous one; at most one per codeword.
     codewords = plan.run.duration_ns / 1e9 * medium.rate_bps / medium.data_bits
     return Part(
         f"{samples:.3g} samples of fading and up to {codewords:.3g} codewords",
@@ -279,10 +281,10 @@ def _fading_rows(plan: Plan) -> Part:
 
 
 _FADING_BYTES = 100
-"""A sample of fading, or a codeword: examples/mobile.toml, 1,000 s."""
+"""Per sample of fading, or codeword: examples/mobile.toml, 1,000 s."""
 
 _TABLES: dict[type, Callable[[Plan], Part]] = {Access: _access_rows, Mobile: _fading_rows}
-"""Media whose timeline is a table that is drawn."""
+"""Media whose timeline is a randomly generated table."""
 
 
 def _times(plan: Plan, interval_ns: int) -> int:
@@ -290,13 +292,13 @@ def _times(plan: Plan, interval_ns: int) -> int:
 
 
 def _pairs(plan: Plan) -> int:
-    """Pairs of stations that talk, each counted once; without flows every pair."""
+    """Pairs of stations with flows, each counted once; all pairs if there are no flows."""
     count = len({frozenset((flow.source, flow.destination)) for flow in plan.flows})
     return count or len(plan.stations) * (len(plan.stations) - 1) // 2
 
 
 def _size(count_bytes: float) -> str:
-    """A number of bytes as people say it: `1.5 GiB`."""
+    """A number of bytes in readable form: `1.5 GiB`."""
     for unit in ("KiB", "MiB", "GiB"):
         count_bytes /= 1024
         if count_bytes < 1024 or unit == "GiB":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan that cannot work is refused by its numbers alone, with what to type."""
+"""A plan that cannot work is rejected from its numbers alone, with what to type."""
 
 import dataclasses
 
@@ -52,7 +52,7 @@ def test_a_month_of_it_is_refused_with_its_largest_part_and_what_to_type(example
         check_extent(plan, 16 * GIB)
     assert "16 GiB are usable here" in caught.value.message
     assert typed in str(caught.value.hint)
-    # With enough memory it is a matter of time alone.
+    # With enough memory, only time matters.
     check_extent(of(example, run__duration="10 s", **keys), 16 * GIB)
 
 
@@ -61,7 +61,7 @@ def test_packets_of_a_month_are_refused_by_their_time():
         check_extent(resolve(load("chain", CHAIN_OF_UDP | {"run.duration": "30 d"})), 1 << 60)
     plan = resolve(load("chain", CHAIN_OF_UDP | {"run.duration": "1000 s"}))
     check_extent(plan, 16 * GIB)
-    # 10 million probes a second, and as many replies at most
+    # 10 million probes per second, and at most as many replies
     assert packets_of(plan) == pytest.approx(2e10)
     assert "hours of a processor" in str(long_run(plan))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario file to a `Scenario`: checked text. Looks at nothing but the file, what it extends, and the overrides."""
+"""From a scenario file to a `Scenario`, which is checked text. Reads only the file, the file that it extends, and the
+overrides."""
 
 from __future__ import annotations
 
@@ -26,10 +27,9 @@ from leowarp.scenario.workload.traffic import Traffic
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario whose every key is right by itself and together with the others.
+    """A scenario in which every key is right, by itself and together with the others.
 
-    It holds what the text says with the presets filled in; `plan.resolve` writes the remaining defaults out and looks
-    for the files.
+    It contains the text with the presets filled in; `plan.resolve` adds the remaining defaults and looks for the files.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     problems = Problems()
     draft = _decode(document, problems)
     complete(draft, document, problems)
-    # Only after completion: mistakes within a section and between sections come in one message.
+    # Only after completion, so that one message has the mistakes within sections and between them.
     problems.raise_any()
     return Scenario(
         path=path,
@@ -110,9 +110,9 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
 
 
 def _decode(document: Node, problems: Problems) -> Draft:
-    """All sections of a document, each by itself; top-level keys that nobody knows are noted."""
+    """All sections of a document, each decoded by itself; unknown top-level keys are noted."""
     known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
-    # Of keys that several sections have the last one is proposed; the one that is meant is a guess anyhow.
+    # If several sections have the key, the last one is proposed; this is a guess in any case.
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
         if key not in known:
@@ -120,7 +120,8 @@ def _decode(document: Node, problems: Problems) -> Draft:
     sections = {}
     for name, section in TABLES.items():
         given = document.get(name)
-        # A medium, and traffic, is absent or given; every other section exists, with defaults alone if nothing is said.
+        # A medium, or traffic, may be absent; every other section exists, with defaults if the text does not mention
+        # it.
         if given is not None or name not in (*MEDIA, "traffic"):
             node = given if given is not None else Node({}, document.origin)
             sections[name] = decode_section(name, section, node, problems, elsewhere)
@@ -140,9 +141,9 @@ def _decode(document: Node, problems: Problems) -> Draft:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """The run's name, "" if there is none; the version of the schema is checked on the way."""
+    """The run's name, "" if there is none; also checks the version of the schema."""
     version = document.get("schema")
-    # To Python True == 1.
+    # In Python, True == 1.
     if version is not None and (version.value != schema.SCHEMA_VERSION or isinstance(version.value, bool)):
         rule = f"this leowarp reads schema = {schema.SCHEMA_VERSION}"
         problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
@@ -150,7 +151,7 @@ def _name(document: Node, problems: Problems) -> str:
     if node is None:
         problems.add(document.origin, "name", "is missing", 'Write name = "..." first; a variant has a name of its own')
         return ""
-    # It becomes the name of a directory: no separator, no blank, no dot first.
+    # The name becomes a directory name: no separator, no blank, no leading dot.
     if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", node.value) is None:
         rule = f"{node.value!r:.80} is not a name of 1 to 100 letters, digits, dots, dashes and underscores"
         problems.add(node.origin, "name", rule, "the run directory takes its name from it")
@@ -170,7 +171,7 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
 
 
 def _dishes_of(document: Node) -> dict[int, Node]:
-    """Access links of stations by their places; mistakes in the list are found where it is decoded."""
+    """Access links of stations by index; mistakes in the list are reported where it is decoded."""
     node = document.get("stations")
     children = node.value if node is not None and isinstance(node.value, list) else []
     tables = {i: child.value for i, child in enumerate(children) if isinstance(child.value, dict)}
@@ -178,7 +179,7 @@ def _dishes_of(document: Node) -> dict[int, Node]:
 
 
 def _without_dishes(document: Node) -> Node:
-    """The document with stations that have their own keys alone: an access link is a section by itself."""
+    """The document, with only the stations' own keys: an access link is a separate section."""
     if not (dishes := _dishes_of(document)):
         return document
     stations = document.value["stations"]
@@ -190,7 +191,7 @@ def _without_dishes(document: Node) -> Node:
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
-    """What is said of single hosts: TCP of their own, and the sysctls that a plan spells out."""
+    """Decode keys of single hosts: their own TCP settings, and the sysctls that a plan spells out."""
     _pin(draft, "", document.get("sysctl"), problems)
     hosts = document.get("hosts")
     if hosts is None:
@@ -212,7 +213,8 @@ def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
-    """Keep the sysctls that a plan spells out: they win over what `profiles` derives, so a plan keeps its run."""
+    """Keep the sysctls that a plan spells out: they override what `profiles` derives, so that a plan's run does not
+    change."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
         draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
@@ -220,7 +222,7 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
 
 @dataclass(frozen=True)
 class _Pinned:
-    """A table of sysctls as a section with one key, so that the one decoder checks both."""
+    """A table of sysctls as a section with one key, so that the same decoder checks both."""
 
     sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
 

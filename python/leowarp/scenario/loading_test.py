@@ -12,7 +12,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.scenario import load, resolve
 from leowarp.scenario.text.problems import ScenarioProblems
 
-# Lines 1 to 20; each case below changes one of them.
+# 20 lines; each case below changes one of them.
 GOOD = """\
 name = "good"
 schema = 1
@@ -163,7 +163,7 @@ def test_a_mistake_names_line_key_and_cure(tmp_path, line, text, key, said):
     problem = matching[0]
     assert problem.origin.file == path
     assert str(problem).startswith(f"{path}:{problem.origin.line}: {key}: ")
-    # The key's own line, or the line of the table in which it is missing or which is in conflict.
+    # The key's own line, or the line of the table in which it is missing or conflicts.
     written = path.read_text(encoding="utf-8").splitlines()[problem.origin.line - 1]
     table = key.split(".")[0]
     assert key.split(".")[-1] in written or written.startswith(f"[{table}") or written.startswith(f"[[{table}]]") or (

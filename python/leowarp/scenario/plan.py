@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A `Scenario` to a `Plan`: every default written out, every file found and hashed."""
+"""From a `Scenario` to a `Plan`: every default written out, every file found and hashed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from leowarp.scenario.workload.traffic import Traffic
 T = TypeVar("T")
 
 _MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20}
-"""Limits of files that are read whole, by key. 64 MiB of elements are 460,000 sets as TLE, or 100,000 in JSON."""
+"""Size limits of files that are read whole, by key. 64 MiB of elements are 460,000 sets as TLE, or 100,000 in JSON."""
 
 
 def resolve(scenario: Scenario) -> Plan:
@@ -43,7 +43,7 @@ def resolve(scenario: Scenario) -> Plan:
     Returns
     -------
     Plan
-        Frozen, with every default written out, and its files as `InputFile` with the sha256 of what was found.
+        Frozen, with every default written out, and its files as `InputFile` with the sha256 of the content found.
 
     Raises
     ------
@@ -60,9 +60,9 @@ def resolve(scenario: Scenario) -> Plan:
     built: dict[str, Any] = {}
     for name, section in scenario.sections.items():
         built[name] = _built(TABLES[name], section, _found_files(scenario, section, problems))
-    # After all sections: one message names every file that is missing or differs.
+    # After all sections, so that one message names every file that is missing or differs.
     problems.raise_any()
-    # Who named the kernel is known to the text's node alone, and decides whether it may run
+    # Only the text's node records which file named the kernel, and this decides whether it may run
     # (`guest/building/trust.py`).
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
@@ -78,9 +78,10 @@ def resolve(scenario: Scenario) -> Plan:
     if traffic is not None and len(flows) > MOST_FLOWS:
         raise ScenarioError(f"{len(flows)} flows with those of [traffic], and at most {MOST_FLOWS} are possible")
     hosts = tuple(_host(scenario, tcp, station.name) for station in stations)
-    # net.core.rmem_max and wmem_max are one for all hosts: the largest that any host asks for.
+    # net.core.rmem_max and wmem_max are common to all hosts: the largest value of any host.
     largest = max([tcp.buffer_max_bytes, *(host.tcp.buffer_max_bytes for host in hosts)])
-    # What a plan spells out wins over what this version would derive: an old plan gives its old run.
+    # Values that a plan spells out override those that this version would derive, so that an old plan gives its old
+    # run.
     whole_guest = guest_sysctls(largest, guest.memory_bytes, guest.sysctl) | _pinned(scenario, "")
     return Plan(
         name=scenario.name,
@@ -96,14 +97,14 @@ def resolve(scenario: Scenario) -> Plan:
 
 
 def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path | str | None = None) -> Plan:
-    """The plan of a scenario file with overrides, or the plan given; `kernel` replaces its guest kernel.
+    """The plan of a scenario file with overrides, or the given plan; `kernel` replaces its guest kernel.
 
-    scenario: Path, str or Plan. A file, a run directory, or a plan that stays as it is.
-    overrides: list of "KEY=VALUE" or dict. As `load` takes them.
-    kernel: A name of the shelf, or the path of a tree or binary; it counts as named by the caller, who thereby says
-        that it may run.
-    Raises ScenarioError: As `load` and `resolve`; and if a plan, in which everything is written out, is given
-        overrides.
+    scenario: Path, str or Plan. A file, a run directory, or a plan, which stays as it is.
+    overrides: list of "KEY=VALUE" or dict. As for `load`.
+    kernel: A name of a kernel on the shelf, or the path of a tree or binary. It counts as named by the caller, who
+        thereby allows it to run.
+    Raises ScenarioError: As `load` and `resolve`; also if overrides are given for a plan, in which everything is
+        written out.
     """
     if isinstance(scenario, Plan):
         if overrides:
@@ -113,26 +114,26 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
         plan = resolve(load(scenario, overrides))
     if kernel is None:
         return plan
-    # A path is absolute in a plan, so that a worker in another directory finds it.
+    # A plan has an absolute path, so that a worker in another directory finds the file.
     chosen = kernel if isinstance(kernel, str) and is_kernel_name(kernel) else str(Path(kernel).expanduser().resolve())
     return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen, kernel_named_in=None))
 
 
 def is_kernel_name(kernel: str) -> bool:
-    """Whether a value of `guest.kernel` is a name of the shelf: a path has a slash."""
+    """Whether a value of `guest.kernel` is a name on the shelf: a path has a slash."""
     return "/" not in kernel
 
 
 def plan_inputs(plan: Plan) -> list[Path]:
     """Files that a plan names, to be copied into ``00-inputs/`` of the run directory.
 
-    Returns: Where they were found on this machine.
+    Returns: Their paths on this machine.
     """
     return plan.inputs()
 
 
 def _medium(built: Mapping[str, Any]) -> Medium:
-    """The one medium, with the constellation that it follows, if it does."""
+    """The one medium, with the constellation that it follows, if any."""
     medium: Medium = built[medium_of(built).NAME]
     if isinstance(medium, FollowsConstellation):
         return dataclasses.replace(medium, constellation=built.get("constellation"))
@@ -140,25 +141,26 @@ def _medium(built: Mapping[str, Any]) -> Medium:
 
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
-    """A section's dataclass with its values; what was not given takes the class's default."""
-    # Hashes were compared when the files were looked for; the plan's sections hold the files themselves.
+    """A section's dataclass with its values; missing ones take the class's default."""
+    # Hashes were compared when the files were looked up; the plan's sections hold the files themselves.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
     return schema_class(**(values | dict(files or {})))
 
 
 def _flow(section: Section) -> schema.Flow:
-    """A flow; of programs also who named them, which decides whether they may run (`guest/building/trust.py`)."""
+    """A flow; for programs also the file that named them, which decides whether they may run
+    (`guest/building/trust.py`)."""
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
-    # One part that a file names makes the whole somebody else's.
+    # If a file names one part, the whole counts as named by that file.
     return dataclasses.replace(flow, named_in=next((file for file in named if file is not None), None))
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
-    """A station's host: the common TCP, its own on top, and the sysctls that this comes to."""
+    """A station's host: the common TCP keys, its own on top, and the sysctls that follow."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
-    # Sysctls are added to [tcp]'s one by one; every other key of the host's own replaces the common one.
+    # Sysctls are added one by one to those of [tcp]; every other key of the host replaces the common one.
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
     merged = dataclasses.replace(tcp, **(own | {"sysctl": mixed}))
     sysctl = host_sysctls(merged) | _pinned(scenario, name)
@@ -174,12 +176,12 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 def _found_files(
     scenario: Scenario, section: Section, problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
-    """The files that a section names, found and hashed; what is missing or differs is noted.
+    """The files that a section names, found and hashed; missing and changed files are noted.
 
     Returns: dict of str to (InputFile or tuple of InputFile). By attribute; files that were not found are left out,
         since `resolve` raises before the plan is built.
     """
-    # By attribute; the hashes beside them are keys of the text and no attributes of a section.
+    # By attribute; their hashes are keys of the text, but not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(TABLES[section.name]).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
@@ -199,7 +201,7 @@ def _found_files(
 
 
 def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFile, ...]], problems: Problems) -> None:
-    """Copies of the files lie in one folder: two of the same name are one file."""
+    """Check names: copies of the files are in one folder, so two of the same name would be one file."""
     seen: dict[str, str] = {}
     for attribute, named in files.items():
         for one in named if isinstance(named, tuple) else (named,):
@@ -209,26 +211,27 @@ def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFi
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
-    """One file: found beside the text that names it, or among the copies of a run, and held against the plan's hash.
+    """One file: looked for beside the text that names it, or among the copies of a run, and compared with the plan's
+    hash.
 
-    wanted: The sha256 that a plan states; None: any content will do, as of a scenario that a user has written.
-    Returns: None: it is not there, cannot be read or is another, which is noted.
+    wanted: The sha256 in the plan; None: any content is accepted, as for a user's scenario.
+    Returns: None: it is missing, unreadable or different, which is noted.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):
         rule = f'"{name}" leads out of the run directory, and the plan of a run names files of {INPUTS}/ alone'
         problems.add(origin, f"{section.name}.{key}", rule, "copy the plan to another name to use other files")
         return None
-    # A plan names a file without its folder; beside it, in a run directory, lies the folder of copies.
+    # A plan names a file without its folder; the folder of copies is beside the plan, in the run directory.
     places = [origin.folder / INPUTS / name, origin.folder / name]
     if origin.is_of_a_run:
         places = places[:1]
-    # A scenario means the file beside it; a plan with a hash first means the copy that its run keeps.
+    # A scenario means the file beside it; a plan with a hash means first the copy that its run keeps.
     elif wanted is None:
         places.reverse()
     try:
         path = next((place for place in places if os.path.lexists(place)), None)
-    except ValueError:  # a name that no file system has
+    except ValueError:  # a name that no file system accepts
         path = None
     if path is None:
         looked = " and ".join(dict.fromkeys(str(place) for place in places))
@@ -236,13 +239,13 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         problems.add(origin, f"{section.name}.{key}", f'there is no file "{name}"', hint)
         return None
     try:
-        # One of a run was found by name in a directory that somebody else may have filled.
+        # A file of a run was found by name in a directory that somebody else may have filled.
         if origin.is_of_a_run and path.parent.is_symlink():
             raise OSError(0, f"{path.parent.name} is a symbolic link", str(path.parent))
         most_bytes = _MOST_BYTES.get(key, plainfiles.MOST_INPUT_BYTES)
         sha256 = plainfiles.sha256_of(path, most_bytes, links=not origin.is_of_a_run)
     except OSError as error:
-        # Every other error says by itself what is wrong.
+        # Every other error explains itself.
         advice = "take a part of it" if "more than" in str(error.strerror) else None
         problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}', advice)
         return None

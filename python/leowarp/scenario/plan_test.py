@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan spells everything out, loads as a scenario, gives itself, and finds its files in a run directory."""
+"""A plan spells everything out, loads as a scenario, reproduces itself, and finds its files in a run directory."""
 
 import hashlib
 import shutil
@@ -186,7 +186,7 @@ def write_inputs(folder: Path) -> None:
 
 
 def again(folder: Path, plan: Plan, overrides=()) -> Plan:
-    """The plan that its own text gives, as a run directory would hold it."""
+    """The plan that its own text gives, as from a run directory."""
     run = folder / "run"
     (run / layout.INPUTS).mkdir(parents=True, exist_ok=True)
     for path in plan_inputs(plan):
@@ -211,7 +211,7 @@ def test_a_plan_gives_itself(tmp_path, text):
 
 
 def values_of(declared: Key) -> st.SearchStrategy:
-    """Texts that a user could write for a key, all of them right."""
+    """Valid texts that a user could write for a key."""
     words = [st.just(f'"{declared.none}"')] if declared.none is not None else []
     if declared.kind == "word":
         return st.sampled_from([f'"{word}"' for word in declared.words])
@@ -231,8 +231,8 @@ def values_of(declared: Key) -> st.SearchStrategy:
 
 
 def free(sections: dict[str, type]) -> dict[str, Key]:
-    """Keys whose values go with those of all others, by dotted name."""
-    # Those that are left out are right or wrong only together with others; they have tests of their own.
+    """Keys whose values are compatible with all other keys, by dotted name."""
+    # The omitted keys are valid only in combination; they have separate tests.
     bound = (
         "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",
         "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline", "tcp.delayed_ack_timer",
@@ -308,7 +308,7 @@ def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     written += late.to_toml()
     for text in (GOOD, cured, told, staggered, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
         written += resolve(load(write(tmp_path, text))).to_toml()
-    # Of [traffic] a plan has the flows.
+    # A plan has [traffic] as flows.
     tables = [section for name, section in TABLES.items() if name != "traffic"]
     sections = [*tables, schema.Shell, schema.Station, schema.Flow]
     missing = [

@@ -45,9 +45,9 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(PlanSections):
-    """A scenario with every default written out: all that a run depends on.
+    """A scenario with every default written out: everything that determines a run.
 
-    When two plans are compared, files count by name and content, wherever they lie. The attributes are those of
+    When two plans are compared, files count by name and content, not by place. The attributes are those of
     `PlanSections`.
     """
 
@@ -56,12 +56,12 @@ class Plan(PlanSections):
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
-        """The same plan, but that all code in it counts as named by the caller, who thereby says that it may run.
+        """The same plan, except that all its code counts as named by the caller, who thereby allows it to run.
 
         Returns
         -------
         Plan
-            Equal to this one: who names a file is no part of what a run depends on (`guest/building/trust.py`).
+            Equal to this one: the file that names code does not affect a run (`guest/building/trust.py`).
         """
         own = tuple(dataclasses.replace(file, named_in=None) for file in self.guest.cc_modules)
         guest = dataclasses.replace(self.guest, cc_modules=own, kernel_named_in=None)
@@ -74,9 +74,10 @@ class Plan(PlanSections):
         Returns
         -------
         list of Path
-            Of the constellation that a medium follows, of the medium, of the guest; in the order of their keys.
+            First those of the constellation that a medium follows, then of the medium, then of the guest; each in the
+            order of keys.
         """
-        # A constellation that is the medium itself would be listed twice.
+        # If the constellation is the medium, it would otherwise be listed twice.
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)
         files: list[InputFile] = []
         for part in (*sky, self.medium, self.guest):

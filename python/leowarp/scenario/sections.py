@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of a plan as frozen dataclasses, and all of them together: every key of a scenario is declared once.
 
-A field is named after its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The
-loader, the writer and the reference page all read the declarations; nothing else lists the keys. Sections that belong
-together have a module of their own beside this one.
+A field is named after its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The loader,
+the writer and the reference page all read these declarations; the keys are listed nowhere else. Sections that belong
+together have a separate module each.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How long, from when, and the seed of all random numbers.
+    """Length and start of the run, and the seed of all random numbers.
 
-    duration_ns: Virtual time, from the run's 0.
-    ends, linger_ns: ``flows``: it may end earlier, `linger_ns` after the last flow that ends by itself.
-    start_ns: What the constellation's clock shows at the run's 0; of a measured path the measurement's time.
-    seed: 0 to 2^63 - 1. Host and guest derive a stream a component from it (`leowarp.base.streams`).
+    duration_ns: Virtual time from the run's 0.
+    ends, linger_ns: ``flows``: the run may end earlier, `linger_ns` after the last flow that ends by itself.
+    start_ns: Time on the constellation's clock at the run's 0; for a measured path, the measurement's time.
+    seed: 0 to 2^63 - 1. Host and guest derive one stream per component from it (`leowarp.base.streams`).
     """
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
@@ -58,7 +58,7 @@ class Run:
     start_ns: int = quantity(
         units.TIME, "What the constellation's clock shows when the run's clock is 0.", "0 s", low="0 s", high="3650 d"
     )
-    # Up to 2^63 - 1: what TOML's integers hold.
+    # Up to 2^63 - 1, the largest integer in TOML.
     seed: int = count("Seed of every random choice; each component draws from a stream of its own.", 1, 0, 2**63 - 1)
 
 
@@ -66,19 +66,19 @@ class Run:
 class Observe:
     """What is recorded, and how often.
 
-    sockets_ns, counters_ns, queues_ns: Intervals of samples on the run's clock; None: none are taken (of counters: one
-        at the end).
+    sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock; None: no samples (counters: one at the
+        end).
     truth: Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
-    capture: By what: the guest kernel's own taps, which move no packet, or packet sockets.
+    capture: ``taps`` of the guest kernel, which change no result, or packet sockets.
     packets, packets_before_ns, packets_after_ns: Which packets are stored one by one, and the windows
         around route changes.
-    reordering_threshold_pkts, reordering_window_ns: RFC 5236's DT and BT; width of the windows, None:
-        the run as a whole alone.
-    pcap: Ends of which a pcapng file is kept; ``none`` keeps none.
-    pcap_snap_bytes: How much of each frame it has.
+    reordering_threshold_pkts, reordering_window_ns: RFC 5236's DT and BT; width of the windows, None: only the run as a
+        whole.
+    pcap: Ends for which a pcapng file is kept; ``none``: no file.
+    pcap_snap_bytes: Number of bytes kept of each frame.
     """
 
-    # 50 ms: the 20 Hz of Frederiksen et al.; maxima between two samples are not seen.
+    # 50 ms: the 20 Hz of Frederiksen et al.; maxima between two samples are missed.
     sockets_ns: int | None = quantity(
         units.TIME, "Interval of the TCP_INFO samples.", "50 ms", low="1 ms", high="1 h", none="none"
     )
@@ -116,15 +116,15 @@ class Observe:
         "RFC 5236's thresholds of displacement and buffer (DT, BT); a route change displaces by a queue and more.",
         "1000 pkts", low="1 pkts", high="1000000 pkts",
     )  # fmt: skip
-    # Half a window off: route changes come at whole multiples of the route interval, and a border there would part late
-    # packets from those that overtook them.
+    # Offset by half a window: route changes come at whole multiples of the route interval, and a border there would
+    # separate late packets from those that overtook them.
     reordering_window_ns: int | None = quantity(
         units.TIME,
         "Reordering is also measured in windows of this width; their borders lie half a window off its multiples.",
         "10 s", low="1 ms", high="30 d", none="none",
     )  # fmt: skip
     pcap: str = word("Hosts of which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
-    # 128: all headers and TCP options. What is encrypted can be decrypted only whole.
+    # 128: all headers and TCP options. Encrypted data can only be decrypted as a whole.
     pcap_snap_bytes: int = quantity(
         units.BYTES, "Bytes of each frame that a pcapng file keeps.", "128 B", low="64 B", high="65535 B"
     )
@@ -134,11 +134,11 @@ class Observe:
 class Guest:
     """The guest kernel.
 
-    memory_bytes: A file of the host, sparse: only what the guest touches takes space.
-    kernel: A name of the shelf (`leowarp kernel list`), or a path as it was written; "~" is not expanded here.
-    cc_modules: One C file each; the module's name is the file's without ``.c``.
-    sysctl: Of the guest as a whole.
-    kernel_named_in: The file that names `kernel`; no part of the plan's identity.
+    memory_bytes: A sparse file of the host: only memory that the guest touches takes space.
+    kernel: A name on the shelf (`leowarp kernel list`), or a path as written; "~" is not expanded here.
+    cc_modules: One C file each; the module's name is the file's name without ``.c``.
+    sysctl: Sysctls of the guest as a whole.
+    kernel_named_in: The file that names `kernel`; not part of the plan's identity.
     """
 
     memory_bytes: int = quantity(units.BYTES, "The guest's memory.", "1 GiB", low="128 MiB", high="256 GiB")
@@ -153,32 +153,33 @@ class Guest:
     sysctl: Mapping[str, str] = sysctl(
         "Sysctls of the guest as a whole (those that Linux does not keep per network namespace)."
     )
-    # The file that names the kernel; None: the user did, on the command line or in a call (guest/building/trust.py).
+    # The file that names the kernel; None: the user named it, on the command line or in a call
+    # (guest/building/trust.py).
     kernel_named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSections:
-    """What a plan holds; `schema.Plan` adds what can be done with it.
+    """Contents of a plan; `schema.Plan` adds operations on it.
 
-    `medium` is what carries the packets; its type says which it is. All but a constellation have two stations without
-    coordinates (A and B, dish and server, mobile and server), and their `isl`, `ground`, `routing` and `cures` (of
-    `jittered` also `network`) hold defaults that nothing uses, but for a mobile channel's routes over a constellation.
-    `sysctl` holds what the guest as a whole gets, `hosts[i].sysctl` what each host gets; `modules` the parameters of
-    kernel modules, by module and name, times in ns: every module of one's own and every congestion control that knows
-    of handovers and that a flow uses is there, if only with no parameters.
+    `medium` carries the packets; its type is the kind of medium. All media except a constellation have two stations
+    without coordinates (A and B, dish and server, mobile and server). Their `isl`, `ground`, `routing` and `cures` (for
+    `jittered` also `network`) hold defaults that nothing uses, except for a mobile channel with routes over a
+    constellation. `sysctl` holds the sysctls of the guest as a whole, `hosts[i].sysctl` those of each host. `modules`
+    holds the parameters of kernel modules, by module and name, times in ns. It lists every module of the user's, and
+    every handover-aware congestion control that a flow uses, even without parameters.
 
-    name: Of the run, and of its directory.
-    run, isl, ground, routing, cures, network, tcp, observe, guest: The sections of those names.
-    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. With its own `constellation` where it follows
+    name: Name of the run, and of its directory. run, isl, ground, routing, cures, network, tcp, observe, guest: The
+    sections of those names.
+    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. Includes its own `constellation` if it follows
         one.
-    stations, flows, hosts: In the order of the text; hosts in that of the stations, one for each.
-    dishes: Stations of a constellation with an access link of their own, ``[stations.access]``, in their order.
+    stations, flows, hosts: In the order of the text; one host per station, in the order of stations.
+    dishes: Stations of a constellation with their own access link, ``[stations.access]``, in their order.
     modules: Module, parameter, value as the kernel reads it.
-    sysctl: Of the guest as a whole, sorted by name.
+    sysctl: Sysctls of the guest as a whole, sorted by name.
     """
 
-    # What has no default comes without one: a plan without medium, stations or flows is none.
+    # Fields without a default are required: without a medium, stations or flows there is no plan.
     name: str
     run: Run = dataclasses.field(default_factory=Run)
     medium: Medium
@@ -199,7 +200,7 @@ class PlanSections:
 
     @property
     def constellation(self) -> Constellation | None:
-        """The constellation that is the medium or that the medium follows; None: there are no satellites."""
+        """The constellation that is the medium, or that the medium follows; None: there are no satellites."""
         if isinstance(self.medium, Constellation):
             return self.medium
         return self.medium.constellation if isinstance(self.medium, FollowsConstellation) else None

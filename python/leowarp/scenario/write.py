@@ -25,7 +25,8 @@ from leowarp.scenario.workload.modules import parameter_as_written
 def plan_text(plan: sections.PlanSections) -> str:
     """The plan as a scenario text.
 
-    Returns: TOML. Keys without effect beside this medium are left out: they would be errors when it is loaded.
+    Returns: TOML. Keys without effect for this medium are left out, because they would be errors when the text is
+        loaded. Keys without effect beside this medium are left out: they would be errors when it is loaded.
     """
     return "\n".join(_lines(plan)) + "\n"
 
@@ -33,14 +34,14 @@ def plan_text(plan: sections.PlanSections) -> str:
 def quoted(text: str) -> str:
     """A TOML basic string.
 
-    text: Any; control characters and quotes are escaped, other characters stay.
+    text: Any text; control characters and quotes are escaped.
     """
-    # JSON's escapes are TOML's, but TOML also wants U+007F escaped.
+    # JSON's escapes are valid in TOML, but TOML also requires U+007F to be escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _lines(plan: sections.PlanSections) -> Iterator[str]:
-    """The plan's lines: media and stations, links, flows, hosts and guest, then what follows from them, sysctl by
+    """The plan's lines: media and stations, links, flows, hosts and guest, then values that follow from them, sysctl by
     sysctl.
     """
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
@@ -65,7 +66,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if name == "routing" and without is not None and plan.routing.update == "atomic":
             without = (*without, *UPDATE_KEYS)
         if name == "isl" and without is not None and not (sky is not None and sky.shells):
-            without = (*without, "across_shells")  # of one shell it says nothing
+            without = (*without, "across_shells")  # has no meaning for one shell
         if name == "isl" and without is not None and not plan.isl.acquisition_ns:
             without = (*without, *ACQUISITION_KEYS)
         if name == "ground" and without is not None and not plan.ground.handover_gap_ns:
@@ -73,20 +74,20 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
-        # A flow that lasts to the end says so, and still does when the run is made shorter.
+        # A flow that lasts to the end is written without a stop, so that it still does when the run is made shorter.
         last = {"stop_ns": None} if flow.stop_ns == plan.run.duration_ns else {}
         others = {key for only in FLOW_KEYS.values() for key in only} - set(FLOW_KEYS[flow.kind])
         if flow.packet_rate_pkts_per_s is not None:
             others.add(PACE_KEYS[flow.kind])
         if flow.name is None:
-            others.add("name")  # it changes nothing, so a plan without names stays the text that it was
+            others.add("name")  # it changes nothing, so a plan without names stays as it was
         yield from _table("flows", flow, others, double=True, replace=last)
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
         if module in (DELACK_MODULE, LOSS_DETECTION_MODULE):
-            continue  # what [tcp] says of its hosts
+            continue  # the part of [tcp] that the hosts have
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:
@@ -94,8 +95,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
 
 
 def _constellation(sky: Constellation) -> Iterator[str]:
-    """A constellation's keys as far as they mean something, and its shells below them."""
-    # Walker keys beside a file of elements or beside shells are errors, so a plan does not spell their None out.
+    """A constellation's keys that have an effect, and its shells below them."""
+    # Walker keys beside a file of elements or shells are errors, so a plan does not write their None values.
     without: tuple[str, ...] = ("shells",)
     if sky.tle is not None:
         without += WALKER_KEYS
@@ -117,11 +118,11 @@ def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
 
 
 def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
-    """A host's TCP as far as it differs from the common one, and every sysctl that it gets."""
+    """Keys of a host's TCP that differ from the common ones, and every sysctl of the host."""
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
     differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
-    # A host that is like all others says nothing of its own, so that a change of [tcp] in the plan still reaches it.
+    # A host without differences writes nothing, so that a change of [tcp] in the plan still applies to it.
     if differs:
         yield from _table(f"{name}.tcp", host.tcp, set(keys(sections.Tcp)) - set(differs))
     yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host: what its [tcp] comes to.")
@@ -137,10 +138,10 @@ def _table(
 ) -> Iterator[str]:
     """A section's keys and values, in the order of its declaration.
 
-    name: As it stands between the brackets.
+    name: Text between the brackets.
     without: Keys to leave out.
     double: ``[[name]]``: an element of a list.
-    replace: Attribute -> value to write in place of the section's own.
+    replace: Attribute -> value to write instead of the section's own.
     """
     yield ""
     yield f"[[{name}]]" if double else f"[{name}]"
@@ -166,14 +167,14 @@ def _table(
                 yield f"{key}_sha256 = [{', '.join(quoted(one.sha256) for one in value)}]"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
-            # The hash stands beside the name, so that a plan whose file has changed is refused (`plan.resolve`).
+            # The hash is written beside the name, so that a plan is rejected if its file has changed (`plan.resolve`).
             yield f"{key}_sha256 = {quoted(value.sha256)}"
         else:
             yield f"{key} = {_value(value, declared)}"
 
 
 def _value(value: Any, declared: Key) -> str:
-    """A key's value as a user would write it: with its unit, or the word for no value."""
+    """A key's value as a user would write it: with its unit, or the word for "no value"."""
     if value is None:
         assert declared.none is not None, "a key without a word for it cannot be None"
         return quoted(declared.none)
@@ -195,7 +196,7 @@ def _scalar(value: str | int | bool) -> str:
 
 
 def _sysctls(name: str, table: Mapping[str, str], comment: str) -> Iterator[str]:
-    """A table of sysctls, sorted by name, with what they are beside its header."""
+    """A table of sysctls, sorted by name, with a comment beside its header."""
     yield ""
     yield f"[{name}]  # {comment}"
     for sysctl, value in sorted(table.items()):

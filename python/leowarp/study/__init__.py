@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leowarp.study.reproduction import Reproduction, reproduce
     from leowarp.study.sweep import StudyFile, StudyProgress, StudyResult, StudyRun, run_study
 
-# Imported when they are first used: a worker of a study needs no figures.
+# These modules are imported on first use: a worker of a study needs no figures.
 _PUBLIC = {
     "Claim": "claim",
     "DrawnFigure": "page",
@@ -57,7 +57,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported when it is first asked for (PEP 562).
+    """A public name, imported on first use (PEP 562).
 
     Raises AttributeError if this package has no such name.
     """
@@ -67,5 +67,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Public names as well as those that are loaded, so that they can be completed before their first use."""
+    """Public names and loaded names, so that completion offers them before their first use."""
     return [*globals(), *_PUBLIC]

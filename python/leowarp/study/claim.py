@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A claim of a study, how it is tested, and what came out.
+"""A claim of a study, its test and its outcome.
 
-A test is written down before its result is known, and printed with it: which series, which window, which threshold.
-A result that depends on a threshold is given for two.
+Each test is written down before its result is known, and printed with the result: series, window, threshold. A result
+that depends on a threshold is stated for two thresholds.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, Literal
 from leowarp.base.errors import TraceError
 
 Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
-"""A claim of several parts may hold partly; "cannot be told" is no verdict against the study."""
+"""A claim with several parts may hold partly. "Cannot be told" does not count against the study."""
 
 Sample = Mapping[str, Any]
-"""The runs of one sample by slug (`RunView`), or the data sets of a study of many runs by name."""
+"""One sample: either runs by slug (`RunView`), or data sets by name for a study of many runs."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Outcome:
     Attributes
     ----------
     verdict : str
-        "cannot be told" if a run has nothing that the test could be applied to.
+        "cannot be told" if the runs lack something that the test needs.
     measured : str
-        In words, with the numbers that decided.
+        The measured result in words, with the numbers that decided.
     numbers : dict
-        The same for machines, units in the names.
+        The measured numbers for programs; the names include the units.
     cause : str
-        For a claim that holds partly or not: why, from counts in the trace. Empty if it holds.
+        Reason why a claim holds only partly or not at all, from counts in the trace. Empty if the claim holds.
     """
 
     verdict: Verdict
@@ -50,20 +50,20 @@ class Claim:
     Attributes
     ----------
     number : str
-        As in the list of claims, e.g. "1.4".
+        Number as in the list of claims, e.g. "1.4".
     says : str
-        What the paper says.
+        Statement of the paper.
     figure : str
-        Where.
+        Figure of the paper that the claim is about.
     test : str
-        Series, window, thresholds.
+        Series, window and thresholds of the test.
     runs : tuple of str
         Slugs of the runs, or names of the data sets, that the test looks at.
     evaluate : callable
         `evaluate(sample) -> Outcome`.
     by_construction : bool
-        The test compares something with what it was made from: a library with the definitions that it implements, a
-        profile with the numbers that it was set to. Such verdicts are counted apart.
+        True if the test compares a value with its own source: a library with the definitions that it implements, or a
+        profile with the numbers set in it. Such verdicts are counted apart.
     """
 
     number: str
@@ -80,7 +80,7 @@ ROW_KEYS = ("number", "says", "figure", "test", "by_construction")
 
 
 def in_words(figure: str) -> str:
-    """A `Claim`'s figure in words.
+    """The claim's figure in words.
 
     >>> in_words("4"), in_words("3, 4"), in_words("II"), in_words("text")
     ('figure 4', 'figures 3, 4', 'section II', 'text')
@@ -91,17 +91,17 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """A claim with its outcome in the first sample and, as spread, in those others that have its runs.
+    """Evaluate a claim in its first sample; the other samples that have its runs show the spread.
 
-    Raises TraceError if no sample has all runs that the test looks at.
-    samples: sequence of (name, sample). The study's own first.
-    Returns: A row of `claims.json`: `ROW_KEYS`, `runs`; `verdict`, `measured`, `numbers`, `cause` of the first sample
-        that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
+    Raises TraceError if no sample has all runs that the test needs.
+    samples: sequence of (name, sample). The study's own sample comes first.
+    Returns: A row of `claims.json`: `ROW_KEYS` and `runs`; `verdict`, `measured`, `numbers` and `cause` of the first
+        sample that has the claim's runs; `samples`, the same four values for each sample, with its name as `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:
-        # Further samples have the study's own runs alone, so claims on other runs are checked in the first. A claim
-        # that needs no run is the same in each.
+        # Further samples have only the study's own runs, so claims about other runs are checked in the first sample. A
+        # claim that needs no run is the same in each sample.
         if outcomes and not claim.runs:
             break
         if all(slug in sample for slug in claim.runs):
@@ -113,27 +113,27 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
             hint="reproduce the study anew: the missing runs are made, the others kept",
         )
     row: dict[str, Any] = {key: getattr(claim, key) for key in ROW_KEYS}
-    # The first sample is the study's own; further ones show how much of it is chance.
+    # The first sample is the study's own; further samples show how much of the result is chance.
     row |= {"runs": list(claim.runs)} | asdict(outcomes[0][1])
     row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in outcomes]
     return row
 
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
-    """All parts: holds; some: partly; none: does not hold.
+    """Verdict over the parts of a claim: all true: holds; some true: partly; none true: does not hold.
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'
     """
     passed = sum(bool(value) for value in parts.values())
-    # Without weights: which part matters more would be a judgement after the fact.
+    # The parts have no weights: deciding afterwards which part matters more would be biased.
     if passed == len(parts):
         return "holds"
     return "partly" if passed else "does not hold"
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Parts of a claim that do not hold, for its cause; empty if all do.
+    """Parts of a claim that do not hold, as text for its cause; empty if all hold.
 
     >>> not_so({"late": False, "lost": True, "long": False}), not_so({"late": True})
     ('not so: late, long', '')

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`; resumable."""
+"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. A study can be
+resumed."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ from leowarp.version import VERSION
 
 @dataclass(frozen=True)
 class ExampleRun:
-    """One run of a study: an example scenario with some of its keys replaced.
+    """One run of a study: an example scenario with some keys replaced.
 
-    slug: Its name within the study, and of its directory.
+    slug: Name of the run within the study, and of its directory.
     example: File name of the example scenario.
-    set: What replaces the scenario's keys.
-    why: What it is for.
+    set: Keys that replace those of the scenario.
+    why: Purpose of the run.
     """
 
     slug: str
@@ -46,30 +47,29 @@ def make_runs(
     force: bool,
     progress: bool | OnProgress,
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
-    """Makes the runs that are not there yet; returns directories of complete runs, and failures by slug.
+    """Make the missing runs; return directories of complete runs, and failures by slug.
 
-    A complete run of the very same plan is kept, unless `force`; one of another plan is re-run.
+    A complete run of exactly the same plan is kept, unless `force` is set. A run of another plan is re-run.
 
-    folder: The study's directory; runs lie in `runs/<slug>`.
-    settings: Dotted keys of every run's scenario; a run's own `set` overrides them.
-    at_once, kernel, progress: As for `leowarp.run_many`.
-    force: Whether complete runs are re-run, too.
-    Returns done: By slug, in the order of `runs`.
-    Returns failed: By slug.
+    folder: Directory of the study; the runs are in `runs/<slug>`.
+    settings: Dotted keys for every run's scenario; a run's own `set` overrides them.
+    at_once, kernel, progress: See `leowarp.run_many`.
+    force: True to re-run complete runs too.
     """
     jobs, done, failed = [], {}, {}
     for run in runs:
         target = folder / "runs" / run.slug
         job = Job(example_file(run.example), target, {**settings, **run.set}, label=run.slug)
-        # Plans are compared as text, every default written out: a default that a newer version changed makes the run
-        # anew.
+        # Plans are compared as text with every default written out: if a newer version changes a default, the run is
+        # re-run.
         if not force and _is_made(target, _plan_text(job)):
             done[run.slug] = target
         else:
             jobs.append(job)
     if jobs:
-        # force=True: what lies there is incomplete or of another plan, or the caller wants it anew. A failure is
-        # returned, as the other runs can still be checked. With their reports, to which the study's page leads.
+        # force=True: the existing directory is incomplete or of another plan, or the caller wants a re-run. A failure
+        # is returned instead of raised, because the other runs can still be checked. Runs include their reports,
+        # because the study's page links to them.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )
@@ -82,10 +82,10 @@ def make_runs(
 
 
 def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
-    """`study.toml`: which runs, from which scenario, with what replaced, and the hash of each plan.
+    """Write `study.toml`: for each run its scenario, the replaced keys and the hash of its plan.
 
-    key: Of the study, such as "frederiksen2024".
-    settings: As for `make_runs`. The hash is left out for a run that is not there.
+    key: Key of the study, such as "frederiksen2024".
+    settings: See `make_runs`. A run that does not exist has no hash.
     """
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
@@ -99,7 +99,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
             + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
             + " }",
         ]
-        # A run that failed before its plan was written has no hash, and is in the list all the same.
+        # A run that failed before its plan was written has no hash, but it is still in the list.
         if plan.exists():
             lines.append(f'plan_sha256 = "{hashlib.sha256(plan.read_bytes()).hexdigest()}"')
         lines.append("")
@@ -107,36 +107,36 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 
 
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
-    """`results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set, partitioned as Hive does.
+    """Write `results/run=<slug>/metrics.parquet`: metrics of all runs as one data set with Hive partitions.
 
     made: Slug -> run directory.
     """
     results = folder / "results"
-    # A run that is no longer made must not stay in the data set.
+    # A run that was removed from the study must not stay in the data set.
     if results.exists():
         shutil.rmtree(results)
     for slug, path in made.items():
         target = results / f"run={slug}"
         target.mkdir(parents=True)
-        # A copy and no link: the data set may be moved without the runs.
+        # A copy instead of a link, so that the data set can be moved without the runs.
         shutil.copyfile(path / layout.METRICS, target / "metrics.parquet")
 
 
 def _plan_text(job: Job) -> str:
-    """The text of a job's plan, every default written out, as its run directory would hold it."""
+    """Text of a job's plan with every default written out, as in its run directory."""
     return scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
 
 
 def _is_made(target: Path, plan: str) -> bool:
-    """Whether the directory holds a complete run of this very plan."""
+    """Whether the directory holds a complete run of exactly this plan."""
     if recorded.why_incomplete(target) is not None:
         return False
-    # By text and not by hash: both are there, and a difference can be looked at.
+    # Texts are compared instead of hashes: both texts exist, and a difference can be inspected.
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML on one line, tables as inline tables."""
+    """A value as one line of TOML; tables become inline tables."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False)

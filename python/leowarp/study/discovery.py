@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies that are installed: leowarp's own (the package `leowarp_studies`) and those of other packages.
+"""Installed studies: leowarp's own (the package `leowarp_studies`) and those of other packages.
 
-A package names its studies in the entry point group `leowarp.studies`, each by its key and the module that is its
-`Room`. Nothing is imported before a study is asked for.
+A package lists its studies in the entry point group `leowarp.studies`: the key of each study and the module that is its
+`Room`. A study's module is imported only when the study is requested.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from leowarp.study.claim import Claim
 from leowarp.study.making import Making, Material
 
 GROUP = "leowarp.studies"
-"""Entry point group in which packages name their studies."""
+"""Entry point group in which packages list their studies."""
 
 NAMES = ("TITLE", "LEAD", "CLAIMS", "OPTIONS", "make")
-"""Names that the module of a study must have; `Room` describes each."""
+"""Names that a study's module must define; `Room` describes each."""
 
 
 class Room(Protocol):
-    """The module of a study, as its entry point names it.
+    """Interface of a study's module, to which the entry point refers.
 
     TITLE, LEAD: Heading and first paragraph of the page, plain text.
-    CLAIMS: In the order of the page.
-    OPTIONS: Keyword arguments of `reproduce` that are this study's own.
+    CLAIMS: Claims in the order of the page.
+    OPTIONS: Keyword arguments of `reproduce` that only this study has.
     """
 
     TITLE: str
@@ -38,11 +38,11 @@ class Room(Protocol):
     OPTIONS: tuple[str, ...]
 
     def make(self, making: Making, **options: Any) -> Material:
-        """Make the runs that are not there yet, and the figures. An option that was not given is left out."""
+        """Make the missing runs and the figures. Options that the user did not set are left out."""
 
 
 def studies() -> dict[str, EntryPoint]:
-    """Installed studies by their keys, leowarp's own first, then by key.
+    """Installed studies by key: first leowarp's own, then the others, sorted by key.
 
     Returns
     -------
@@ -51,12 +51,12 @@ def studies() -> dict[str, EntryPoint]:
     Raises
     ------
     HostError
-        If two packages name a study alike.
+        If two packages use the same key for a study.
     """
     found: dict[str, EntryPoint] = {}
     for entry in metadata.entry_points(group=GROUP):
         other = found.setdefault(entry.name, entry)
-        # The same package may be found twice: in a checkout and as an installation.
+        # The same package may be found twice: as a checkout and as an installation.
         if other.value != entry.value:
             raise HostError(
                 f"two packages have a study {entry.name!r}: {_package_of(other)} ({other.value}) and "
@@ -67,16 +67,16 @@ def studies() -> dict[str, EntryPoint]:
 
 
 def room_of(key: str) -> Room:
-    """The module of a study, imported now, and matplotlib with it.
+    """Import and return a study's module; this also imports matplotlib.
 
-    key: One of `studies`.
+    key: A key of `studies`.
     Raises ScenarioError if there is no such study.
     Raises HostError if its module cannot be imported, or lacks one of `NAMES`.
     """
     known = studies()
     if key not in known:
         if not known:
-            # Installed before its metadata named any: the packages are there, the entry points are not.
+            # An old installation has the package but no entry points in its metadata.
             raise HostError("no study is installed", hint="pip install --force-reinstall leowarp, or make setup")
         raise ScenarioError(f"there is no study {key!r}", hint=one_of(key, tuple(known)))
     entry = known[key]
@@ -97,5 +97,5 @@ def room_of(key: str) -> Room:
 
 
 def _package_of(entry: EntryPoint) -> str:
-    """The distribution that names an entry point."""
+    """The distribution that contains an entry point."""
     return entry.dist.name if entry.dist is not None else "unknown"

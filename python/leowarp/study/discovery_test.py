@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies of other packages are found by their metadata; nothing is installed for it."""
+"""Studies of other packages are found through package metadata; nothing is installed."""
 
 import sys
 
@@ -17,7 +17,7 @@ OURS = {"frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures", "p
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Lays out a distribution as pip would, with studies by key and module, and forgets its modules afterwards."""
+    """Create a distribution as pip would, with studies by key and module, and unload its modules afterwards."""
     monkeypatch.syspath_prepend(tmp_path)
     loaded = set(sys.modules)
 

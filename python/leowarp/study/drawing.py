@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a reproduced study: each names its data sets, and is left out with a reason without them."""
+"""Figures of a reproduced study. Each figure names its data sets; if one is missing, the figure is left out with a
+reason."""
 
 from __future__ import annotations
 
@@ -16,16 +17,16 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
-"""Facts for a study's figures besides data: the kernel, the number of seeds."""
+"""Facts that figures need besides data: the kernel, the number of seeds."""
 
 
 @dataclass(frozen=True)
 class Kind(Generic[Rules]):
     """One figure of a study.
 
-    stem: Name of its files in `figures/`, without the ending.
-    title, caption: On the page; the caption says what is drawn, units and intervals included.
-    needs: Names of the data sets without which it cannot be drawn.
+    stem: File name in `figures/`, without the extension.
+    title, caption: Texts for the page; the caption says what is drawn, including units and intervals.
+    needs: Names of the data sets that the figure requires.
     draw: `draw(frames, rules) -> Figure`.
     """
 
@@ -37,12 +38,12 @@ class Kind(Generic[Rules]):
 
 
 def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draws all figures into `folder`; one whose data are missing says so.
+    """Draw all figures into `folder`; a figure without its data is returned with the reason.
 
-    frames: Data sets by name; one of which every run failed is not there.
-    folder: Made if it is not there.
-    rules: Handed on to each figure.
-    Returns: One a kind, in order; `missing` says why one was not drawn.
+    frames: Data sets by name; a data set is absent if all of its runs failed.
+    folder: Folder for the figures; created if missing.
+    rules: Passed to each figure.
+    Returns: One result per figure, in order; `missing` is the reason why a figure was not drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
@@ -51,10 +52,10 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
         if missing is None:
             try:
                 with styled():
-                    # Within the style of reports, which sets fonts and sizes for as long as it is drawn.
+                    # Figures use the style of reports, which sets fonts and sizes while they are drawn.
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
-            # A trial run may be too short for what a figure shows; the page says so, and the others are drawn.
+            # A trial run may be too short for a figure; the page then says so, and the other figures are drawn.
             except TraceError as error:
                 missing = error.message
         drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))

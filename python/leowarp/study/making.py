@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request to a study and its result: the two values that pass between `reproduce` and a study."""
+"""Request to a study and its result: the two values exchanged between `reproduce` and a study."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from leowarp.study.page import DrawnFigure, Section
 
 @dataclass(frozen=True)
 class Making:
-    """How runs are made, whichever the study: where, how many at once, with which kernel.
+    """Settings for the runs of any study: directory, parallel runs, kernel.
 
     Attributes
     ----------
     folder : Path
-        The study's directory; it exists.
+        Directory of the study, which exists.
     at_once : int, optional
-        Runs at a time; as many as there are usable cores if not given.
+        Number of parallel runs; default: the number of usable cores.
     kernel : path, optional
-        Another guest kernel than the scenarios'.
+        Guest kernel that replaces the one of the scenarios.
     force : bool
-        Whether complete runs are re-run.
+        True to re-run complete runs.
     progress : bool or callable
-        As for `reproduce`.
+        See `leowarp.study.reproduction.reproduce`.
     """
 
     folder: Path
@@ -44,21 +44,22 @@ class Material:
     Attributes
     ----------
     samples : list of (name, mapping)
-        What claims are judged on, by the names that `Claim.runs` uses; the first sample decides.
+        Data on which claims are checked, by the names in `Claim.runs`; the first sample decides.
     figures : list of DrawnFigure
     sections : list of Section
-        The rest of its page.
+        Further sections of the study's page.
     runs : dict
-        Where the runs are, for `claims.json`.
+        Directories of the runs, for `claims.json`.
     failures : dict of slug to LeowarpError
     warnings : list of str
-        For the top of the page, besides the failures.
+        Warnings for the top of the page, in addition to the failures.
     cost : str
-        What the runs took, as measured.
+        Measured cost of the runs.
     left_out : list of str
         As of `Reproduction`.
     skipped : dict of str to str
-        Data sets that were not asked for, and why: claims on them read "cannot be told". No failure.
+        Data sets that were not requested, with the reason: claims about them read "cannot be told". They do not count
+        as failures.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

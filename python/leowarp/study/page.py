@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a study: claims first, then the figures, then what is its own: runs, rules, costs."""
+"""HTML page of a study: claims first, then figures, then sections of the study itself: runs, rules, costs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from leowarp.report import html
 from leowarp.study.claim import in_words
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
-"""Verdict -> class of its colour in the page's style; in the order in which verdicts are counted."""
+"""Verdict -> CSS class of its colour on the page, in the order in which verdicts are counted."""
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
-"""Verdicts as they read after a number other than 1, where that differs."""
+"""Plural forms of verdicts, where they differ from the verdict."""
 
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """A figure of the study on disk: `figures/<stem>.{svg,pdf,png}`; or why it could not be drawn.
+    """A figure of the study on disk (`figures/<stem>.{svg,pdf,png}`), or the reason why it could not be drawn.
 
     Attributes
     ----------
     stem : str
-        Of its files.
+        File name without extension.
     title, caption : str
     missing : str, optional
-        Why there is no such file; None if there is.
+        Reason why the file is missing; None if it exists.
     """
 
     stem: str
@@ -39,15 +39,15 @@ class DrawnFigure:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page that is the study's own.
+    """A section that only this study's page has.
 
     Attributes
     ----------
     name : str
-        What a link points to (`#runs`).
+        Target of links (`#runs`).
     heading : str
     content : str
-        HTML; whatever comes from a file has gone through `html.text`.
+        HTML; text from files has been escaped by `html.text`.
     """
 
     name: str
@@ -59,14 +59,14 @@ def write_study_page(
     folder: Path, title: str, lead: str, claims: Sequence[Mapping[str, Any]], figures: Sequence[DrawnFigure],
     sections: Sequence[Section], warnings: Sequence[str], command: str,
 ) -> Path:  # fmt: skip
-    """Writes `index.html` of a study; returns it.
+    """Write `index.html` of a study; return its path.
 
     folder: The study's directory; links and figures are relative to it.
     title, lead: Plain text.
     claims: Rows of `claims.json`.
-    sections: What comes between the figures and the command.
-    warnings: For the box at the top; without any there is no box.
-    command: What to type to make the same again.
+    sections: Sections between the figures and the command.
+    warnings: Texts for the box at the top; without warnings there is no box.
+    command: Shell command that reproduces the page.
     """
     parts = [
         Section("claims", "Claims", _verdicts(claims) + _claims_list(claims)),
@@ -85,7 +85,7 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Number of claims with each verdict; those by construction apart."""
+    """Number of claims per verdict; verdicts by construction are counted separately."""
     measured = [row for row in claims if not row["by_construction"]]
     constructed = [row for row in claims if row["by_construction"]]
     apart = f" Apart from these, {len(constructed)} by construction: {_counted(constructed)}." if constructed else ""
@@ -94,7 +94,7 @@ def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
-    """`6 hold, 1 partly`, in colour."""
+    """Counts as coloured HTML, such as `6 hold, 1 partly`."""
     count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in CLASSES}
     return ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict if number == 1 else PLURALS.get(verdict, verdict)}</span>'
@@ -104,11 +104,12 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""Characters of the measured text beside a verdict; the whole of a longer text is folded below."""
+"""Number of characters of the measured text that are shown beside a verdict; longer text is folded below."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
-    """A card a claim: verdict, what the paper says, what decided; folded below: the test, causes, further samples."""
+    """One card per claim: verdict, statement of the paper, deciding measurement; test, causes and further samples are
+    folded below."""
     links = " ".join(
         f'<a class="{CLASSES[row["verdict"]]}" href="#claim-{html.text(row["number"])}">{html.text(row["number"])}</a>'
         for row in claims
@@ -139,7 +140,7 @@ def _card(row: Mapping[str, Any]) -> str:
 
 
 def _shortened(measured: str) -> str:
-    """The beginning of what was measured, up to the end of a part; a short text whole."""
+    """The beginning of the measured text, cut at the end of a clause; a short text is returned whole."""
     if len(measured) <= SHORT:
         return measured
     cut = max(measured.rfind(mark, 0, SHORT) for mark in ("; ", ", ", ". "))
@@ -147,8 +148,8 @@ def _shortened(measured: str) -> str:
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
-    """The figures that were drawn, and why the others were not."""
-    # Figures are named, not packed into the page: a study has a dozen, each in three formats for papers.
+    """Figures that were drawn, and reasons for those that were not."""
+    # The page links to the figures instead of embedding them: a study has a dozen, each in three formats.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")
         for figure in figures

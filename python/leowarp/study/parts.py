@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The groups of runs of a reproduced study: made by the study engine, with their costs."""
+"""Groups of runs of a reproduced study: made by the study engine, with their costs."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from leowarp.study.making import Making
 from leowarp.study.sweep import StudyFile, run_study
 
 COST = "cost.json"
-"""Wall-clock seconds of all starts, by group."""
+"""Real time in seconds that all starts took, by group."""
 MOST_WARNINGS = 8
-"""Warnings that a page repeats; a study of thousands of runs has the same few thousands of times."""
+"""Number of warnings that a page repeats; the runs of a large study share a few kinds of warnings."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A group of runs, as the study engine takes it.
+    """A group of runs, as passed to the study engine.
 
-    name: Of the group, and of its directory.
-    content: A study file's content.
-    runs: How many it has.
-    in_quick: `in_quick(values, seed)`: whether a quick reproduction makes the run with these values (keys of the
-        scenario, as written). Those runs are the same ones: a full one later keeps them.
+    name: Name of the group and of its directory.
+    content: Content of a study file.
+    runs: Number of runs in the group.
+    in_quick: `in_quick(values, seed)`: whether a quick reproduction includes the run with these values (scenario keys,
+        as written). A later full reproduction keeps those runs.
     """
 
     name: str
@@ -47,23 +47,22 @@ class Part:
 def made(
     parts: Sequence[Part], making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[dict[str, pd.DataFrame], dict[str, LeowarpError]]:
-    """Each group's rows, and the failures among them by `<group>/<run id>`.
+    """Make the groups; return each group's rows, and the failures by `<group>/<run id>`.
 
     Parameters
     ----------
     parts : sequence of Part
-        Made in this order, each in a directory of its own.
+        Groups in the order in which they are made, each in its own directory.
     making : Making
     quick : bool
-        Whether only the runs of `Part.in_quick` are asked for.
+        True to make only the runs selected by `Part.in_quick`.
     scheduler : str, optional
         Address of a Dask scheduler whose workers make the runs.
 
     Returns
     -------
     rows : dict of str to DataFrame
-        By group, a row for each run that was asked for, failed ones included; columns as docs/guides/studies.md lists
-        them.
+        One row per requested run, by group, failed runs included; docs/guides/studies.md lists the columns.
     failures : dict of str to LeowarpError
     """
     rows: dict[str, pd.DataFrame] = {}
@@ -75,11 +74,11 @@ def made(
 
 
 def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
-    """Why a data set that is made of these groups of runs is missing: the first failure of one of their runs.
+    """The error that explains a missing data set: the first failure among the runs of its groups.
 
-    failures: As `made` gives them, by `<group>/<run id>`.
+    failures: Failures from `made`, by `<group>/<run id>`.
     groups: Names of groups.
-    Returns: Not raised. If no run of them failed, it says that what they gave is not enough.
+    Returns: The error, which is not raised. If none of the runs failed, it says that their results are insufficient.
     """
     for key, error in failures.items():
         if key.partition("/")[0] in groups:
@@ -90,12 +89,12 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
 def missing(
     claim_frames: Mapping[str, Collection[str]], frames: Collection[str], failures: Mapping[str, LeowarpError]
 ) -> dict[str, LeowarpError]:
-    """Why data sets that claims name are not there, so that such a claim reads "cannot be told" and says why.
+    """Reasons for data sets that claims name but that are missing; such a claim reads "cannot be told" with the reason.
 
-    claim_frames: Data sets that claims name, and the groups of runs that each is made of.
-    frames: Those that are there.
-    failures: As `made` gives them.
-    Returns: By name of the data set.
+    claim_frames: Data sets that claims name, each with the groups of runs it is built from.
+    frames: Available data sets.
+    failures: Failures from `made`.
+    Returns: Reasons by name of the data set.
     """
     return {name: first_failure(failures, groups) for name, groups in claim_frames.items() if name not in frames}
 
@@ -103,19 +102,19 @@ def missing(
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """A group's rows, and its failures by `<group>/<run id>`; runs that failed before are tried again."""
+    """Make a group; return its rows, and its failures by `<group>/<run id>`. Runs that failed before are retried."""
     folder = making.folder / part.name
-    # The whole group, as its rows are one data set.
+    # The whole group, because its rows form one data set.
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
-    # As a key of the runs' plans, so that rows made with another kernel are not taken for these. A group that names a
-    # kernel is about that kernel and keeps it.
+    # The kernel is a key of the plans, so that rows from different kernels are kept apart. A group that sets a kernel
+    # itself is a test of that kernel and keeps it.
     if making.kernel is not None:
         content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
-    # The monotonic clock: a step of the wall clock is no cost.
+    # Monotonic clock: a step of the system clock must not count as cost.
     started = time.monotonic()
-    # retry_failed: a reproduction is started again in order to be whole.
+    # retry_failed: users restart a reproduction to complete it.
     done = run_study(
         StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
         only=(lambda run: part.in_quick(run.values, run.seed)) if quick else None, retry_failed=True,
@@ -126,7 +125,7 @@ def _made(
 
 
 def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Warnings of the runs themselves, each text once, the most frequent first."""
+    """Warnings of the runs, each text once, the most frequent first."""
     said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
     sentences = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
     if len(said) > MOST_WARNINGS:
@@ -135,23 +134,23 @@ def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
 
 
 def _note_cost(folder: Path, part: str, wall_s: float) -> None:
-    """Adds what a start took by the wall clock: a study that was interrupted has several."""
+    """Add the real time of this start: an interrupted study has several starts."""
     path = folder / COST
     spent = recorded.read_json(path) if path.exists() else {}
-    # Added up, as each start makes only what is missing.
+    # Times are summed, because each start makes only the missing runs.
     spent[part] = spent.get(part, 0.0) + wall_s
     recorded.write_json(path, spent)
 
 
 def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """Cost of each group, as an HTML table with a line for all.
+    """Cost of each group as an HTML table, with a row for the total.
 
-    rows: As `made` gives them.
-    folder: The study's directory, with `cost.json`.
+    rows: Rows from `made`.
+    folder: Directory of the study, which contains `cost.json`.
     """
     wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
-    # A study's groups have different columns; what a group lacks is missing there.
+    # Groups have different columns; a column that a group lacks is null there.
     everything = pd.concat(list(rows.values()), ignore_index=True)
     lines.append(_cost_row("all", "", everything, sum(part.runs for part in parts), sum(wall.values())))
     header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",
@@ -164,9 +163,9 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
 
 
 def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
-    """A line of `cost_table`: processor time is the sum of the runs' own, the wall clock that of all starts."""
+    """A row of `cost_table`: processor time summed over the runs, real time summed over all starts."""
     cpu_s, guest_s = (float(rows[column].sum()) for column in ("cpu_s", "guest_cpu_s"))
-    # Without a single good run the rows have no scalars.
+    # If all runs failed, the rows have no scalars.
     virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
     failed = int((rows["status"] != "ok").sum())
     return [
@@ -176,10 +175,9 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 
 
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """Cost of the runs, for the terminal: processor time of guest and host, and the wall-clock time of all starts.
+    """Cost of the runs as text for the terminal: processor time of guest and host, and the real time of all starts.
 
-    The two need not agree: several runs are made at once, and a start that was interrupted counts with the time it
-    took.
+    The two times may differ: runs are made in parallel, and an interrupted start counts with the time it took.
     """
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())
@@ -190,9 +188,9 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
 
 
 def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
-    """Where each group's results are, and how to begin with them, as HTML.
+    """Location of each group's results, with example code, as HTML.
 
-    example: Python that reads them.
+    example: Python code that reads the results.
     """
     rows = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in parts]
     table = html.table(

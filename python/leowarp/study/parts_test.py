@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of groups of runs."""
+"""Tests of the code that all groups of runs share."""
 
 from leowarp.base.errors import GuestError, TraceError
 from leowarp.study.parts import first_failure

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`reproduce("frederiksen2024")`: all runs of a study, its figures, a verdict on each claim, one page.
+"""`reproduce("frederiksen2024")` makes all runs of a study, its figures, a verdict per claim, and one page.
 
-A study is a module of its own, a `Room` (`discovery`), in this distribution or in another.
+Each study is a module that implements `Room` (see `discovery`), in this distribution or in another.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Reproduction:
     Attributes
     ----------
     path : Path
-        Its directory.
+        Directory of the reproduction.
     page : Path
         `index.html`.
     claims : list of dict
-        As in `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause, samples.
+        Rows of `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause, samples.
     failures : dict of slug to LeowarpError
-        Runs that could not be made; claims that need them stand as "cannot be told".
+        Runs that could not be made; the verdict of claims that need them is "cannot be told".
     cost : str
-        What the runs took, as measured; "" where each run's manifest says it.
+        Measured cost of the runs; "" if each run's manifest contains it.
     left_out : list of str
-        What this machine lacks, so that the study was made without it: a sentence each, with what to type.
+        Tools missing on this machine, without which the study was made: one sentence each, with the command to type.
     """
 
     path: Path
@@ -55,33 +55,34 @@ def reproduce(
     capacity: str | Path | None = None, scheduler: str | None = None, at_once: int | None = None,
     kernel: Path | str | None = None, force: bool = False, progress: bool | Callable[[Any], None] = True,
 ) -> Reproduction:  # fmt: skip
-    """Makes a study's runs (those that are not there yet), figures, claims table and page.
+    """Make the missing runs of a study, its figures, the claims table and the page.
 
     Parameters
     ----------
     key : str
-        One of `leowarp.study.studies()`.
+        A key of `leowarp.study.studies()`.
     out : path, optional
-        Directory; `reproductions/<key>` if not given, over a recording `reproductions/<key>-<its name>`.
+        Directory; default `reproductions/<key>`, or `reproductions/<key>-<its name>` for a recording.
     samples : int, optional
-        `frederiksen2024`: under how many conditions (stacks of TCP and links, times, skies) its claims are checked,
-        from the first; all 9 if not given.
+        `frederiksen2024`: number of conditions (combinations of TCP stack, links, times and skies) in which claims are
+        checked, counted from the first; default: all 9.
     duration : str, optional
-        `frederiksen2024`: length of every run instead of the study's, e.g. "60 s": a trial, not a reproduction.
+        `frederiksen2024`: length of every run instead of the study's own, e.g. "60 s". This gives a trial, not a
+            reproduction.
     quick : bool, optional
         `frederiksen2024`: three conditions, and runs of 200 s; `torres2020`: every eighth jitter and 3 seeds instead of
         62 and 30; `huston2024`: 3 seeds of 20 and one capacity test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs;
-        `cures`: 4 changes of 40 and 2 TCPs of 4; `programs`: 28 runs of 132. A full reproduction later keeps them,
-        except those of `frederiksen2024`.
+        `cures`: 4 changes of 40 and 2 TCPs of 4; `programs`: 28 runs of 132. A later full reproduction keeps these
+        runs, except those of `frederiksen2024`.
     fetch : bool, optional
         `programs`: build the QUIC stacks that are not there, from their registries.
     path, capacity : path, optional
-        `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table), and what it could carry if the recording
-        does not say it. Its sessions then run over a replay.
+        `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table), and its capacity if the recording has
+        none. The sessions then run over a replay of it.
     scheduler : str, optional
-        All but `frederiksen2024` and `programs`: address of a Dask scheduler whose workers make the runs.
+        All studies except `frederiksen2024` and `programs`: address of a Dask scheduler whose workers make the runs.
     at_once, kernel, force, progress
-        As for `leowarp.run_many`; a study of many runs calls `progress` with each `StudyProgress`.
+        See `leowarp.run_many`; a study of many runs calls `progress` with each `StudyProgress`.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def reproduce(
     Raises
     ------
     ScenarioError
-        If there is no such study, it has no such option, or the directory is none of ours.
+        If there is no such study, it has no such option, or the directory was not made by leowarp.
     HostError
         If the machine lacks something that every run needs.
     LeowarpError
@@ -100,18 +101,18 @@ def reproduce(
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
     """
     room = room_of(key)
-    # `quick` and `fetch` are flags, and false is the same as not given.
+    # `quick` and `fetch` are flags; false means not set.
     given = {
         "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,
         "path": path, "capacity": capacity, "scheduler": scheduler,
     }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
-    # Not passed over: an option without effect would look obeyed.
+    # An unknown option is an error: if it were ignored, the user would believe that it had an effect.
     for name in options:
         if name not in room.OPTIONS:
             own = ", ".join(f"--{option}" for option in room.OPTIONS)
             raise ScenarioError(f"the study {key} has no option --{name}", hint=f"its own are: {own}")
-    # Over a recording it is another study than over the profile: neither takes the other's page.
+    # A study over a recording differs from one over the profile, so each has its own page.
     name = key if path is None else f"{key}-{Path(path).stem}"
     folder = Path(out) if out is not None else Path("reproductions") / name
     if (why := plainfiles.why_not_plain(folder)) is not None:
@@ -119,14 +120,14 @@ def reproduce(
             f"cannot make the study {key} in {folder}: {why}, and nothing is written through one",
             hint="choose another directory with --out",
         )
-    # Only now: a study or option that does not exist leaves no directory behind.
+    # The directory is created only now: an unknown study or option leaves no directory behind.
     folder.mkdir(parents=True, exist_ok=True)
     remove_manifest(folder)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
-    # Claims are checked anew at each start, from the runs that are there: a changed test needs no new runs.
+    # Claims are checked again at each start, from existing runs: a changed test needs no new runs.
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
-    # Failed runs first: whoever reads the page must see what the verdicts rest on.
+    # Failed runs come first: the reader must see which runs the verdicts lack.
     warnings = [error.message for error in material.failures.values()] + material.left_out + material.warnings
     page = write_study_page(
         folder, room.TITLE, room.LEAD, rows, material.figures, material.sections, warnings,
@@ -138,14 +139,15 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
-    """A row per claim. One whose runs failed or were left out "cannot be told", with the reason of the first of them in
-    place of the measured value.
+    """One row per claim. If runs of a claim failed or were left out, its verdict is "cannot be told", and the first
+    run's reason replaces the measured value.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}
     for claim in claims:
         missing = [slug for slug in claim.runs if slug in absent]
-        # Some of its runs failed or were not asked for. A verdict on the others would be a verdict on another claim.
+        # Some of the claim's runs failed or were not requested. A verdict from the remaining runs would answer a
+        # different claim.
         if missing:
             row = {key: getattr(claim, key) for key in ROW_KEYS}
             why = absent[missing[0]]
@@ -157,7 +159,7 @@ def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, An
 
 
 def _json_safe(value: Any) -> Any:
-    """Numbers as JSON has them: numpy's as Python's, nan as null.
+    """Convert numbers for JSON: numpy numbers to Python's, nan to null.
 
     >>> _json_safe({1: (float("nan"), 2.0)})
     {'1': [None, 2.0]}
@@ -166,17 +168,17 @@ def _json_safe(value: Any) -> Any:
         return {str(key): _json_safe(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_json_safe(inner) for inner in value]
-    # numpy's scalars; json.dumps refuses them.
+    # json.dumps refuses numpy scalars.
     if hasattr(value, "item"):
         value = value.item()
-    # nan is the one number that is not itself; JSON has no word for it.
+    # Only nan differs from itself; JSON cannot express it.
     if isinstance(value, float) and value != value:
         return None
     return value
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
-    """The command that gives the same again, for the page.
+    """The shell command that reproduces this result, for the page.
 
     >>> _command("torres2020", None, {"quick": True})
     'leowarp reproduce torres2020 --quick'

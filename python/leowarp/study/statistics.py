@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians over seeds with confidence intervals that assume no distribution.
+"""Medians over seeds, with confidence intervals that assume no distribution.
 
-Intervals between two order statistics, whose coverage is a sum of binomial probabilities whatever the distribution is
-(H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, section 7.1). Goodput over seeds is neither normal nor
-even symmetric: it has a ceiling at the capacity.
+An interval lies between two order statistics. Its coverage is a sum of binomial probabilities for any distribution (H.
+A. David and H. N. Nagaraja, Order Statistics, 3rd edition, section 7.1). Goodput over seeds is neither normal nor even
+symmetric: it has a ceiling at the capacity.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ HOW = (
     "confidence (20 seeds: the 6th and the 15th value, 95.9 %); of fewer than 6 seeds, the smallest and the largest "
     "(5: 93.8 %)"
 )
-"""For tables and captions."""
+"""Explanation of the intervals, for tables and captions."""
 
 
 @dataclass(frozen=True)
 class Middle:
-    """A median with its interval.
+    """A median with its confidence interval.
 
-    median, low, high: nan of no values.
-    count: How many values there were.
-    confidence_ratio: Probability that such an interval holds the true median.
+    median, low, high: nan if there were no values.
+    count: Number of values.
+    confidence_ratio: Probability that an interval built this way contains the true median.
     """
 
     median: float
@@ -43,11 +43,11 @@ class Middle:
 
     @property
     def known(self) -> bool:
-        """Whether there was any value."""
+        """Whether there was at least one value."""
         return self.count > 0
 
     def above(self, value: float) -> bool:
-        """Whether the whole interval is.
+        """Whether the whole interval is above `limit`.
 
         >>> middle([4.0, 5.0, 6.0]).above(3.9)
         True
@@ -55,14 +55,14 @@ class Middle:
         return self.known and self.low > value
 
     def below(self, value: float) -> bool:
-        """Whether the whole interval is."""
+        """Whether the whole interval is below `limit`."""
         return self.known and self.high < value
 
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
-        """`12.3 (11.0 to 14.1)`.
+        """The median and its interval as text, such as `12.3 (11.0 to 14.1)`.
 
-        scale: What values are multiplied with: 1e-6 from bit/s to Mbit/s.
-        digits: After the decimal point. An infinite value, a thing that did not happen, reads "never".
+        scale: Factor for the values: 1e-6 converts bit/s to Mbit/s.
+        digits: Digits after the decimal point. An infinite value means that an event did not happen, and reads "never".
 
         >>> middle([11e6, 12e6, 15e6]).text(1e-6)
         '12.0 (11.0 to 15.0)'
@@ -76,63 +76,63 @@ class Middle:
         return f"{median} ({low} to {high})"
 
     def numbers(self) -> dict[str, Any]:
-        """For `claims.json`: `median`, `low`, `high`, `count`."""
+        """Keys for `claims.json`: `median`, `low`, `high`, `count`."""
         return {"median": self.median, "low": self.low, "high": self.high, "count": self.count}
 
 
 def middle(values: Any) -> Middle:
-    """Median and interval; missing values are left out.
+    """Median and confidence interval; missing values are left out.
 
-    The interval is that of `leowarp.scalars.medians.median_interval`.
+    The interval is computed by `leowarp.scalars.medians.median_interval`.
 
-    values: array-like. Numbers; null and nan are missing.
-    Raises ValueError if one of them is no number.
+    values: array-like. Numbers; null and nan are missing values.
+    Raises ValueError if a value is not a number.
 
     >>> wide = middle(range(1, 21))
     >>> wide.median, wide.low, wide.high, round(wide.confidence_ratio, 3)
     (10.5, 6.0, 15.0, 0.959)
     """
-    # A missing value is no 0: a run that failed has no goodput.
+    # A missing value is not 0: a failed run has no goodput.
     ordered = np.sort(pd.to_numeric(pd.Series(values), errors="raise").dropna().to_numpy(dtype="float64"))
     count = len(ordered)
     if count == 0:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
-    # Order statistics and not mean and standard deviation: an infinite value (what never happened) has a place in an
-    # order.
+    # Order statistics replace mean and standard deviation, because an infinite value (an event that never happened)
+    # still has a rank.
     found = median_interval(ordered.tolist())
     _, confidence_ratio = order_interval(count)
     return Middle(found.median, found.low, found.high, count, confidence_ratio)
 
 
 def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "variant") -> pd.DataFrame:
-    """Values of two variants at equal seeds: the same path for both.
+    """Values of two variants paired by seed, so that both use the same path.
 
     rows: With the columns `seed`, `column` and `key`.
-    column: What is compared.
-    one, other: Values of `key`.
-    Returns: Columns `seed, one, other`, by seed, without seeds that only one of them has.
+    column: Column to compare.
+    one, other: Values of `key` that select the two variants.
+    Returns: Columns `seed, one, other`, by seed; seeds that only one variant has are left out.
     """
-    # Joined by seed: of two independent samples the spread between paths would be added to that of the difference.
+    # Joined by seed: with independent samples, the spread between paths would add to the spread of the difference.
     mine = rows[rows[key] == one][["seed", column]].rename(columns={column: "one"})
     theirs = rows[rows[key] == other][["seed", column]].rename(columns={column: "other"})
     return mine.merge(theirs, on="seed").dropna().sort_values("seed").reset_index(drop=True)
 
 
 def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middle:
-    """Median over seeds of one variant's value over the other's at the same seed: the same path for both.
+    """Median over seeds of the ratio of one variant to the other at the same seed, so that both use the same path.
 
     >>> rows = pd.DataFrame({"variant": ["a", "b"] * 2, "seed": [1, 1, 2, 2], "bps": [2.0, 1.0, 9.0, 3.0]})
     >>> paired_ratio(rows, "bps", "a", "b").median
     2.5
     """
     both = paired(rows, column, one, other)
-    # Nothing has no multiple: a seed at which the other one got 0 does not tell how many times as much.
+    # A ratio to 0 is undefined: seeds at which the other variant got 0 are left out.
     both = both[both["other"] > 0]
     return middle(both["one"] / both["other"])
 
 
 def share(values: Sequence[bool] | np.ndarray | pd.Series) -> float:
-    """Share of true values, 0 to 1; nan of none."""
+    """Share of true values, 0 to 1; nan if there are no values."""
     array = np.asarray(values, dtype="float64")
-    # A share of nothing is not 0: numpy would warn, and give nan as well.
+    # The share of no values is nan, not 0. The check avoids numpy's warning.
     return float(array.mean()) if len(array) else math.nan

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that happens to the network, as events: what every medium's timeline is made of, and what it says. The
-guest knows nothing else."""
+"""Everything that happens to the network, as events: the building blocks of every medium's timeline, and its contents.
+The guest gets no other information."""
 
 from leowarp.timeline.description import describe, warnings_of
 from leowarp.timeline.events import Events, LinkKind

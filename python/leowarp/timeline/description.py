@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A timeline in a few numbers."""
+"""Summary of a timeline in a few numbers."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from leowarp.timeline.unsettled import unsettled
 
 
 def warnings_of(table: pa.Table) -> list[str]:
-    """The warnings that a timeline or routes table carries.
+    """The warnings in a timeline's or routes table.
 
-    table: Of a timeline or of routes; without such metadata there are none.
+    table: A timeline's or routes table; without such metadata there are none.
     """
     return decode_metadata(table.schema, "warnings") or []
 
 
 def describe(table: pa.Table) -> dict[str, object]:
-    """Content of a timeline: events, nodes and links by kind, changes of path, range of the delays.
+    """Contents of a timeline: events, nodes and links by kind, route changes, range of the delays.
 
-    Returns: `events`, `nodes`, `links` (dicts of counts by kind), `route_changes` (as `Routes.summary` counts them),
-        `routing_entries_changed` (entries of the routing tables of all nodes, after 0), `links_taken_down`,
+    Returns: `events`, `nodes`, `links` (dicts of counts by kind), `route_changes` (counted as in `Routes.summary`),
+        `routing_entries_changed` (entries in the routing tables of all nodes, after 0), `links_taken_down`,
         `circle_ns`, `no_entry_ns` (see `unsettled`), `delay_min_ns`, `delay_max_ns` (null without delays),
         `last_event_ns`.
     """
     events = table.group_by("event").aggregate([([], "count_all")])
     counted = dict(zip(events["event"].to_pylist(), events["count_all"].to_pylist(), strict=True))
     links = table.filter(pc.field("event") == "link")
-    # Values set at 0 are how the network begins, and no change.
+    # Values set at 0 are the initial state, not changes.
     later = pc.field("t_ns") > 0
     delay = table["delay_ns"]
     extremes = pc.min_max(delay).as_py()
-    # A link that goes down and comes up again is one link of the network.
+    # A link that goes down and comes up again counts as one link.
     distinct = links.group_by(["a", "b", "kind"]).aggregate([])
     return {
         "events": {name: counted[name] for name in sorted(counted)},
@@ -55,14 +55,14 @@ def _by_kind(table: pa.Table) -> dict[str, int]:
 
 
 def _route_changes(paths: pa.Table) -> int:
-    """Changes from one path to another; those of the way there and of the way back at one instant are one."""
+    """Changes from one path to another; changes of both directions at one instant count once."""
     on: dict[tuple[str, str], int | None] = {}
     changes = set()
     for row in paths.sort_by("t_ns").to_pylist():
         ends = (row["a"], row["b"])
-        # Without a path before or after it is an outage, which routes count in no_path_s.
+        # If there is no path before or after, it is an outage, which routes count in no_path_s.
         if on.get(ends) is not None and row["path_id"] is not None and row["path_id"] != on[ends]:
-            # As `leowarp routes` counts them: with `routing.reverse = "mirror"` there and back change at once.
+            # Counted as in `leowarp routes`: with `routing.reverse = "mirror"`, both directions change at once.
             changes.add((row["t_ns"], frozenset(ends)))
         on[ends] = row["path_id"]
     return len(changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events are gathered in any order and leave as one sorted table."""
+"""Collects events in any order and returns one sorted table."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from leowarp.scenario.schema import Plan
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
-# Within an instant a link is up before any other event of it, and paths change once routes have. Links go down last, so
-# that packets sent over them have another path by then (design/interfaces.md, section 3).
+# Within an instant, links come up before all other events, and paths change after routes. Links go down last, so that
+# packets sent over them already have another path (design/interfaces.md, section 3).
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
 
 
 class LinkKeys(Protocol):
-    """Fields of every section of a plan that describes links with a queue."""
+    """Common fields of all plan sections that describe links with a queue."""
 
     @property
     def overhead_bytes(self) -> int: ...
@@ -43,7 +43,7 @@ class LinkKeys(Protocol):
 
 
 class SteadyLinkKeys(LinkKeys, Protocol):
-    """The same of links whose rate and loss are one number each, both ways and all the time."""
+    """The same for links with one rate and one loss, constant and equal in both directions."""
 
     @property
     def left_bps(self) -> int | None: ...
@@ -53,18 +53,19 @@ class SteadyLinkKeys(LinkKeys, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LinkKind:
-    """The common part of links of one kind.
+    """The common properties of links of one kind.
 
     kind: isl, gsl or wire.
     rate_bps: None: unshaped.
-    limit_pkts, limit_bytes: Waiting packets or bytes of a direction.
-    has_own_rate: False: the rate comes from elsewhere, event by event (a wire has none, a measured link its table's).
-    limit_counts_flying: netem counts the delay line too, and the plan does not want that.
-    full_packet_bytes: IP length of a full packet, to turn a delay line into packets.
-    in_order: False: a packet that meets a smaller delay overtakes.
-    probe_bytes: Size of the packets that measured the delay of a channel: its own time on the link is part of that.
-    queue: What waits before the serialiser of each direction; a fifo has the link's limits and needs no event.
-    ecn, queue_parameters: Of that queue, see `Events.queue`.
+    limit_pkts, limit_bytes: Limit of waiting packets or bytes per direction.
+    has_own_rate: False: the rate comes from separate events (a wire has none, a measured link that of its table).
+    limit_counts_flying: True: netem's limit includes the delay line, which the plan's limit does not.
+    full_packet_bytes: IP length of a full packet, to convert a delay line to packets.
+    in_order: False: a packet may overtake when the delay falls.
+    probe_bytes: Size of the packets with which a channel's delay was measured: the delay includes their transmission
+        time.
+    queue: Queueing discipline before the serialiser of each direction; a fifo has the link's limits and needs no event.
+    ecn, queue_parameters: Parameters of that queue, see `Events.queue`.
     """
 
     kind: str
@@ -86,16 +87,16 @@ class LinkKind:
 
     @staticmethod
     def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
-        """A link with a queue, one rate and one loss both ways, as a section of the plan describes it.
+        """A link with a queue, one rate and one loss for both directions, from a section of the plan.
 
-        `kind` is isl or gsl; `on_down` drain (what it holds still arrives) or drop.
+        `kind` is isl or gsl; `on_down` is drain (held packets still arrive) or drop.
         """
         link = LinkKind.queued(plan, kind, section, on_down)
         return replace(link, rate_bps=section.left_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
 
     @staticmethod
     def queued(plan: Plan, kind: str, section: LinkKeys, on_down: str) -> LinkKind:
-        """A link with a queue as a section of the plan describes it, whose rates and losses come by direction."""
+        """A link with a queue from a section of the plan, with rates and losses set per direction."""
         discipline, counts = plan.network.link_model, plan.network.queue_counts
         if discipline == "netem" and section.queue_bytes is not None:
             raise ValueError("netem limits packets, not bytes: not a resolved plan")
@@ -118,21 +119,21 @@ class LinkKind:
     def ideal(plan: Plan, kind: str, on_down: str = "drain", overhead_bytes: int = 0) -> LinkKind:
         """A link without rate, delay, limit or loss.
 
-        Used for wires between hosts and stations, and for what a medium does not model.
+        Used for wires between hosts and stations, and for parts that a medium does not model.
         """
         return LinkKind(
             kind=kind,
             discipline=plan.network.link_model,
             on_down=on_down,
             overhead_bytes=overhead_bytes,
-            # A wire needs no event of rate; of any other ideal link one says that it is unshaped.
+            # A wire needs no rate event; for any other ideal link, an event says that it is unshaped.
             has_own_rate=kind != "wire",
         )
 
     def limit_with_flying_pkts(self, delay_ns: int, rate_bps: int | None) -> int | None:
-        """netem's own limit, so that `limit_pkts` packets can wait while the delay line is full: Q + ceil(D R/packet).
+        """netem's limit with which `limit_pkts` packets can wait while the delay line is full: Q + ceil(D R/packet).
 
-        Without a rate nothing ever waits, and netem's limit would only cut the delay line: none then.
+        Without a rate nothing ever waits, and netem's limit would only truncate the delay line; so there is none.
 
         >>> link = LinkKind(kind="isl", discipline="netem", on_down="drain", overhead_bytes=14, limit_pkts=500,
         ...                 limit_counts_flying=True)
@@ -141,10 +142,10 @@ class LinkKind:
         """
         if not self.limit_counts_flying or self.limit_pkts is None:
             return self.limit_pkts
-        # netem's limit counts the packets of the delay line, too (sch_netem.c, `netem_enqueue`).
+        # netem's limit includes the packets of the delay line (sch_netem.c, `netem_enqueue`).
         if rate_bps is None:
             return None
-        # Full packets: exact while all are of that size, which is what makes netem's limit an approximation
+        # Full packets: exact while all packets have that size, which makes netem's limit an approximation
         # (design/leolink.md).
         packet_bits = 8 * (self.full_packet_bytes + self.overhead_bytes)
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
@@ -152,7 +153,7 @@ class LinkKind:
 
 @dataclass(frozen=True)
 class _Bulk:
-    """Many events of one kind, as columns of one length: of millions, a dict each would be too much."""
+    """Many events of one kind, as columns of equal length: one dict per event would be too much for millions."""
 
     event: str
     t_ns: pa.Array
@@ -160,11 +161,11 @@ class _Bulk:
 
 
 class Events:
-    """Events of a timeline under construction; nodes are numbers into `names`.
+    """Events of a timeline under construction; nodes are indexes into `names`.
 
-    Events that may come by the million (`delays`, `capacity`, `channel`) are taken, kept and sorted in columns.
+    Events that may number millions (`delays`, `capacity`, `channel`) are added, kept and sorted as columns.
 
-    names: Of all nodes; everywhere else a node is its place here.
+    names: Names of all nodes; elsewhere a node is its index here.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -174,16 +175,16 @@ class Events:
         self._bulks: list[_Bulk] = []
 
     def node(self, node: int, kind: str) -> None:
-        """A node exists, from 0 on; `kind` is satellite, ground, host or router."""
+        """Add a node, which exists from 0 on; `kind` is satellite, ground, host or router."""
         self._add(0, "node", a=self._names[node], kind=kind)
 
     def link_up(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """A link comes up, with its rate and loss in both directions; a queue it has from the start."""
+        """Bring a link up, with its rate and loss in both directions; its queue is set at the start."""
         is_first = (a, b) not in self._links
         self._link(t_ns, a, b, link, up=True)
-        # Told at each time that it comes up: the guest makes the link anew.
+        # Repeated each time that it comes up, because the guest creates the link again.
         for sender, receiver in ((a, b), (b, a)):
-            # Events `queue` are at 0 alone (`timeline.schema`): a link that comes up again has the queue that it had.
+            # Events `queue` occur only at 0 (`timeline.schema`): a link that comes up again has its former queue.
             if link.queue != "fifo" and is_first:
                 self.queue(
                     sender, receiver, link.queue, ecn=link.ecn, parameters=link.queue_parameters,
@@ -195,13 +196,14 @@ class Events:
                 self.loss(t_ns, sender, receiver, link.loss_ratio)
 
     def link_down(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """A link goes down; what it holds still arrives or is lost, as its `on_down` says (drain, drop)."""
+        """Take a link down; held packets still arrive or are lost, depending on `on_down` (drain, drop)."""
         self._link(t_ns, a, b, link, up=False)
 
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
-        """Raise netem's limits by what the delay line holds, given each link's longest delay in the run.
+        """Raise netem's limits by the size of the delay line, given each link's longest delay in the run.
 
-        `rate_bps` replaces the rate of links whose rate changes (the highest then); else each link's own is taken.
+        `rate_bps` replaces the rate of links whose rate changes (then the highest rate); otherwise each link's own is
+        used.
         """
         for ends, longest in longest_ns.items():
             for row, link in self._links.get(ends, ()):
@@ -210,15 +212,16 @@ class Events:
                 )
 
     def rate(self, t_ns: int, a: int, b: int, rate_bps: int | None) -> None:
-        """Direction a>b sends at this rate from now on; None: unshaped."""
+        """Direction a>b has this rate from now on; None: unshaped."""
         self._add(t_ns, "rate", a=self._names[a], b=self._names[b], rate_bps=rate_bps)
 
     def loss(self, t_ns: int, a: int, b: int, loss_ratio: float) -> None:
-        """Direction a>b loses this share of its packets from now on, each by itself."""
+        """Direction a>b loses this share of its packets from now on, independently."""
         self._add(t_ns, "loss", a=self._names[a], b=self._names[b], loss_ratio=loss_ratio)
 
     def jitter(self, t_ns: int, a: int, b: int, sigma_ns: int, distribution: str) -> None:
-        """Direction a>b adds a draw of mean 0 and this standard deviation to each packet's delay (`jitter_tables`)."""
+        """Direction a>b adds a random value of mean 0 and this standard deviation to each packet's delay
+        (`jitter_tables`)."""
         self._add(t_ns, "jitter", a=self._names[a], b=self._names[b], sigma_ns=sigma_ns, distribution=distribution)
 
     def delays(
@@ -230,13 +233,13 @@ class Events:
         *,
         both_ways: bool = True,
     ) -> None:
-        """Delays of many links at once, the same in both directions (or of directions a>b).
+        """Delays of many links at one instant, equal in both directions (or only for directions a>b).
 
         a, b: int arrays of shape (n,). Ends of each link.
         delay_ns: int64 array of shape (n,)
         """
         if both_ways:
-            # Direction beside direction, link by link: the order of equal instants is part of the bytes.
+            # The two directions of each link in sequence: the order of simultaneous events is part of the output bytes.
             a, b, delay_ns = (
                 np.column_stack([a, b]).ravel(),
                 np.column_stack([b, a]).ravel(),
@@ -246,18 +249,18 @@ class Events:
         self._bulks.append(_Bulk("delay", pa.array(np.full(len(a), t_ns, dtype=np.int64)), columns))
 
     def capacity(self, a: int, b: int, t_ns: NDArray[np.int64], rate_bps: NDArray[np.int64]) -> None:
-        """Capacity of direction a>b, as a table that is known from the start: `rate_bps[i]` from `t_ns[i]` on.
+        """Capacity of direction a>b, as a table known from the start: `rate_bps[i]` from `t_ns[i]` on.
 
         t_ns: (n,) array of int. Increasing; the first is 0.
-        rate_bps: (n,) array of int. 0: nothing is sent. A masked array's masked values and an Arrow array's nulls:
-            unshaped.
+        rate_bps: (n,) array of int. 0: nothing is sent. Masked values of a masked array and nulls of an Arrow array
+            mean unshaped.
         """
         self._table("capacity", a, b, t_ns, rate_bps=pa.array(rate_bps, pa.int64()))
 
     def channel(
         self, a: int, b: int, t_ns: NDArray[np.int64], delay_ns: NDArray[np.int64], loss_ratio: NDArray[np.float64]
     ) -> None:
-        """Effect of direction a>b on packets whose transmission begins from `t_ns[i]` on, as a table.
+        """Delay and loss of direction a>b for packets whose transmission begins from `t_ns[i]` on, as a table.
 
         t_ns: (n,) array of int. Increasing; the first is 0.
         delay_ns: (n,) array of int
@@ -277,12 +280,12 @@ class Events:
         limit_pkts: int | None = None,
         limit_bytes: int | None = None,
     ) -> None:
-        """Queue before the serialiser of direction a>b, in place of a fifo with the link's limits.
+        """Queue before the serialiser of direction a>b, which replaces a fifo with the link's limits.
 
         kind: fifo, codel, fq_codel, pie, fq_pie, cake or red.
-        ecn: It marks packets that can be marked, instead of dropping them.
-        parameters: By name (design/interfaces.md, section 13), times in ns and sizes in bytes; what is left out the
-            guest derives from the limit.
+        ecn: Whether it marks packets that can be marked, instead of dropping them.
+        parameters: By name (design/interfaces.md, section 13), times in ns and sizes in bytes; the guest derives
+            missing ones from the limit.
         """
         self._add(
             0,
@@ -299,8 +302,8 @@ class Events:
     def route(self, t_ns: int, node: int, destination: int, next_hop: int | None, path_id: int | None) -> None:
         """A node sends packets for a host to a neighbour from now on.
 
-        next_hop: None: the node has no route to it any more.
-        path_id: The path that the entry is for, if packets keep the path that they left with.
+        next_hop: None: the node no longer has a route to the host.
+        path_id: The path to which the entry belongs, if packets keep their initial path.
         """
         self._add(
             t_ns,
@@ -312,12 +315,12 @@ class Events:
         )
 
     def path(self, t_ns: int, source: int, destination: int, path_id: int | None, change_id: int | None = None) -> None:
-        """Packets leave on a path from now on; `change_id` of the change that this is, None: it is none."""
+        """Packets leave on a path from now on; `change_id` of this change, None: it is not a change."""
         a, b = self._names[source], self._names[destination]
         self._add(t_ns, "path", a=a, b=b, path_id=path_id, change_id=change_id)
 
     def paths(self, routes: Routes, pair: int, source: int, destination: int) -> None:
-        """The first path of a pair of the routes, whose hosts are `source` and `destination`, and each change of it."""
+        """The first path of a pair of the routes, with hosts `source` and `destination`, and all its changes."""
         numbers = routes.numbers
         for k, t_ns in enumerate(routes.t_ns.tolist()):
             change_id = numbers.change_ids[k][pair]
@@ -327,11 +330,11 @@ class Events:
     def table(self, metadata: TimelineMetadata) -> pa.Table:
         """All events so far, in order.
 
-        Returns: Columns as in `timeline.schema`; by time, within an instant by rank, then in the order in which they
-            were added.
+        Returns: Columns as in `timeline.schema`; sorted by time, within an instant by rank, then in the order of
+            addition.
         """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
-        # Rows first, then columns, in the order given: what has the same time and rank stays in it (lexsort is stable).
+        # Rows first, then columns, in the given order, which is kept for equal time and rank (lexsort is stable).
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:
@@ -342,7 +345,7 @@ class Events:
             parts.append(pa.Table.from_arrays(columns, schema=schema))
             ranks.append(np.full(count, _RANKS[bulk.event]))
         table = pa.concat_tables(parts).combine_chunks()
-        # The last key is the first one; lexsort is stable
+        # The primary key comes last; lexsort is stable
         order = np.lexsort([np.concatenate(ranks), table["t_ns"].to_numpy()])
         return table.take(pa.array(order)).replace_schema_metadata(schema.metadata)
 
@@ -350,9 +353,9 @@ class Events:
         return pa.array(self._names).take(pa.array(nodes))
 
     def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
-        """Rows of a table of one direction, kept in columns.
+        """Rows of a table for one direction, kept in columns.
 
-        Raises ValueError if a column has another length than the instants.
+        Raises ValueError if a column's length differs from that of the instants.
         """
         for name, column in values.items():
             if len(column) != len(t_ns):
@@ -361,7 +364,8 @@ class Events:
         self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
-        """A `link` event, up or down; its row is kept, for `make_room_for_flying` may raise its limit at the end."""
+        """Add a `link` event, up or down; its row is kept, because `make_room_for_flying` may raise its limit at the
+        end."""
         row = self._add(
             t_ns,
             "link",
@@ -381,7 +385,7 @@ class Events:
         self._links.setdefault((a, b), []).append((row, link))
 
     def _add(self, t_ns: int, event: str, *, rank: int | None = None, **values: object) -> dict[str, object]:
-        """Keeps an event with its rank; returns its row."""
+        """Add an event with its rank; return its row."""
         row: dict[str, object] = {"t_ns": int(t_ns), "event": event, **values}
         self._rows.append((int(t_ns), _RANKS[event] if rank is None else rank, row))
         return row

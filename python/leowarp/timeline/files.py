@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on disk: equal tables are equal bytes."""
+"""Tables on disk: equal tables have equal bytes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from leowarp.base import parquetfiles, plainfiles
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write a table as Parquet (version 2.6, zstd); the bytes depend on the table and on pyarrow's version only.
+    """Write a table as Parquet (version 2.6, zstd); the bytes depend only on the table and on pyarrow's version.
 
-    Raises ScenarioError if the path is there and no plain file.
+    Raises ScenarioError if the path exists and is not a plain file.
     """
     plainfiles.refuse_link(path)
-    # One chunk and a fixed row group: how the table came about does not show.
+    # One chunk and a fixed row group, so that the table's history does not show.
     pq.write_table(
         table.combine_chunks(), path, version="2.6", compression="zstd", row_group_size=1 << 20, use_dictionary=True
     )
 
 
 def read_table(path: Path) -> pa.Table:
-    """Read a table that `write_table` wrote, with its metadata.
+    """Read a table written by `write_table`, with its metadata.
 
     Raises TraceError if the file is missing or not Parquet.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routing tables while the network changes: only what really changes becomes an event."""
+"""Routing tables while the network changes: only real changes become events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leowarp.routes.paths import Path
 from leowarp.timeline.events import Events
 
 _Entry = tuple[int, int, int | None]
-"""Node, destination host, path id (None unless packets keep the path they left with)."""
+"""Node, destination host, path id (None unless packets keep their initial path)."""
 
 
 class Forwarding:
@@ -18,8 +18,8 @@ class Forwarding:
 
     events: Receives the changes.
     host_of: Host of each node at an end of a path.
-    by_path: Whether packets keep the path they left with (``in_flight = "source"``): each path then has entries of its
-        own. Otherwise a node has one next hop for each destination.
+    by_path: Whether packets keep their initial path (``in_flight = "source"``): each path then has its own entries.
+        Otherwise a node has one next hop for each destination.
     """
 
     def __init__(self, events: Events, host_of: dict[int, int], *, by_path: bool) -> None:
@@ -29,7 +29,7 @@ class Forwarding:
         self._path_ids: dict[tuple[int, int], int | None] = {}
 
     def attach_hosts(self, pairs: list[tuple[int, int]], between: Mapping[int, int] | None = None) -> None:
-        """The entries that never change: a host's first hop, and the last node's next to the host it is for.
+        """Add the entries that never change: a host's first hop, and the last node's next hop to its host.
 
         between: For a node at an end of a path, the node between it and its host.
         """
@@ -39,7 +39,7 @@ class Forwarding:
             self._events.route(0, self._host_of[source], host, between.get(source, source), None)
             if source in between:
                 self._events.route(0, between[source], host, source, None)
-        # Each destination once, whatever the number of flows to it; `dict.fromkeys` keeps their order.
+        # Each destination once, for any number of flows to it; `dict.fromkeys` keeps their order.
         for destination in dict.fromkeys(destination for _, destination in pairs):
             host = self._host_of[destination]
             self._events.route(0, destination, host, between.get(destination, host), None)
@@ -54,45 +54,45 @@ class Forwarding:
         path_id: int | None,
         after_ns: Sequence[int] | None = None,
     ) -> None:
-        """From now on packets of a pair go on a path; None: on none.
+        """Packets of a pair use a path from now on; None: no path.
 
-        pair: (int, int). Nodes at which source and destination hang.
+        pair: (int, int). Nodes to which source and destination are attached.
         path_id: Its number among the paths to this destination.
-        after_ns: How long after `t_ns` each node but the last has its entry; at once if not given. Nothing else may
-            happen to these entries meanwhile.
+        after_ns: Time after `t_ns` at which each node but the last gets its entry; at once by default. These entries
+            must not change otherwise in the meantime.
         """
         source, destination = pair
         host = self._host_of[destination]
         if path is None:
             first: _Entry = (source, host, self._path_ids.get(pair) if self._by_path else None)
             if first in self._next:
-                # Nodes further on keep their entries: what is under way still arrives.
+                # Nodes further along keep their entries, so that packets in flight still arrive.
                 self._remove(t_ns, first)
         else:
             for place, (node, after) in enumerate(pairwise(path)):
                 entry: _Entry = (node, host, path_id if self._by_path else None)
-                # An entry that stays is no event: most nodes of a path are the same after a route update.
+                # An unchanged entry is no event: most nodes of a path stay the same at a route update.
                 if self._next.get(entry) != after:
-                    # Only nodes of the new path change; those that the old one alone has keep their entry, so that what
-                    # is under way arrives (docs/concepts/in-flight-rules.md, `drain`).
+                    # Only nodes of the new path change. Nodes only on the old path keep their entry, so that packets in
+                    # flight arrive (docs/concepts/in-flight-rules.md, `drain`).
                     self._forget(entry)
                     self._next[entry] = after
-                    # By link, so that a link that goes down finds its entries without a walk over all nodes; a
+                    # By link, so that the entries of a link that goes down are found without a pass over all nodes; a
                     # constellation has thousands.
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     at_ns = t_ns if after_ns is None else t_ns + after_ns[place]
                     self._events.route(at_ns, node, host, after, path_id)
-        # For when there is no path: by path, the host's entry is found under the number last in use.
+        # For the case without a path: with entries per path, the host's entry is found under the last number used.
         self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:
-        """No entry may point over a link that is down.
+        """Remove all entries that point over a link that is down.
 
-        Entries of both directions are withdrawn at this instant; packets that reach their nodes have no route (drop
+        Entries of both directions are withdrawn at this instant; packets that reach these nodes have no route (drop
         cause 4).
         """
         entries = self._by_link.get(_link(a, b), set())
-        # A set has no order of its own, and events of one instant must have one.
+        # A set is unordered, but events of one instant need a fixed order.
         for entry in sorted(entries, key=lambda e: (e[0], e[1], -1 if e[2] is None else e[2])):
             self._remove(t_ns, entry)
 

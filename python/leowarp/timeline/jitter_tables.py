@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of a random delay as the tables that netem draws from.
+"""Shapes of a random delay as the tables from which netem samples.
 
-netem draws a delay as ``mean + jitter * table[r % size] / 8192``, with `r` of 32 random bits. The table's values have
-16 bits (so within +-4 jitters), and there are at most 16384 of them (`tabledist` and `get_dist_table` in Linux 6.12's
-net/sched/sch_netem.c). As 16384 divides 2^32, each value is equally likely: the table is the inverse of the
-distribution function at the middles of 16384 equal shares of probability.
+netem computes a delay as ``mean + jitter * table[r % size] / 8192``, with `r` from 32 random bits. The table's values
+have 16 bits (so they are within +-4 jitters), and there are at most 16384 of them (`tabledist` and `get_dist_table` in
+Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is equally likely: the table is the inverse of
+the distribution function at the midpoints of 16384 equal shares of probability.
 
-A table here has mean 0 and standard deviation 1 and may reach further than 4. Its values are divided by a power of two,
-the multiplier, and netem gets the standard deviation times that. No tail is clipped.
+A table here has mean 0 and standard deviation 1, and may extend beyond 4. Its values are divided by a power of two, the
+multiplier, and netem gets the standard deviation times the multiplier. No tail is clipped.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 SCALE = 8192
-"""NETEM_DIST_SCALE: the value of a table that stands for one jitter."""
+"""NETEM_DIST_SCALE: the table value for one jitter."""
 
 ENTRIES = 16384
-"""NETEM_DIST_MAX: the longest table that the kernel takes."""
+"""NETEM_DIST_MAX: the longest table that the kernel accepts."""
 
 JITTER_MAX_NS = 2**31 - 1
-"""netem caps its jitter there, in silence (`netem_change`)."""
+"""netem silently caps its jitter at this value (`netem_change`)."""
 
 DISTRIBUTIONS = ("uniform", "normal", "exponential", "table")
 
 
 @dataclass(frozen=True)
 class JitterTable:
-    """netem's input for a distribution of standard deviation 1.
+    """netem's input for a distribution with standard deviation 1.
 
     name: One of `DISTRIBUTIONS`.
     multiplier: netem's jitter is this times the standard deviation.
-    values: int16 array of shape (16384,) or (0,). Ascending. Empty: netem's own draw, uniform from -jitter to +jitter.
+    values: int16 array of shape (16384,) or (0,). Ascending. Empty: netem's built-in uniform distribution from -jitter
+        to +jitter.
     """
 
     name: str
@@ -46,7 +47,7 @@ class JitterTable:
 
     @property
     def least(self) -> float:
-        """The least draw, in standard deviations."""
+        """The smallest value, in standard deviations."""
         if not len(self.values):
             return -self.multiplier
         return float(self.values[0]) * self.multiplier / SCALE
@@ -56,23 +57,23 @@ class JitterTable:
 def named_table(name: str) -> JitterTable:
     """The table of `uniform`, `normal` or `exponential`.
 
-    A uniform distribution of standard deviation 1 reaches from -sqrt(3) to +sqrt(3). The exponential one is shifted to
-    mean 0, so it reaches from -1 upwards: a delay of mean `delay` is `delay - sigma` plus something exponential.
+    A uniform distribution with standard deviation 1 extends from -sqrt(3) to +sqrt(3). The exponential one is shifted
+    to mean 0, so it extends from -1 upwards: a delay of mean `delay` is `delay - sigma` plus an exponential value.
 
     >>> named_table("uniform").multiplier, named_table("exponential").least
     (1.7320508075688772, -1.0)
     """
-    # At the middles of equal shares: at their ends the last quantile of an unbounded distribution would be infinite.
+    # At the midpoints of equal shares: at their ends, the last quantile of an unbounded distribution would be infinite.
     middles = (np.arange(ENTRIES) + 0.5) / ENTRIES
     match name:
         case "uniform":
-            # netem without a table draws uniformly from -jitter to +jitter (`tabledist`), whose standard deviation is
+            # Without a table, netem samples uniformly from -jitter to +jitter (`tabledist`), with standard deviation
             # jitter / sqrt(3).
             return JitterTable(name, 3**0.5, np.zeros(0, dtype=np.int16))
         case "normal":
             quantiles = np.array([NormalDist().inv_cdf(share) for share in middles.tolist()])
         case "exponential":
-            # The inverse of 1 - exp(-x); log1p keeps the digits of small shares.
+            # The inverse of 1 - exp(-x); log1p keeps precision for small shares.
             quantiles = -np.log1p(-middles)
         case _:
             raise ValueError(f"{name!r} has no table of its own")
@@ -80,44 +81,45 @@ def named_table(name: str) -> JitterTable:
 
 
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same shape with mean 0 and standard deviation 1 (that of equally likely values: divided by n).
+    """The same shape with mean 0 and standard deviation 1 (of equally likely values: divided by n).
 
-    Raises nothing: values that are all the same give nan, and `jittered.timeline` refuses them before.
+    Raises nothing: if all values are equal the result is nan, and `jittered.timeline` rejects them before.
     """
-    # Twice, because a mean of the smallest floats is rounded to one of them, and differences can be as small again
+    # Twice, because the mean of the smallest floats is rounded to one of them, and the differences can be as small
+    # again
     centred = _in_range(values)
     centred = _in_range(centred - centred.mean())
     return centred / centred.std()
 
 
 def _in_range(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same except for the unit, so that the squares are numbers too."""
+    """The same except for the unit, so that the squares are finite numbers."""
     most = np.abs(values).max()
     return values if 1e-100 < most < 1e100 or most == 0 else values / most
 
 
 def quantiles_of(samples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`ENTRIES` values, ascending, as the samples are distributed: each is a sample, none is made up between two."""
+    """`ENTRIES` values, ascending, with the distribution of the samples: each is a sample, without interpolation."""
     ordered = np.sort(samples)
-    # In whole numbers: a place that is computed in floats would fall beside its sample for some lengths of a file.
+    # In integers: a place computed in floats would miss its sample for some lengths of a file.
     places = (2 * np.arange(ENTRIES) + 1) * len(ordered) // (2 * ENTRIES)
     return ordered[places]
 
 
 def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
-    """The table of values of mean 0 and standard deviation 1.
+    """The table for values with mean 0 and standard deviation 1.
 
-    Rounded so that their sum is 0 exactly (largest remainders), which keeps the mean delay what it is said to be.
+    Rounded so that their sum is exactly 0 (largest remainders), which keeps the mean delay.
     """
-    # A whole table of exponential draws reaches 9.4 deviations, and 16 bits 4. Without the draws above 4 its deviation
-    # would be 0.83 (design/exponential-jitter.md).
+    # A complete table of exponential values extends to 9.4 deviations, but 16 bits only to 4. Without the values above
+    # 4, its deviation would be 0.83 (design/exponential-jitter.md).
     multiplier = 1
-    # Less one, for the values that are rounded up below. Powers of two divide floats without rounding.
+    # Minus one, for the values that are rounded up below. Division of floats by powers of two is exact.
     while np.abs(values).max() * SCALE / multiplier > np.iinfo(np.int16).max - 1:
         multiplier *= 2
     exact = values * (SCALE / multiplier)
     whole = np.floor(exact).astype(np.int64)
-    # Those with the largest remainders go up, as many as the sum lacks.
+    # The values with the largest remainders are rounded up, as many as the sum lacks.
     up = np.argsort(whole - exact, kind="stable")[: -whole.sum()]
     whole[up] += 1
     return JitterTable(name, float(multiplier), np.sort(whole).astype(np.int16))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables against closed forms, through the kernel's own arithmetic."""
+"""The tables compared with closed forms, using the kernel's arithmetic."""
 
 import math
 
@@ -22,7 +22,7 @@ MEAN_NS, SIGMA_NS = 100_000_000, 1_247_500
 
 
 def draws_ns(table: JitterTable, sigma_ns: int = SIGMA_NS, mean_ns: int = MEAN_NS) -> np.ndarray:
-    """Every delay that netem can draw, each as often as it is likely (`tabledist`, C's division towards 0)."""
+    """Every delay that netem can produce, as often as it is likely (`tabledist`, C's division towards 0)."""
     jitter_ns = round(sigma_ns * table.multiplier)
     if not len(table.values):
         return np.arange(2 * jitter_ns) + mean_ns - jitter_ns
@@ -32,8 +32,8 @@ def draws_ns(table: JitterTable, sigma_ns: int = SIGMA_NS, mean_ns: int = MEAN_N
     return np.trunc(x / SCALE).astype(np.int64) + jitter_ns // SCALE * t + mean_ns
 
 
-# Mean absolute deviation of a distribution of standard deviation 1, its allowed error (rounding to 16 bits and the tail
-# beyond the last of 16384 quantiles). Then its quantiles at the first and the last table entry.
+# Mean absolute deviation of a distribution with standard deviation 1, its allowed error (rounding to 16 bits, and the
+# tail beyond the last of 16384 quantiles). Then its quantiles at the first and the last table entry.
 CLOSED_FORMS = [
     ("uniform", math.sqrt(3) / 2, 1e-4, -math.sqrt(3), math.sqrt(3)),
     ("normal", math.sqrt(2 / math.pi), 1e-4, -4.0088, 4.0088),
@@ -59,7 +59,7 @@ def test_quantiles_between_are_those_of_the_distribution():
     exponential = [-math.log(1 - share) - 1 for share in shares]
     for name, expected in (("normal", normal), ("exponential", exponential)):
         quantiles = np.quantile((draws_ns(named_table(name)) - MEAN_NS) / SIGMA_NS, shares)
-        # A part of the exponential's variance lies beyond the last quantile; the table is wider by 6e-4 to have it all.
+        # Part of the exponential's variance lies beyond the last quantile; the table is 6e-4 wider to compensate.
         assert quantiles == pytest.approx(expected, abs=2.5e-3), name
 
 
@@ -98,7 +98,7 @@ def test_a_long_tail_gets_a_larger_multiplier():
 def test_any_samples_are_drawn_with_the_mean_and_the_deviation_that_were_asked_for(samples, sigma_ns):
     values = standardised(quantiles_of(np.array(samples)))
     if not np.isfinite(values).all() or np.ptp(samples) < 1e-6 * max(map(abs, samples)):
-        return  # no room between the samples for a float's digits
+        return  # no distance between the samples for a float to represent
     table = table_of("table", values)
     off_ns = draws_ns(table, sigma_ns) - MEAN_NS
     assert abs(off_ns.mean()) <= 0.5

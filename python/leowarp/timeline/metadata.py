@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data of a timeline beside its events."""
+"""Data of a timeline besides its events."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leowarp.base.metadata import decode_metadata
 
 @dataclass(frozen=True)
 class CodewordSummary:
-    """Fate of all codewords of a mobile channel (HARQ), whether they carried a packet or not.
+    """Outcomes of all codewords of a mobile channel (HARQ), with or without a packet.
 
     loss_ratio: Share that was never decoded.
     decoded_shares: Share decoded after 0, 1, ... retransmissions.
     first_bits: Bits of a first transmission.
-    symbols_ratio: Symbols sent over those of the first transmissions alone.
+    symbols_ratio: Number of symbols sent, divided by that of first transmissions.
     """
 
     codewords: int
@@ -32,13 +32,13 @@ class CodewordSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineMetadata:
-    """Metadata of `20-timeline.parquet`; None is not written.
+    """Metadata of `20-timeline.parquet`; None values are not written.
 
-    warnings: What to know before trusting a run of it.
-    slots, outages: What was drawn for an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS` of
-        `media.access`.
+    warnings: What to know before trusting a run of this timeline.
+    slots, outages: Random slots and outages of an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS`
+        of `media.access`.
     jitter_table: Equally likely values of mean 0 and standard deviation 1: the distribution `table` of jitter.
-    harq: Of a mobile channel.
+    harq: For a mobile channel.
     """
 
     warnings: list[str]
@@ -48,20 +48,20 @@ class TimelineMetadata:
     harq: CodewordSummary | None = None
 
     def values(self) -> dict[str, object]:
-        """As `encode_metadata` and `table_schema` take them."""
+        """In the form that `encode_metadata` and `table_schema` take."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        # Metadata are JSON, which knows no dataclasses.
+        # Metadata are JSON, which has no dataclasses.
         if self.harq is not None:
             given["harq"] = asdict(self.harq)
         return {name: value for name, value in given.items() if value is not None}
 
     @classmethod
     def of(cls, schema: pa.Schema) -> TimelineMetadata:
-        """Metadata of a timeline with this schema; one without metadata, of a user's own, has no warnings.
+        """Metadata of a timeline with this schema; a user's timeline without metadata has no warnings.
 
-        Keys that are not there are None; keys of other tables are not looked at.
+        Missing keys are None; keys of other tables are ignored.
 
-        Raises TraceError if `harq` is not what this version writes.
+        Raises TraceError if `harq` does not have this version's form.
         """
         given = {field.name: decode_metadata(schema, field.name) for field in fields(cls)}
         return cls(**given | {"warnings": given["warnings"] or [], "harq": _codewords(given["harq"])})

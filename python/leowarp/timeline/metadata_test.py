@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data of a timeline beside its events are read as they were written."""
+"""A timeline's data besides its events are read as they were written."""
 
 import json
 

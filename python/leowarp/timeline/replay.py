@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network at an instant, re-made from a timeline's events as the guest would: to look at and to check."""
+"""The network at an instant, rebuilt from a timeline's events as the guest would: for display and checks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ class Replay:
     """State of a network after some events.
 
     nodes: Kind of each node.
-    links: For each link as it was first named, whether it is up.
-    delay_ns, rate_bps, sigma_ns, loss_ratio: Of each direction (sender, receiver) that has one, from events or from its
-        tables.
-    queue: Of each direction that has one: the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`,
-        `limit_bytes`.
-    next_hop: Of (node, destination host, path id); the path id is None unless packets keep the path they left with.
-    path_id: Of (source host, destination host); None: no path.
+    links: For each link, under its first name, whether it is up.
+    delay_ns, rate_bps, sigma_ns, loss_ratio: By direction (sender, receiver), from events or from tables.
+    queue: By direction: the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`, `limit_bytes`.
+    next_hop: By (node, destination host, path id); the path id is None unless packets keep their initial path.
+    path_id: By (source host, destination host); None: no path.
     """
 
     by_path: bool = False
@@ -42,7 +40,7 @@ class Replay:
     path_id: dict[_Ends, int | None] = field(default_factory=dict)
 
     def apply(self, event: dict[str, Any]) -> None:
-        """Take one event (a row of the timeline) into account.
+        """Apply one event (a row of the timeline).
 
         Raises TraceError if it names a node or link that does not exist.
         """
@@ -61,7 +59,7 @@ class Replay:
         elif kind == "path":
             self.path_id[ends] = event["path_id"]
         else:
-            # Queues and tables are known from 0 on, before their link may be there.
+            # Queues and tables are set at 0, before their link may exist.
             if kind not in ("queue", "capacity", "channel") and ends not in self.links and ends[::-1] not in self.links:
                 raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
             if kind == "queue":
@@ -72,23 +70,23 @@ class Replay:
                 getattr(self, name)[ends] = event[name]
 
     def is_up(self, a: str, b: str) -> bool:
-        """Whether there is a link between two nodes now, from whichever end it was named."""
+        """Whether there is a link between two nodes now, in either naming order."""
         return self.links.get((a, b), False) or self.links.get((b, a), False)
 
     def walk(self, source: str, destination: str) -> list[str] | None:
-        """Nodes that a packet passes from a host to a host, both included; None if it gets stuck on its way.
+        """Nodes that a packet passes from host to host, including both; None if it does not arrive.
 
-        Raises TraceError if it would go round in a loop.
+        Raises TraceError if it would loop.
         """
         path_id = self.path_id.get((source, destination)) if self.by_path else None
         nodes = [source]
         while nodes[-1] != destination:
             here = nodes[-1]
-            # Hosts and the last node have entries without a path id, whatever the rule is (`Forwarding.attach_hosts`).
+            # Hosts and the last node have entries without a path id under every rule (`Forwarding.attach_hosts`).
             after = self.next_hop.get((here, destination, path_id), self.next_hop.get((here, destination, None)))
             if after is None or not self.is_up(here, after):
                 return None
-            # Each step of a path leads nearer to its destination (`routes.paths`); a loop is a fault of the timeline.
+            # Each step of a path leads closer to its destination (`routes.paths`); a loop is a mistake in the timeline.
             if after in nodes:
                 raise TraceError(f"replaying a timeline: packets for {destination} loop: {' > '.join([*nodes, after])}")
             nodes.append(after)
@@ -98,7 +96,7 @@ class Replay:
         if event["node"] not in self.nodes:
             where = f"{event['t_ns']} ns on {event['node']}"
             raise TraceError(f"replaying a timeline: a route at {where}, which is no node")
-        # Under other rules than `source` entries are by destination alone, whatever path id an event carries.
+        # Under rules other than `source`, entries are only by destination, whatever path id an event has.
         key = (event["node"], event["destination"], event["path_id"] if self.by_path else None)
         if event["next_hop"] is None:
             self.next_hop.pop(key, None)
@@ -107,25 +105,25 @@ class Replay:
 
 
 def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
-    """The network after all events up to an instant, that instant's included.
+    """The network after all events up to and including an instant.
 
-    by_path: Whether nodes forward by path (``in_flight = "source"``), or by destination alone.
+    by_path: Whether nodes forward by path (``in_flight = "source"``), or by destination only.
     """
     state = Replay(by_path=by_path)
     links = table.filter(pc.field("event") == "link").select(["a", "b"]).to_pylist()
     joined = {frozenset(link.values()) for link in links}
-    # Sorted by time and rank already, so that events are applied in the order in which the guest plays them.
+    # Already sorted by time and rank, so that events are applied in the guest's order.
     table = table.filter(pc.field("t_ns") <= until_ns)
     in_table = pc.field("event").isin(["capacity", "channel"])
     for event in table.filter(~in_table).to_pylist():
         state.apply(event)
-    # Among millions of rows only the last of each direction are in force
+    # Among millions of rows, only the last per direction is in force
     rows = table.filter(in_table)
     rows = rows.append_column("number", pa.array(np.arange(len(rows))))
     last = rows.group_by(["event", "a", "b"]).aggregate([("number", "max")])["number_max"]
     for event in rows.take(last.sort()).to_pylist():
         ends = event["a"], event["b"]
-        # A table is known from 0 on, and its link may come up later.
+        # A table is set at 0, but its link may come up later.
         if frozenset(ends) not in joined:
             raise TraceError(
                 f"replaying a timeline: {event['event']} at {event['t_ns']} ns on {ends}, which is no link"

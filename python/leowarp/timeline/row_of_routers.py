@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routers in a row between hosts A and B: what a chain and a measured path have in common."""
+"""Routers in a row between hosts A and B: the common part of a chain and a measured path."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ENDS = ("A", "B")
 
 
 def routers(hops: int) -> list[str]:
-    """Their names, one more than there are links."""
+    """Names of the routers, one more than the number of links."""
     return [f"r{i}" for i in range(hops + 1)]
 
 
 def row_routes(hops: int, delay_ns: int | None) -> Routes:
-    """The way along the row and the way back; `delay_ns` of all links together, None: it is not known."""
+    """The path along the row and back; `delay_ns` is that of all links together, None: unknown."""
     there = tuple(range(hops + 1))
     return fixed_routes(routers(hops), ENDS, (there, there[::-1]), (delay_ns, delay_ns))
 
@@ -29,7 +29,7 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
 
     Nodes are the routers, then the hosts of A and B, which wires connect to the first and the last router.
 
-    link: Of every link between routers.
+    link: Properties of every link between routers.
     """
     events = Events([*routes.nodes, *(host_node(station) for station in ENDS)])
     hops = len(routes.nodes) - 1
@@ -38,7 +38,7 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
         events.node(router, "router")
     for router, host in host_of.items():
         events.node(host, "host")
-        # The bottleneck is never on a host's own interface, where TCP would hold packets back (docs/concepts/links.md).
+        # The bottleneck is never on a host's own interface, where TCP would delay packets (docs/concepts/links.md).
         events.link_up(0, host, router, LinkKind.ideal(plan, "wire"))
     for router in range(hops):
         events.link_up(0, router, router + 1, link)

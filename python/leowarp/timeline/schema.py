@@ -31,7 +31,7 @@ EVENTS = {
     "route": "`node` sends packets for `destination` to `next_hop` from now on",
     "path": "packets from host `a` to host `b` leave on `path_id` from now on",
 }
-"""Meaning of each event, and the columns that it fills; all others are null."""
+"""Meaning of each event, and the columns that it uses; all others are null."""
 
 TIMELINE = (
     column("t_ns", pa.int64(), "ns", "time since the run's start", nullable=False),

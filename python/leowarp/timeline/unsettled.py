@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For how long routing tables contradict each other, where nodes switch one by one."""
+"""How long routing tables contradict each other while nodes switch one by one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from leowarp.timeline.replay import Replay
 
 
 def unsettled(table: pa.Table) -> dict[str, int]:
-    """For how long packets of some pair would go in a circle, or come to a node without an entry, by the entries alone.
+    """How long packets of any pair would loop, or reach a node without an entry, according to the entries alone.
 
-    table: Of a timeline.
-    Returns: `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both are 0 where the entries of a
-        path come at its own instant.
+    table: A timeline's table.
+    Returns: `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both are 0 if all entries of a path
+        change at one instant.
     """
     times = {"circle_ns": 0, "no_entry_ns": 0}
     kind = pc.field("event")
@@ -28,7 +28,7 @@ def unsettled(table: pa.Table) -> dict[str, int]:
     rows = table.filter(kind.isin(["node", "link", "route", "path"])).to_pylist()
     instants = [(t_ns, list(events)) for t_ns, events in groupby(rows, key=lambda row: row["t_ns"])]
     until_ns = [t_ns for t_ns, _ in instants[1:]]
-    # After the last event the entries stay as they are, to an end that the timeline does not know.
+    # After the last event the entries stay, to an end that the timeline does not know.
     for (t_ns, events), next_ns in zip(instants, until_ns, strict=False):
         for event in events:
             state.apply(event)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This project's own study: what a network, or an end host, can do about the reordering of route changes."""
+"""A study of this project: how networks and end hosts can reduce the reordering caused by route changes."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The route changes that are looked at: of two constellations and two pairs of cities, to shorter and to longer paths.
+"""Route changes that the study examines, to shorter and to longer paths, in two constellations with two pairs of
+cities.
 
-They are computed from the constellation, as a run would: the changes of the first hour, and of them some that are
-spread evenly over it.
+They are computed from the constellation, as in a run: the changes of the first hour, and a sample spread evenly over
+it.
 """
 
 from __future__ import annotations
@@ -22,27 +23,27 @@ from leowarp.scenario import load, resolve
 from leowarp.scenario.names.examples import example_file
 
 SCENARIO = "one-change.toml"
-"""Example scenario: a transfer, a ping and a call around one change."""
+"""Example scenario: a transfer, a ping and a call during one route change."""
 BEFORE_S = 30
-"""Length of a run before its change: the interval between route updates, so that the path in force is the one of the
-former update. For `QUIET_S` of it nothing is sent."""
+"""Length of a run before its change: one interval between route updates, so that the path is the one of the previous
+update. During the first `QUIET_S` nothing is sent."""
 QUIET_S = 22
 AFTER_S = 5
 HOUR_S = 3600
 LONGER, SHORTER = "longer", "shorter"
 DIRECTIONS = (LONGER, SHORTER)
 IDENTITY = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
-"""Keys of the scenario that no two changes have in common, and their columns in the data sets."""
+"""Keys of the scenario that identify a change, and their columns in the data sets."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two cities over a constellation.
+    """Two cities connected by a constellation.
 
     Attributes
     ----------
     name, label : str
-        In names of runs, and on figures.
+        Name in runs and in figures.
     preset : str
         Of the constellation.
     source, destination : str
@@ -56,7 +57,7 @@ class Pair:
     destination: str
 
     def keys(self) -> dict[str, Any]:
-        """Keys that make the scenario this pair's, dotted."""
+        """Dotted keys that select this pair in the scenario."""
         stations = {"stations.0.name": self.source, "stations.1.name": self.destination}
         ends = {f"flows.{flow}.{end}": city for flow in range(3)
                 for end, city in (("source", self.source), ("destination", self.destination))}  # fmt: skip
@@ -69,12 +70,12 @@ PAIRS = (
     Pair("aalborg-cape-town-18", "Aalborg to Cape Town, 18 planes", "oneweb-study", "Aalborg", "Cape Town"),
     Pair("aalborg-cape-town-9", "Aalborg to Cape Town, 9 planes", "oneweb-9x36", "Aalborg", "Cape Town"),
 )
-"""Both constellations and both pairs of cities of `frederiksen2024`; it has all but the last."""
+"""Both constellations and both pairs of cities of `frederiksen2024`, which uses all combinations except the last."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a pair's path.
+    """One route change of a pair of cities.
 
     Attributes
     ----------
@@ -82,14 +83,14 @@ class Change:
     direction : str
         One of `DIRECTIONS`.
     number : int
-        From 0, in time, of those taken of this pair and direction.
+        Number in time order, from 0, among the selected changes of this pair and direction.
     at_s : int
-        On the constellation's clock.
+        Time on the constellation's clock.
     step_ns : int
-        One-way delay of the path after it less that of the one before, at this instant.
+        One-way delay of the path after the change minus that of the path before, at this instant.
     node_place : int
-        Of the first node whose entry changes, on the way there: 0 is the sender's own station, which takes another
-        satellite.
+        Place of the first node whose entry changes, on the forward path; 0 is the sender's own station, which switches
+        to another satellite.
     """
 
     pair: Pair
@@ -105,12 +106,12 @@ class Change:
         return f"{self.pair.name}-{self.direction}-{self.number}"
 
     def keys(self) -> dict[str, Any]:
-        """Keys that make the scenario this change's."""
+        """Keys that select this change in the scenario."""
         return self.pair.keys() | {"run.start": f"{self.at_s - BEFORE_S} s"}
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Keys of `IDENTITY` by which a run's values or row belong to a change."""
+        """Values of the keys in `IDENTITY` that assign a run or a row to a change."""
         keys = self.keys()
         return tuple(keys[key] for key in IDENTITY)
 
@@ -128,15 +129,15 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the way there, by time; the last two as `Change` has
-        them, null where nothing changes.
+        Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path by time. The last two are as in
+        `Change`, and null where nothing changes.
     """
     plan = resolve(load(example_file(SCENARIO), pair.keys() | {
         "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip
     table = routes_of(plan, ephemeris_of(plan)).table.to_pandas()
     mine = table[table["source"] == pair.source].sort_values("t_ns").reset_index(drop=True)
     step_ns = (mine["delay_ns"] - mine["old_delay_ns"]).where(mine["is_change"])
-    # The first update has none before it, and is no change.
+    # The first update has no predecessor, so it is not a change.
     node_place = [None] + [_node_place(*paths) for paths in itertools.pairwise(mine["path"])]
     return mine[["t_ns", "delay_ns", "is_change"]].assign(
         step_ns=step_ns, node_place=pd.array(node_place, dtype="Int64")
@@ -144,7 +145,7 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
 
 
 def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
-    """Place of the last node, from 0, up to which two paths are one; None if they are one altogether."""
+    """Place, from 0, of the last node of the common beginning of two paths; None if the paths are equal."""
     apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
     place = next(apart, None)
     return None if place is None else place - 1
@@ -152,19 +153,20 @@ def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
 
 @cache
 def changes(each: int) -> tuple[Change, ...]:
-    """`each` changes of every pair and direction, spread evenly over those of the first hour.
+    """`each` changes of every pair and direction, spread evenly over the first hour.
 
     Raises
     ------
     ValueError
-        If a pair has fewer of a direction.
+        If a pair has fewer changes in a direction.
     """
     found = []
     for pair in PAIRS:
         updates = hour(pair)
         for direction in DIRECTIONS:
             of_sign = updates[updates["step_ns"] > 0] if direction == LONGER else updates[updates["step_ns"] < 0]
-            # The first update is at 0 and cannot be a change; the one at BEFORE_S has a whole interval before it.
+            # The first update is at 0 and cannot be a change; an update at BEFORE_S or later is preceded by a whole
+            # interval.
             if len(of_sign) < each:
                 raise ValueError(f"{pair.name} has {len(of_sign)} changes to a {direction} path in an hour, not {each}")
             places = np.linspace(0, len(of_sign) - 1, each).round().astype(int)
@@ -175,13 +177,13 @@ def changes(each: int) -> tuple[Change, ...]:
 
 
 def per_hour(margin: str = "0 %") -> pd.DataFrame:
-    """How often each pair's path changes in an hour, and its mean delay.
+    """Number of changes per hour of each pair's path, and its mean delay.
 
     Returns
     -------
     DataFrame
-        Columns `pair, longer, shorter`, `at_sender` (of both together those at which the sender's own station takes
-        another satellite), `delay_ms`.
+        Columns `pair, longer, shorter`, `delay_ms`, and `at_sender`: those of both kinds at which the sender's own
+        station switches to another satellite.
     """
     rows: list[Mapping[str, Any]] = []
     for pair in PAIRS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on cures that act before the change: notices and senders that know the schedule, queues that are short anyway
-(5.18 to 5.24).
+"""Claims about cures that act before the change: notices, senders that know the schedule, and short queues (5.18 to
+5.24).
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from leowarp_studies.cures.variants import (
 )
 
 AS_MANY = 0.1
-"""Largest difference of two shares that count as the same."""
+"""Largest difference between two shares that count as equal."""
 HOLDS_WINDOW = ("cubic", "classic")
-"""TCPs whose sender with the schedule is `cubic_handover`."""
+"""TCPs that use `cubic_handover` when the sender knows the schedule."""
 BY_LOSS = ("reno", "cubic")
-"""TCPs that fill a queue until it drops."""
+"""TCPs that fill a queue until it drops packets."""
 
 
 # Implements claim 5.18 of cures (the first acknowledgement of a late packet).
 def ahead_is_no_better(frames: Frames) -> Outcome:
-    """Share of the spurious retransmissions that a notice removes, ahead of the change and at it, at saturation.
+    """Share of spurious retransmissions that a notice removes, if sent ahead of the change or at the change, at
+    saturation.
 
     Returns
     -------
@@ -58,14 +59,14 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Payload that a CUBIC with the schedule brings less than the oracle, and its spurious retransmissions.
+    """Payload that CUBIC with the schedule delivers less than the oracle, and its spurious retransmissions.
 
-    BBR with the schedule is given beside it.
+    Results of BBR with the schedule are listed too.
 
     Returns
     -------
     Outcome
-        Numbers: `lost_ratio` by TCP, medians with intervals; `spurious_ratio`, of those without a cure.
+        Numbers: `lost_ratio` by TCP, medians with intervals; `spurious_ratio`, relative to runs without a cure.
     """
     lost = {tcp: ev.lost_ratio(frames, "scheduled", BOTH, tcp=tcp) for tcp in TCPS if tcp != "reno"}
     lost = {tcp: value for tcp, value in lost.items() if value.known}
@@ -86,7 +87,8 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
 
 # Implements claim 5.20 of cures (PROBE_RTT).
 def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
-    """Late packets of a BBR whose PROBE_RTT empties the queue before the change, and what that costs, at saturation.
+    """Late packets with a BBR whose PROBE_RTT empties the queue before the change, and the lost throughput, at
+    saturation.
 
     Returns
     -------
@@ -107,9 +109,10 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Late packets with short queues where the sender's satellite changes, against queue and difference of the paths.
+    """Late packets with short queues at changes of the sender's satellite, compared with the queue length and the delay
+    difference of the paths.
 
-    Two packets more are allowed: one that is being sent, and the one that a step falls into.
+    Two further packets are allowed: one in transmission, and one during which the delay steps.
 
     Returns
     -------
@@ -139,12 +142,12 @@ def short_queue_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.22 of cures (queues that drop before they are full).
 def managed_queues_leave_little(frames: Frames) -> Outcome:
-    """Late packets with each queue management, over those of no cure, all changes and TCPs at saturation.
+    """Late packets with each queue management relative to no cure, over all changes and TCPs at saturation.
 
     Returns
     -------
     Outcome
-        Numbers: `late_ratio` and `spurious_ratio` by variant, of those without a cure.
+        Numbers: `late_ratio` and `spurious_ratio` by variant, relative to runs without a cure.
     """
     names = ev.present(frames, MANAGED)
     ratios = {
@@ -164,7 +167,7 @@ def managed_queues_leave_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.23 of cures (a queue shorter than bandwidth times delay).
 def short_queues_cost(frames: Frames) -> Outcome:
-    """Goodput of the transfer on a frozen path: each short or managed queue over the queue of 500, by TCP.
+    """Goodput on a frozen path with each short or managed queue, relative to a queue of 500 packets, by TCP.
 
     Returns
     -------
@@ -194,7 +197,7 @@ def short_queues_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.24 of cures (each flow has a queue of its own).
 def flow_queues_spare_the_call(frames: Frames) -> Outcome:
-    """Additions of fq_codel and cake to the 99th percentile of the call's one-way delay, beside TCPs that fill queues.
+    """Extra 99th percentile of the call's one-way delay with fq_codel and cake, next to TCPs that fill queues.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what cures cost: time, memory, bytes, a call's delay, routes that stay (5.9 to 5.12, 5.16)."""
+"""Claims about the cost of cures: time, memory, bytes, delay of a call, kept routes (5.9 to 5.12, 5.16)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from leowarp_studies.cures.variants import BOTH, NONE, SHOWN, TCP_LABELS, TCPS
 
 # Implements claim 5.9 of cures (the formulas of hold).
 def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
-    """Longest time that a packet is held at changes to a longer path, at saturation: hold, and both.
+    """Longest time that a packet is held at changes to a longer path, at saturation, with `hold` and with both cures.
 
-    "As long as the queue": the median is 10 ms or more (the senders but BBR keep a standing queue), and none is longer
-    than a full queue takes.
+    Test of "as long as the queue": the median is at least 10 ms (all senders except BBR keep a standing queue), and no
+    time exceeds that of a full queue.
 
     Returns
     -------
@@ -44,12 +44,13 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
 
 # Implements claim 5.10 of cures (buffers are rate times delay).
 def hold_needs_memory(frames: Frames) -> Outcome:
-    """Most bytes held at one node, at saturation, over all changes and TCPs: hold, and both.
+    """Largest number of bytes held at one node, over all changes and TCPs at saturation, with `hold` and with both
+    cures.
 
     Returns
     -------
     Outcome
-        Numbers: `held_max_bytes` by variant; `full_pkts`, packets that met a full buffer.
+        Numbers: `held_max_bytes` by variant; `full_pkts`, packets that arrived at a full buffer.
     """
     most = {name: float(ev.rows(frames, name)["held_bytes"].max()) for name in ("hold", BOTH)}
     full = {name: ev.total(frames, name, "hold_full_pkts") for name in ("hold", BOTH)}
@@ -65,7 +66,7 @@ def hold_needs_memory(frames: Frames) -> Outcome:
 
 # Implements claim 5.11 of cures (a call shares the queue).
 def calls_are_not_delayed(frames: Frames) -> Outcome:
-    """Additions of moving, and of both, to the 99th percentile of the call's one-way delay, at saturation, by TCP.
+    """Extra 99th percentile of the call's one-way delay with `move` and with both cures, at saturation, by TCP.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def calls_are_not_delayed(frames: Frames) -> Outcome:
 
 # Implements claim 5.12 of cures (duplicates are load).
 def duplicates_cost(frames: Frames) -> Outcome:
-    """Bytes of signalling and of copies by cure at saturation, and packets dropped by queues against no cure.
+    """Bytes of signalling and of copies per cure at saturation, and packets dropped by queues relative to no cure.
 
     Returns
     -------
@@ -111,9 +112,10 @@ def duplicates_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.16 of cures (the constellation's geometry).
 def staying_is_cheap(frames: Frames) -> Outcome:
-    """Changes of the first hour and mean delay, shortest path against the one that is kept until it breaks.
+    """Number of changes in the first hour and mean delay: the shortest path against a path that is kept until it
+    breaks.
 
-    It is computed from the routes of all four pairs; no packet is needed.
+    Both are computed from the routes of all four pairs, without packets.
 
     Returns
     -------
@@ -138,7 +140,7 @@ def staying_is_cheap(frames: Frames) -> Outcome:
 
 
 def _medians(frames: Frames, column: str, scale: float, unit: str) -> str:
-    """Medians of a column with hold and with both, for causes."""
+    """Medians of a column with `hold` and with both cures, for the causes of verdicts."""
     return ev.listed({name: f"{ev.median(frames, name, column).text(scale)} {unit}" for name in ("hold", BOTH)})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on senders: what reordering costs them, what notices and other loss detection change (5.7, 5.8, 5.13 to 5.15,
+"""Claims about senders: cost of reordering, effect of notices and of other loss detection (5.7, 5.8, 5.13 to 5.15,
 5.17).
 """
 
@@ -19,7 +19,8 @@ NINE_TENTHS = 0.9
 
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
-    """Payload that no cure brings less than the oracle, over what the path carries in the 5 s after a change.
+    """Payload missing without a cure relative to the oracle, as a share of the path's capacity in the 5 s after a
+    change.
 
     Changes to a longer path, at saturation, by TCP.
 
@@ -41,7 +42,7 @@ def linux_loses_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.8 of cures (claim 5.6).
 def order_restores_classic(frames: Frames) -> Outcome:
-    """Payload that classic TCP brings with each cure that keeps the order less than with the oracle, at saturation.
+    """Payload of classic TCP that is missing with each order-preserving cure relative to the oracle, at saturation.
 
     Returns
     -------
@@ -63,9 +64,9 @@ def order_restores_classic(frames: Frames) -> Outcome:
 
 # Implements claim 5.13 of cures (RACK waits for a quarter of the RTT).
 def notices_in_time(frames: Frames) -> Outcome:
-    """Share of the spurious retransmissions that a notice removes, in time and 200 ms late, at saturation.
+    """Share of spurious retransmissions that a notice removes, on time and 200 ms late, at saturation.
 
-    Over the TCPs together: those that have none without a cure could not lose any.
+    Computed over all TCPs together: a TCP without spurious retransmissions could not remove any.
 
     Returns
     -------
@@ -87,9 +88,9 @@ def notices_in_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.14 of cures (RFC 4653; TCP-PR; RR-TCP).
 def hosts_can_wait(frames: Frames) -> Outcome:
-    """Share of classic TCP's spurious retransmissions that other loss detection removes, at saturation.
+    """Share of classic TCP's spurious retransmissions that another loss detection removes, at saturation.
 
-    NCR's careful form and TCP-PR decide; the others are given beside them.
+    NCR's careful form and TCP-PR decide the verdict; the results of the others are listed too.
 
     Returns
     -------
@@ -111,9 +112,9 @@ def hosts_can_wait(frames: Frames) -> Outcome:
 
 # Implements claim 5.15 of cures (what loses is found later).
 def hosts_cost_nothing(frames: Frames) -> Outcome:
-    """Goodput of the transfer on a frozen path: other loss detection over the kernel's own, by TCP, at saturation.
+    """Goodput of another loss detection relative to the kernel's own, on a frozen path, by TCP, at saturation.
 
-    These runs have the losses of slow start and of a queue that overflows.
+    These runs contain losses from slow start and from a queue that overflows.
 
     Returns
     -------
@@ -139,12 +140,12 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
 
 # Implements claim 5.17 of cures (torres2020, which asks for one scalar).
 def a_scalar_predicts(frames: Frames) -> Outcome:
-    """Best number of a path's reordering by its error on the runs that it was not fitted to (`scalar`), by TCP.
+    """Reordering metric with the smallest error on runs outside its fit (`scalar`), by TCP.
 
     Returns
     -------
     Outcome
-        Numbers: `best` and `explained_ratio` by TCP and outcome, with those of mean displacement and entropy.
+        Numbers: `best` and `explained_ratio` by TCP and outcome, also for mean displacement and entropy.
     """
     table = frames["predictors"]
     best = scalar.best(table)
@@ -166,7 +167,8 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
 
 
 def _sender_text(frames: Frames, variant: str) -> str:
-    """Actions of senders where their satellite changed, beyond those on the frozen path; for causes."""
+    """TCP's reactions in runs where the sender's satellite changed, minus those on the frozen path; for the causes of
+    verdicts."""
     texts = []
     for tcp in TCPS:
         more = {
@@ -183,7 +185,7 @@ def _sender_text(frames: Frames, variant: str) -> str:
 
 
 def _left(frames: Frames, variant: str) -> str:
-    """Spurious retransmissions left by TCP, for causes."""
+    """Remaining spurious retransmissions by TCP, for the causes of verdicts."""
     return f"{BY_NAME[variant].label} leaves {ev.listed(ev.sums_by_tcp(frames, variant, 'spurious_pkts'), '{:.0f}')}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on order: what is late without a cure, and what each cure leaves late (5.1 to 5.6)."""
+"""Claims about order: late packets without a cure, and with each cure (5.1 to 5.6)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ HUNDREDS_PKTS = 100
 
 # Implements claim 5.1 of cures (the queue left behind).
 def queue_makes_late(frames: Frames) -> Outcome:
-    """Late packets at changes to a longer path, without a cure: median at saturation by TCP, sum at 50 %.
+    """Late packets without a cure at changes to a longer path: median at saturation by TCP, sum at 50 % load.
 
-    BBR keeps its queue short; it is part of the claim all the same.
+    BBR keeps its queue short, but it is part of the claim too.
 
     Returns
     -------
@@ -45,9 +45,10 @@ def queue_makes_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.2 of cures (propagation).
 def propagation_bounds_late(frames: Frames) -> Outcome:
-    """Late packets at 50 % at changes to a shorter path, against the packets that the link sends in the step of delay.
+    """Late packets at 50 % load at changes to a shorter path, compared with the packets that the link sends in the
+    delay step.
 
-    One packet more is allowed: which of two packets a step falls between is not the step's doing.
+    One further packet is allowed, because the step may fall between any two packets.
 
     Returns
     -------
@@ -72,23 +73,23 @@ def propagation_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.3 of cures (the rule of move_queue).
 def moving_leaves_none(frames: Frames) -> Outcome:
-    """Late packets with `move` at changes to a longer path, all together, by load and TCP."""
+    """Total late packets with `move` at changes to a longer path, by load and TCP."""
     return _none_late(frames, ("move",), direction=LONGER)
 
 
 # Implements claim 5.4 of cures (the rules of hold and end_marker).
 def holding_leaves_none(frames: Frames) -> Outcome:
-    """Late packets with `hold`, with both and with the end marker at all changes, all together, by load and TCP."""
+    """Total late packets with `hold`, with both cures and with the end marker, over all changes, by load and TCP."""
     return _none_late(frames, KEEP_ORDER, direction=None)
 
 
 def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None) -> Outcome:
-    """Whether these variants leave nothing late at any load under any TCP.
+    """Whether these variants cause no late packets at any load with any TCP.
 
     Returns
     -------
     Outcome
-        Numbers: `late_pkts` by variant, load and TCP, sums over changes; `late_without_pkts` without a cure.
+        Numbers: `late_pkts` by variant, load and TCP, as sums over changes; `late_without_pkts` without a cure.
     """
     counts: dict[str, float] = {}
     without = 0.0
@@ -115,7 +116,7 @@ def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None)
 
 # Implements claim 5.5 of cures (RFC 9550; queues that meet at a full link).
 def resequencing_needs_time(frames: Frames) -> Outcome:
-    """Late packets at saturation with 50 ms and with 150 ms, all changes and TCPs together.
+    """Total late packets at saturation with 50 ms and with 150 ms, over all changes and TCPs.
 
     Returns
     -------
@@ -139,7 +140,7 @@ def resequencing_needs_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.6 of cures (RFC 8985; RFC 5681).
 def order_is_enough(frames: Frames) -> Outcome:
-    """Spurious retransmissions because of changes with the cures that keep the order, at saturation, by TCP.
+    """Spurious retransmissions caused by changes, with the cures that keep the order, at saturation, by TCP.
 
     Returns
     -------
@@ -161,7 +162,8 @@ def order_is_enough(frames: Frames) -> Outcome:
 
 
 def _late(frames: Frames, *, at_sender: bool) -> str:
-    """Median of late packets at saturation without a cure, all TCPs and both directions, for causes."""
+    """Median of late packets at saturation without a cure, over all TCPs and both directions; for the causes of
+    verdicts."""
     return ev.median(frames, NONE, "late_pkts", at_sender=at_sender).text(1, 0)
 
 

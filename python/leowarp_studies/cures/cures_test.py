@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs, claims, tables and figures on made-up results; the guest is not needed."""
+"""Runs, claims, tables and figures of the study with synthetic results; the guest is not needed."""
 
 import functools
 
@@ -34,7 +34,7 @@ def outcome(number, frames):
 
 
 def changed(where, **columns):
-    """The made-up runs with columns replaced in those rows for which `where(frame)` is true."""
+    """Synthetic runs with some columns replaced in rows where `where(frame)` is true."""
     around = synthetic.around()
     around.loc[where(around), list(columns)] = list(columns.values())
     return synthetic.frames(around=around)
@@ -226,7 +226,7 @@ def test_what_is_not_so_does_not_hold_and_says_why(number, where, columns, verdi
 
 def test_a_number_that_says_nothing_does_not_predict():
     frame = synthetic.jittered()
-    # TCP's loss is drawn at random: nothing can predict it
+    # TCP's loss is random here, so no metric can predict it.
     rng = np.random.default_rng(1)
     frame["spurious_ratio"], frame["lost_ratio"] = rng.random(len(frame)), rng.random(len(frame))
     row = outcome("5.17", synthetic.frames(predictors=scalar.scores(frame)))
@@ -240,7 +240,7 @@ def test_a_number_that_says_nothing_does_not_predict():
 def test_an_hour_counts_the_changes_of_the_senders_satellite_and_the_others_apart():
     frames = synthetic.frames()
     often = route_changes.per_hour()
-    # 200 late packets at each change of the made-up sender's satellite, none at the others
+    # 200 late packets at each change of the synthetic sender's satellite, none at other changes
     assert ev.per_hour(frames, NONE, "late_pkts", tcp="cubic") == pytest.approx(200 * often["at_sender"].mean())
     assert ev.per_hour(frames, BOTH, "late_pkts", tcp="cubic") == 0
 
@@ -282,7 +282,7 @@ def test_the_guides_table_has_a_row_a_cure_and_its_numbers_from_the_runs(as_expe
     assert {BY_NAME[name].label for name in ("notify-ahead", "scheduled", "emptied", "fq-codel")} <= set(rows)
     without = ev.per_hour(as_expected, NONE, "late_pkts", tcp="cubic")
     assert rows["no cure"][0].split(", ")[1] == f"{without:,.0f}"
-    # BBR alone empties its queue
+    # Only BBR empties its queue
     assert rows["queue emptied ahead"][0].startswith("-, -, ")
     assert rows["queue emptied ahead"][2] == "-"
     assert rows["hold"][-2] == "300 kB, 25.0 ms"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that several claims' tests, figures and tables share: what a cure changes, run against run around one
-change."""
+"""Numbers shared by claims, figures and tables: the effect of a cure, from pairs of runs around the same change."""
 
 from __future__ import annotations
 
@@ -16,23 +15,22 @@ from leowarp_studies.cures.runs import SATURATED
 from leowarp_studies.cures.variants import BOTH, BY_NAME, FROZEN, TCP_LABELS, TCPS
 
 Frames = Mapping[str, Any]
-"""The study's data sets by name; fewer if runs are missing."""
+"""Data sets of the study by name; incomplete if runs are missing."""
 
 LINK_BPS = 100_000_000
 FRAME_BITS = 1514 * 8
 QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
-"""From the scenario: rate of the links, a full packet on them with its overhead, and the time of a full queue, 60.6
+"""Values from the scenario: rate of the links, size of a full packet with overhead, and the time of a full queue, 60.6
 ms."""
 KEY = ["tcp", "load", "change"]
-"""Keys that two compared runs have in common: they are the same up to the change, except for a cure's actions before
-it."""
+"""Keys that two compared runs share: the runs are identical up to the change, except for what a cure does before it."""
 
 
 def rows(
     frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED,
     direction: str | None = None, at_sender: bool | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Runs of a variant, a row per TCP, load and change; of these alone, or of all where None is given."""
+    """Runs of a variant, one row per TCP, load and change; each filter selects all if None."""
     frame: pd.DataFrame = frames["around"]
     mine = frame["variant"] == variant
     given = {"tcp": tcp, "load": load, "direction": direction, "at_sender": at_sender}
@@ -54,24 +52,25 @@ def median(frames: Frames, variant: str, column: str, **which: Any) -> Middle:
 
 
 def against(frames: Frames, variant: str, other: str, column: str, **which: Any) -> pd.DataFrame:
-    """A column under one variant and under another, around the same change: columns `one, other` and those of `KEY`."""
+    """A column under two variants around the same change: columns `one, other` and those of `KEY`."""
     one, two = (rows(frames, name, **which).set_index(KEY)[column] for name in (variant, other))
     return pd.DataFrame({"one": one, "other": two}).dropna().reset_index()
 
 
 def added(frames: Frames, variant: str, other: str, column: str, **which: Any) -> Middle:
-    """Median over changes of what a variant adds to a column of another's."""
+    """Median over changes of the difference in a column between two variants."""
     both = against(frames, variant, other, column, **which)
     return middle(both["one"] - both["other"])
 
 
 def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Middle:
-    """Payload that a variant brings less than a reference, over what the path carries in the seconds after the change.
+    """Payload that a variant delivers less than a reference, as a share of the path's capacity in the seconds after the
+    change.
 
     Returns
     -------
     Middle
-        Over changes; below 0 if it brings more.
+        Values over changes; below 0 if the variant delivers more.
     """
     both = against(frames, variant, reference, "bytes", **which)
     room = rows(frames, variant, **which).set_index(KEY)["room_bytes"]
@@ -80,10 +79,10 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """Reference of a variant's payload: the oracle, or the same sender on the frozen path.
+    """Reference for a variant's payload: the oracle, or the same sender on the frozen path.
 
-    The latter of cures at the end host, so that what they cost elsewhere (losses found later) is not put down to the
-    change.
+    Cures at the end host are compared with the frozen path, so that their other costs (losses found later) are not
+    attributed to the change.
 
     >>> reference_of("hold"), reference_of("pr")
     ('move-hold', 'frozen-pr')
@@ -92,10 +91,10 @@ def reference_of(variant: str) -> str:
 
 
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
-    """A count an hour, mean over the pairs of cities.
+    """A count per hour, averaged over the pairs of cities.
 
-    Mean over the changes of each pair, times their number per hour with this variant's routes. Changes at which the
-    sender's own station takes another satellite, where its queue is, and the others count apart.
+    Mean over the changes of each pair, times their number per hour with this variant's routes. Changes of the satellite
+    of the sender's own station, which holds the queue, are counted separately from other changes.
     """
     margin = BY_NAME[variant].routing.get("margin")
     often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")
@@ -104,7 +103,7 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
     for pair, here in mine.groupby("pair"):
         at_sender = often.loc[pair, "at_sender"]
         changes = {True: at_sender, False: often.loc[pair, list(DIRECTIONS)].sum() - at_sender}
-        # With a margin only the changes happen at which a path breaks, and these runs had theirs or none.
+        # With a margin, paths change only when they break; each run had such a change or none.
         happened = here.groupby("at_sender")["route_changes"].mean()
         hourly = 0.0
         for place, mean in here.groupby("at_sender")[column].mean().items():
@@ -116,18 +115,18 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
 
 
 def listed(values: Mapping[str, Any], form: str = "{}") -> str:
-    """`Reno 1, CUBIC 2`."""
+    """Text such as `Reno 1, CUBIC 2`."""
     return ", ".join(f"{name} {form.format(value)}" for name, value in values.items())
 
 
 def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
-    """Sums of a column over the changes at saturation, by label of the TCP; those without runs left out."""
+    """Sum of a column over the changes at saturation, by label of the TCP; TCPs without runs are left out."""
     sums = {TCP_LABELS[tcp]: total(frames, variant, column, tcp=tcp) for tcp in TCPS}
     return {name: value for name, value in sums.items() if value == value}
 
 
 def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:
-    """Those of these variants that have runs at a load, in this order."""
+    """The variants among these that have runs at a load, in this order."""
     frame: pd.DataFrame = frames["around"]
     have = set(frame[frame["load"] == load]["variant"])
     return [name for name in names if name in have]

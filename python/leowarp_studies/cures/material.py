@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made: groups of runs by the study engine, checked and drawn from their data sets and kept runs."""
+"""Make the study: groups of runs from the study engine; claims and figures from their data sets and kept runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leowarp_studies.cures.rules import Rules
 from leowarp_studies.cures.variants import parts_of
 
 OPTIONS = ("quick", "scheduler")
-"""This study's own keyword arguments of `reproduce`."""
+"""Keyword arguments of `reproduce` that only this study has."""
 
 TITLE = "Cures for the reordering of route changes"
 LEAD = (
@@ -30,31 +30,31 @@ LEAD = (
 )
 
 TABLE = "cures.csv"
-"""All medians for machines, beside the page."""
+"""File beside the page with all medians for programs."""
 GUIDE = "guide.md"
-"""The table of docs/guides/route-changes.md, beside the page."""
+"""File beside the page with the table of docs/guides/route-changes.md."""
 
 CLAIM_FRAMES = {"around": runs.AROUND, "predictors": runs.JITTERED}
-"""Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
+"""Data sets that claims name in `Claim.runs`, with the groups of runs that each is built from."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures; see `leowarp.study.Room`.
 
     Parameters
     ----------
     making : Making
     quick : bool
-        Fewer changes and TCPs.
+        True for fewer changes and TCPs.
     scheduler : str, optional
         Address of a Dask scheduler.
 
     Raises
     ------
     LeowarpError
-        The first failure, if no group has what claims need.
+        The first failure, if no group has the runs that claims need.
     """
     rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames = _frames(rows, making.folder)
@@ -89,10 +89,10 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
-    """Inputs of claims and figures; an input that lacks a run that a claim needs is left out."""
+    """Inputs of claims and figures; an input is left out if it lacks a run that a claim needs."""
     frames: dict[str, Any] = {}
     around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
-    # Claims add up over all changes: with one missing they would compare others than they name.
+    # Claims sum over all changes: with one missing, they would compare different changes.
     if len(around) and results.complete(around):
         frames["around"] = around
     transfers = pd.concat([rows[name] for name in runs.JITTERED], ignore_index=True)
@@ -106,7 +106,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """For the top of the page: what a quick study leaves out, and the runs' own warnings."""
+    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(
@@ -117,7 +117,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section() -> str:
-    """Where the results are, as HTML."""
+    """Location of the results, as HTML."""
     note = (
         f'Every median: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the group close stand in its '
         "<code>runs/</code>."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+"""The study's data sets for claims and figures: few columns, with consistent names that contain units."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ COLUMNS = {
     "signals_bytes": "signals_bytes",
     "copied_bytes": "copied_bytes",
 }
-"""Fields of each run's row, by the name in the data set of the study engine."""
+"""Fields of each run's row, by their name in the study engine's data set."""
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
-"""Null without the cure that they are counted for, so that a data set of runs without it has no such column."""
+"""Null without the cure that they belong to; a data set without such runs lacks the column."""
 
 
 def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the study engine, failed runs left out.
+    """Rows from the study engine, without failed runs.
 
     Returns
     -------
     DataFrame
-        Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`,
-        `at_sender` (whether the sender's own station takes another satellite), and those of `COLUMNS`. Also
-        `held_bytes` and `held_ns`, most bytes at a node and longest time that the network held packets, by whatever
-        cure, 0 without any; `signalling_bytes`, of markers, notices and copies.
+        Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`, `at_sender`
+        (whether the sender's own station switches satellites), and those of `COLUMNS`. Also `held_bytes` and `held_ns`:
+        largest number of bytes at a node and longest time for which any cure held packets, 0 without a cure.
+        `signalling_bytes` counts markers, notices and copies.
 
     Raises
     ------
     TraceError
-        If a column is missing: an older version made the runs.
+        If a column is missing because an older version made the runs.
     """
     rows = rows[rows["status"] == "ok"]
     known = {change.identity: change for each in (CHANGES, LOADED_CHANGES) for change in route_changes.changes(each)}
@@ -88,18 +88,18 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
             frame[name] = float("nan")
         else:
             raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
-    # Packets held by a cure are counted at the node that switches, where paths meet, or at the last one.
+    # Held packets are counted at the node that switches, at the node where paths meet, or at the last node.
     frame["held_bytes"] = frame[["held_max_bytes", "waiting_max_bytes"]].max(axis=1).fillna(0.0)
     longest = ["held_longest_ns", "waiting_longest_ns", "merge_longest_ns"]
     frame["held_ns"] = frame[longest].max(axis=1).fillna(0.0)
     frame["signalling_bytes"] = frame["signals_bytes"].fillna(0.0) + frame["copied_bytes"].fillna(0.0)
-    # Payload that the path carries in the time after the change: what lost throughput is a share of.
+    # Payload capacity of the path in the time after the change: lost throughput is a share of it.
     frame["room_bytes"] = frame["capacity_bps"] * AFTER_S / 8
     return frame.reset_index(drop=True)
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """Whether no run is missing: each variant under each TCP has every change that any has."""
+    """Whether the runs are complete: every variant and TCP has every change that occurs."""
     wanted = frame.groupby("load")["change"].nunique()
     have = frame.groupby(["load", "variant", "tcp"])["change"].nunique().reset_index()
     return bool((have["change"].to_numpy() == wanted.loc[have["load"]].to_numpy()).all())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The foot of every figure: the rules that shape the results."""
+"""Footer of every figure: the rules that shape the results."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ PATH_RULES = (
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts of the runs that the figures' feet need.
+    """Facts about the runs for the footers of figures.
 
     Attributes
     ----------
     kernel : str
         Name and version of the guest's kernel, or "not recorded".
     changes : int
-        How many route changes there are at saturation.
+        Number of route changes at saturation.
     """
 
     kernel: str
     changes: int
 
     def footer(self, *rules: str) -> str:
-        """Rules of a figure in one paragraph."""
+        """Rules of a figure as one paragraph."""
         return " · ".join((PATH_RULES, *rules, f"{self.changes} changes at saturation", f"kernel: {self.kernel}"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: every variant under every TCP around the same changes, at loads without a queue, one change with all of its
-packets, and jittered transfers of `torres2020`, from which a scalar is learned.
+"""Runs of the study: every variant under every TCP around the same changes; loads without a queue; one change with all
+packets; and jittered transfers of `torres2020`, to which a scalar is fitted.
 
-Each group is a study of its own (a scenario, parameters), made and resumed by the study engine. Nothing is drawn at
-random on these links, so that samples are changes and not seeds.
+Each group is a separate study (a scenario, parameters), made and resumed by the study engine. These links have no
+randomness, so samples are changes instead of seeds.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from leowarp_studies.torres2020.runs import parts as torres2020_parts
 
 SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
 LOADS = (SATURATED, HIGH, HALF)
-"""Payload that the transfer offers, as a share of the 95.6 Mbit/s that the path carries."""
+"""Payload offered by the transfer, as a share of the path's 95.6 Mbit/s."""
 RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
-"""The scenario's `rate` for each load."""
+"""Value of the scenario's `rate` for each load."""
 
 CHANGES, LOADED_CHANGES = 5, 3
-"""For each pair of cities and direction: 20 to a longer and 20 to a shorter path at saturation, 12 and 12 below it."""
+"""Number of changes per pair of cities and direction: 20 to a longer and 20 to a shorter path at saturation, 12 and 12
+below."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
 JITTERED = ("mechanisms-normal", "mechanisms-bic")
-"""Groups of `torres2020` whose packets are followed, four TCPs by how they tell loss from reordering."""
+"""Groups of `torres2020` with packet records: four TCPs, by how they distinguish loss from reordering."""
 
 
 AROUND = ("saturated", "loaded")
@@ -67,7 +68,7 @@ def _around_changes(
 ) -> Part:
     """Variants under every TCP around changes of every pair, at these loads."""
     looked_at = route_changes.changes(each)
-    # A quick one has the first change of each pair and direction over the first constellation.
+    # A quick group has the first change of each pair and direction, only over the first constellation.
     few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}
     content = {
         "name": name,
@@ -91,12 +92,12 @@ def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[M
 
 
 def close_change() -> Change:
-    """The change of which the page shows every packet: the first to a longer path of the first pair."""
+    """The change whose packets the page shows: the first one to a longer path of the first pair."""
     return next(change for change in route_changes.changes(CHANGES) if change.direction == LONGER)
 
 
 def _close() -> Part:
-    """One change with every packet, under CUBIC: whole run directories."""
+    """One change with every packet, under CUBIC, as whole run directories."""
     shown = [variant.name for variant in VARIANTS if variant.where != CONTROL or variant.name in (NONE, FROZEN)]
     content = {
         "name": "close",
@@ -111,18 +112,18 @@ def _close() -> Part:
 
 
 def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, str]]:
-    """Each variant with each of these TCPs that it has runs under."""
+    """Combinations of each variant with those of the TCPs under which it has runs."""
     return [(BY_NAME[name], tcp) for name in variants for tcp in tcps if BY_NAME[name].runs_under(tcp)]
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
-    """The keys of changes, in step; labelled so that rows can be joined with `changes`."""
+    """Keys of the changes, varied together and labelled so that rows can be joined with `changes`."""
     keys = [change.keys() for change in looked_at]
     return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
 
 
 def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:
-    """The keys of every variant under every TCP, in step; the scenario's name says which."""
+    """Keys of every variant under every TCP, varied together; the scenario's name identifies them."""
     pairs = _under(variants, tcps)
     links = {
         f"{section}.{key}": [variant.links.get(key, usual) for variant, _ in pairs]
@@ -131,7 +132,7 @@ def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str
     }
     return links | {
         "name": [name_of(variant.name, tcp) for variant, tcp in pairs],
-        # Whole sections: a key of a cure that is off would be refused.
+        # Whole sections are set, because a single key of an inactive cure would be refused.
         "cures": [dict(variant.cures) for variant, _ in pairs],
         "routing": [dict(variant.routing) for variant, _ in pairs],
         "tcp": [{**TCPS[tcp]["tcp"], **variant.tcp} for variant, tcp in pairs],

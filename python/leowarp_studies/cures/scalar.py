@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The number of a path's reordering that predicts a TCP's loss: what `torres2020` asks for.
+"""Search for the reordering metric of a path that best predicts a TCP's loss, as `torres2020` calls for.
 
-Transfers of `torres2020` over jittered paths, under four TCPs that tell loss from reordering in different ways. A
-monotone curve (isotonic regression) of each number is fitted to the runs of every second jitter, and checked on the
-others.
+The data are transfers of `torres2020` over jittered paths, under four TCPs that distinguish loss from reordering in
+different ways. A monotone curve (isotonic regression) per metric is fitted to the runs of every second jitter, and
+tested on the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp import TraceError
 from leowarp_studies.torres2020.runs import profile_of
 
 SPURIOUS, LOST = "spurious retransmissions", "lost throughput"
-"""Outcomes: spurious retransmissions over packets sent; throughput less than without jitter, as a share of that."""
+"""Outcomes: spurious retransmissions per packet sent, and throughput missing relative to no jitter, as a share."""
 OUTCOMES = {SPURIOUS: "spurious_ratio", LOST: "lost_ratio"}
 
 NUMBERS = {
@@ -34,11 +34,11 @@ NUMBERS = {
     "share reordered x late time / RTT": "reordered_late_rtts",
     "share 3-reordered x late time / RTT": "reordered3_late_rtts",
 }
-"""Candidates: functionals of RD, RBD, n-reordering and late time; the last four with the path's own RTT."""
+"""Candidates: functionals of RD, RBD, n-reordering and late time; the last four use the path's own RTT."""
 USUAL = ("mean displacement", "entropy")
-"""Those that `torres2020` sets throughput against."""
+"""Metrics that `torres2020` plots throughput against."""
 CLEAR, GOOD = 0.05, 0.80
-"""The advantage over `USUAL`, and the quality, that the best needs to be of use; written before the first run."""
+"""Thresholds for a useful metric, set before the first run: its advantage over `USUAL`, and its quality."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -53,18 +53,18 @@ _COLUMNS = {
 
 
 def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """The candidates and the outcome, a row per run.
+    """Candidates and outcome, one row per run.
 
     Parameters
     ----------
     rows : DataFrame
-        Of the study engine, good runs alone, packets followed.
+        Rows of the study engine: successful runs with packet records.
 
     Returns
     -------
     DataFrame
-        The columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Late time and extent of what is not reordered are
-        0, since nothing was late.
+        Columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Late time and extent are 0 without reordering, since
+        nothing was late.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
     frame["tcp"] = [profile_of(profile, json.loads(sysctl)) for profile, sysctl in profiles]
     for name in ("congestion_control", "distribution", "jitter_ns"):
         frame[name] = rows[name]
-    # Against the same TCP without jitter: a transfer is short, and slow start is in all of them.
+    # Compared with the same TCP without jitter: a transfer is short, and slow start is part of all of them.
     key = ["tcp", "congestion_control", "distribution"]
     still = frame[frame["jitter_ns"] == 0].groupby(key)["goodput_bps"].median().rename("still_bps").reset_index()
     frame = frame.merge(still, on=key, how="inner")
@@ -103,40 +103,39 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def halves(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Runs of every second jitter, and those of the others: no jitter is in both."""
+    """Runs of every second jitter, and runs of the other jitters; runs without jitter are in both."""
     jitters = sorted(frame["jitter_ns"].unique())
     train = frame["jitter_ns"].isin(jitters[::2])
     return frame[train], frame[~train]
 
 
 def fitted(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """A rising curve through points, by least squares, and its values elsewhere; beyond the points it is level.
+    """A monotonically rising least-squares curve through points, evaluated at other places; constant beyond the points.
 
     >>> fitted(np.array([0.0, 1, 2]), np.array([0.0, 3, 1]), np.array([0.5, 9]))
     array([1., 2.])
     """
-    # Points of one x are one point of the curve, which counts as often as they are.
+    # Points with the same x form one point of the curve, weighted by their number.
     places, which, counts = np.unique(x, return_inverse=True, return_counts=True)
     level = isotonic_regression(np.bincount(which, weights=y) / counts, weights=counts).x
     return np.interp(at, places, level)
 
 
 def scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """How well each number predicts each outcome of each TCP on the runs that it was not fitted to.
+    """Quality of each metric's prediction of each outcome and TCP, on runs outside the fit.
 
     Returns
     -------
     DataFrame
-        Columns `tcp, outcome, number, explained_ratio` (share of the variance, below 0 if worse than the mean),
-        `error` (root of the mean square, in the outcome's unit), `rank_correlation` (Spearman's, of prediction and
-        truth), `runs`.
+        Columns `tcp, outcome, number, explained_ratio` (share of the variance, below 0 if worse than the mean), `error`
+        (root mean square, in the outcome's unit), `rank_correlation` (Spearman's, of prediction and truth), `runs`.
     """
     rows = []
     for tcp, of_tcp in frame.groupby("tcp"):
         for outcome, column in OUTCOMES.items():
             for number, name in NUMBERS.items():
                 squares, spreads, guesses, truths = [], [], [], []
-                # A curve for each congestion control, since they lose different throughput to the same retransmissions.
+                # One curve per congestion control, because they lose different throughput for the same retransmissions.
                 for _, mine in of_tcp.groupby("congestion_control"):
                     train, test = halves(mine)
                     y = test[column].to_numpy()
@@ -146,7 +145,7 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
                     guesses.append(guess)
                     truths.append(y)
                 square, spread = (float(np.concatenate(each).mean()) for each in (squares, spreads))
-                # A TCP that suffers nothing has nothing to be predicted.
+                # A TCP without any loss of performance offers nothing to predict.
                 if spread == 0:
                     continue
                 guess, y = np.concatenate(guesses), np.concatenate(truths)
@@ -159,6 +158,6 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:
-    """The best number of `scores` for each TCP and outcome, by what it explains; index `tcp, outcome`."""
+    """Best metric of `scores` for each TCP and outcome, by explained variance; index `tcp, outcome`."""
     places = table.groupby(["tcp", "outcome"])["explained_ratio"].idxmax()
     return table.loc[places].set_index(["tcp", "outcome"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's table, for the page, for a paper and for machines."""
+"""The study's table, for the page, for a paper and for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leowarp_studies.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LAB
 
 ROWS = (NONE, FROZEN, *SHOWN)
 GUIDE_LATE, GUIDE_SPURIOUS = ("reno", "cubic", "bbr"), ("reno", "cubic", "classic")
-"""TCPs of the guide's table."""
+"""TCPs in the guide's table."""
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
     "tail_loss_probes", "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns",
@@ -25,7 +25,7 @@ QUANTITIES = (
 
 
 def cures(frames: Mapping[str, Any]) -> str:
-    """The one table: a row per cure; per change, and per hour."""
+    """The main table: one row per cure, with values per change and per hour."""
     tcps = [tcp for tcp in TCPS if len(ev.rows(frames, NONE, tcp=tcp))]
     rows = []
     for name in ev.present(frames, ROWS):
@@ -58,10 +58,11 @@ def cures(frames: Mapping[str, Any]) -> str:
 
 
 def guide(frames: Mapping[str, Any]) -> str:
-    """The table of docs/guides/route-changes.md as Markdown, a row per cure: its numbers come from here alone.
+    """The table of docs/guides/route-changes.md as Markdown, one row per cure; this function is the only source of its
+    numbers.
 
-    Counts an hour are means of the pairs of cities; `lost` as in `cures`; held and signalling are those of all changes
-    and TCPs. A variant without runs for a number has `-`.
+    Hourly counts are means over the pairs of cities; `lost` is defined in `cures`. Held packets and signalling are over
+    all changes and TCPs. A missing number is shown as `-`.
     """
     rows = []
     for name in ev.present(frames, (NONE, *SHOWN)):
@@ -89,7 +90,7 @@ def guide(frames: Mapping[str, Any]) -> str:
 
 
 def hours() -> str:
-    """How often paths change in an hour, with the shortest path and with the one kept until it breaks."""
+    """Number of path changes per hour, for the shortest path and for a path that is kept until it breaks."""
     rows = []
     for margin, how in (("0 %", "shortest"), ("unlimited", "kept until it breaks")):
         for row in route_changes.per_hour(margin).itertuples():
@@ -100,7 +101,7 @@ def hours() -> str:
 
 
 def predictors(frames: Mapping[str, Any]) -> str:
-    """How well each number predicts each outcome of each TCP."""
+    """Quality of each metric's prediction of each outcome and TCP."""
     table: pd.DataFrame = frames["predictors"]
     rows = [
         [row.outcome, row.tcp, row.number, f"{100 * row.explained_ratio:.1f}", f"{100 * row.error:.2f}",
@@ -115,8 +116,8 @@ def predictors(frames: Mapping[str, Any]) -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """Every median for machines: `variant, tcp, load, direction, quantity, median, low, high, count`; units are in the
-    quantity's name."""
+    """Every median for programs: `variant, tcp, load, direction, quantity, median, low, high, count`; the quantity's
+    name contains its unit."""
     rows = []
     keys = ["variant", "tcp", "load", "direction"]
     for values, mine in frames["around"].groupby(keys, sort=True):

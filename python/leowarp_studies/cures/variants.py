@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer to a change, and the TCP: each variant is a few keys of the scenario."""
+"""Variants of the study (cures and controls) and its TCPs: each is a few keys of the scenario."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CONTROL, NETWORK, HOST = "control", "network", "host"
-"""Where a variant does something."""
+"""Place where a variant acts."""
 
 NEVER_S = 3600
-"""A route interval longer than any run: the path that is in force at the start stays."""
+"""A route interval longer than any run: the initial path stays."""
 
 
 @dataclass(frozen=True)
@@ -21,21 +21,21 @@ class Variant:
     Attributes
     ----------
     name, label : str
-        In names of runs, and on figures.
+        Name in runs and in figures.
     where : str
         `CONTROL`, `NETWORK` or `HOST`.
     cures, routing, tcp : mapping
-        Keys of these sections.
+        Keys of these sections of the scenario.
     links : mapping
-        Keys of ``[isl]`` and of ``[ground]``, the same for both; a subset of `LINKS`.
+        Keys of ``[isl]`` and ``[ground]``, the same for both; a subset of `LINKS`.
     modules : mapping
         Parameters of kernel modules, by module.
     senders : mapping
-        By TCP the congestion control that replaces the TCP's own.
+        Congestion control that replaces the TCP's own, by TCP.
     tcps : tuple of str
-        TCPs of `TCPS` under which the study runs it; empty: all.
+        Names from `TCPS` of the TCPs used with the variant; empty: all.
     why : str
-        What it is, in a sentence.
+        Description in one sentence.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Variant:
     tcps: tuple[str, ...] = ()
 
     def runs_under(self, tcp: str) -> bool:
-        """Whether the study has it under a TCP of `TCPS`."""
+        """Whether the study runs the variant with a TCP of `TCPS`."""
         return not self.tcps or tcp in self.tcps
 
 
 LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
-"""The scenario's own links, unless a variant says otherwise."""
+"""The scenario's own links, used unless a variant sets others."""
 
 _FROZEN = {"interval": f"{NEVER_S} s"}
 _AT_HOSTS = {
@@ -66,15 +66,15 @@ _AT_HOSTS = {
     "rr": ("RR-TCP", "a threshold of duplicate ACKs learned from past reordering"),
     "pr": ("TCP-PR", "a packet is lost when three times the largest RTT have passed"),
 }
-"""Values of `tcp.loss_detection` that need nothing of the network."""
+"""Values of `tcp.loss_detection` that need no support from the network."""
 
 LEAD_MS = 200
-"""Lead of a notice ahead of the change: longer than any path of the study to the sender and back."""
+"""Lead time of a notice before the change: longer than any path of the study to the sender and back."""
 CHANGE_S, INTERVAL_S = 30, 30
-"""When the change of each run is, and the interval of the schedule that it belongs to (`changes.BEFORE_S`)."""
+"""Time of the change in each run, and the interval of its schedule (`changes.BEFORE_S`)."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
-# PROBE_RTT begins a round trip after the window, some 100 ms, and keeps four packets in flight for 200 ms and a round
-# trip. From 50 ms after its beginning on the path is empty, and 300 ms later it is not: the change is in between.
+# PROBE_RTT begins one round trip after the window, some 100 ms, and keeps four packets in flight for 200 ms plus a
+# round trip. The path is empty from 50 ms after its beginning until 300 ms later; the change is placed in between.
 _EMPTIED = _SCHEDULE | {"phase_ns": f"{CHANGE_S * 1000 - 300} ms", "before_ns": "100 ms", "after_ns": "0 s"}
 _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "queue-50": ("queue of 50", "links hold 50 packets in place of 500", {"queue": "50 pkts"}),
@@ -83,13 +83,13 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "cake": ("cake", "the same, shaped and hashed otherwise", {"queue_discipline": "cake"}),
     "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
 }
-"""Queues that stay short, so that little is left behind at a change; parameters are the kernel's."""
+"""Queues that stay short, so that few packets are left behind at a change; the parameters are the kernel's."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
-"""The shortest queue stands for the trend alone, so that the study stays affordable."""
+"""Only the shortest queue represents the trend, so that the study stays affordable."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
-"""No cure; the path that does not change; and the two cures that together keep the order with the least wait. These two
-stand for the oracle: packets in flight cannot be hurried, so nothing keeps the order with less."""
+"""No cure; the path that does not change; and two cures that together keep the order with the least delay. These two
+cures serve as the oracle: packets in flight cannot be accelerated, so no method keeps the order with less delay."""
 
 VARIANTS = (
     Variant(NONE, "no cure", CONTROL, "in_flight = drain, as frederiksen2024 has it"),
@@ -139,16 +139,16 @@ VARIANTS = (
     *(Variant(f"{FROZEN}-{name}", f"path frozen, {label}", CONTROL, "the same", routing=_FROZEN, links=links,
               tcps=_QUEUE_TCPS.get(name, ())) for name, (label, _, links) in _QUEUES.items()),
 )  # fmt: skip
-"""Every variant, in the order of tables and figures."""
+"""All variants in the order of tables and figures."""
 
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 AT_HOSTS = tuple(_AT_HOSTS)
 SHORT = {"queue-50": 50, "queue-100": 100}
-"""Packets that short queues hold."""
+"""Number of packets that short queues hold."""
 MANAGED = ("fq-codel", "cake", "red")
 QUEUES = tuple(_QUEUES)
 KEEP_ORDER = (BOTH, "hold", "marker")
-"""Cures that are to leave nothing late."""
+"""Cures that should cause no late packets."""
 LOADED = (
     NONE,
     FROZEN,
@@ -162,7 +162,7 @@ LOADED = (
     "stable",
     "notify",
 )
-"""Variants that are also run at loads at which no queue stands."""
+"""Variants that also run at loads without a standing queue."""
 SHOWN = tuple(variant.name for variant in VARIANTS if variant.where != CONTROL)
 """Cures, without controls."""
 
@@ -172,12 +172,12 @@ TCPS: Mapping[str, Mapping[str, Any]] = {
     "bbr": {"congestion_control": "bbr", "tcp": {}},
     "classic": {"congestion_control": "cubic", "tcp": {"profile": "classic"}},
 }
-"""Linux's own three, and CUBIC on TCP as it was before RACK, timestamps and DSACK."""
+"""Linux's three TCPs, and CUBIC on TCP as it was before RACK, timestamps and DSACK."""
 TCP_LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "classic": "classic"}
 
 
 def name_of(variant: str, tcp: str) -> str:
-    """The scenario's name of a variant under a TCP, by which its rows are found again.
+    """Scenario name for a variant under a TCP, used to find its rows.
 
     >>> name_of("move-hold", "cubic")
     'move-hold.cubic'
@@ -186,7 +186,7 @@ def name_of(variant: str, tcp: str) -> str:
 
 
 def parts_of(name: str) -> tuple[str, str]:
-    """Variant and TCP of a scenario's name.
+    """Variant and TCP encoded in a scenario's name.
 
     >>> parts_of("move-hold.cubic")
     ('move-hold', 'cubic')

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what reordering does, and where there is more of it (1.25 to 1.30).
+"""Claims about the effects of reordering, and the conditions that increase it (1.25 to 1.30).
 
-As in `claims_transient`. Thresholds are ours where the paper has words alone; each docstring says how they were chosen.
+The structure is that of `claims_transient`. Where the paper gives only words, the thresholds are leowarp's; each
+docstring explains the choice.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ from leowarp_studies.frederiksen2024.words import (
 )
 
 STEPS_MBPS = tuple(sorted((*CAPACITIES_MBPS, 100)))
-"""Capacities of claim 1.28: the study's, and those beside it."""
+"""Capacities for claim 1.28: the study's, and others for comparison."""
 
 
 # Implements claim 1.25 of frederiksen2024 (sections III, IV).
 def order_is_what_is_missed(sample: Sample) -> Outcome:
-    """How much of the damage is left where the network keeps the order at the same route changes.
+    """Share of the damage that remains if the network keeps the order at the same route changes.
 
-    The damage is goodput missing against the run without route changes, and falls of the sending rate after changes.
-    A value too small to be halved has no part: a shortfall under 1 % is within the difference of two runs (claim 1.2),
-    and a single fall may be chance.
+    The damage is goodput missing relative to the run without route changes, and falls of the sending rate after
+    changes. A value too small to be halved is ignored: a shortfall under 1 % is within the difference of two runs
+    (claim 1.2), and a single fall may be chance.
 
-    Returns: Numbers by slug: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more than without changes);
+    Returns: Numbers by slug: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more goodput than without changes);
         `falls`, `ordered_falls`, `changes`.
     """
     short, short_ordered, falls, falls_ordered, changes = {}, {}, {}, {}, {}
@@ -87,12 +88,13 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
 
 # Implements claim 1.26 of frederiksen2024 (sections II, IV).
 def unnecessary_recovery(sample: Sample) -> Outcome:
-    """Changes with late packets and no drop: after how many is the sender in recovery, and retransmits for nothing.
+    """Changes with late packets and no drop: the share after which the sender enters recovery and retransmits
+    spuriously.
 
-    A drop within the window of attribution (5 s) would make a recovery necessary, so such changes are left out.
+    A drop within the attribution window (5 s) would make a recovery necessary, so such changes are left out.
 
-    Returns: Numbers by slug: `changes`, `recovery_ratio`, `spurious_ratio` (shares of these; retransmissions were made,
-        and more than half of them were spurious).
+    Returns: Numbers by slug: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. Spurious:
+        retransmissions occurred, and more than half of them were spurious.
     """
     rows: dict[str, dict[str, Any]] = {}
     every = []
@@ -135,10 +137,10 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
 
 # Implements claim 1.27 of frederiksen2024 (section III).
 def stable_within_planes(sample: Sample) -> Outcome:
-    """Kinds of ISL on the paths of the three scenarios, against low bins of goodput and late packets per change.
+    """Kinds of ISLs on the paths of the three scenarios, compared with bins of low goodput and late packets per change.
 
-    Aalborg-Cape Town is compared with the other two. Nine planes against eighteen is given and is no part: by the
-    paper's own numbers (claim 1.15) nine planes have fewer links between planes and more drops.
+    Aalborg-Cape Town is compared with the other two scenarios. The comparison of nine with eighteen planes is shown but
+    not tested: by the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more drops.
 
     Returns: Numbers by slug: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
         the median), `late_per_change_pkts`.
@@ -168,12 +170,13 @@ def stable_within_planes(sample: Sample) -> Outcome:
 
 # Implements claim 1.28 of frederiksen2024 (section II).
 def capacity_makes_more_late(sample: Sample) -> Outcome:
-    """Packets in flight before changes to a shorter path, and late packets per such change, by the links' capacity.
+    """Packets in flight before changes to a shorter path, and late packets per such change, by link capacity.
 
-    The same changes at each capacity: those up to the end of the shortest run. Queues hold 500 packets at each.
+    Each capacity uses the same changes: those up to the end of the shortest run. Queues hold 500 packets at each
+    capacity.
 
     Returns: Numbers by sender, then by capacity in Mbit/s: `in_flight_pkts` (median), `late_per_change_pkts` (mean);
-        and `changes`, how many there were.
+        and `changes`, their number.
     """
     slugs = {sender: {mbps: capacity_slug(sender, mbps) for mbps in STEPS_MBPS} for sender in CAPACITY_SENDERS}
     end_ns = min(sample[slug].metrics.end_ns for by_mbps in slugs.values() for slug in by_mbps.values())
@@ -184,7 +187,7 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
         flight[sender], late[sender] = {}, {}
         for mbps, slug in by_mbps.items():
             changes = sample[slug].changes
-            # A window of attribution that the end of the shortest run would cut short is no equal one.
+            # Changes whose attribution window would be cut off by the end of the shortest run are left out.
             near = changes["is_shorter"].fillna(False).astype(bool) & (changes["t_ns"] + 5_000_000_000 <= end_ns)
             shorter = changes[near]
             counts.append(len(shorter))
@@ -215,8 +218,9 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
 def events_are_frequent(sample: Sample) -> Outcome:
     """Changes with late packets per minute, and their share of all changes, for each scenario with CUBIC.
 
-    "Frequent" is taken as one in two minutes, which is every fourth update of the routes, and as a quarter of the
-    changes. One a minute and half of the changes are given too. The number of the baseline (README.md) was known.
+    "Frequent" means one in two minutes, which is every fourth update of the routes, and a quarter of the changes.
+    Results for one per minute and for half of the changes are also listed. The baseline's number (README.md) was known
+    when the thresholds were chosen.
 
     Returns: Numbers by slug: `events`, `events_per_minute`, `of_changes_ratio`.
     """
@@ -240,7 +244,7 @@ def events_are_frequent(sample: Sample) -> Outcome:
 
 # Implements claim 1.30 of frederiksen2024 (section III).
 def cubic_performs_best(sample: Sample) -> Outcome:
-    """Mean goodput of the three algorithms, and their shares of low bins.
+    """Mean goodput of the three algorithms, and their shares of bins with low goodput.
 
     Returns: Numbers by slug: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio` (bins below that share of the
         median).
@@ -264,7 +268,7 @@ def cubic_performs_best(sample: Sample) -> Outcome:
 
 
 def _grows(values: dict[int, float]) -> bool:
-    """Whether a number is larger at each larger capacity."""
+    """Whether a number increases with each larger capacity."""
     ordered = [values[mbps] for mbps in STEPS_MBPS]
     return all(one < other for one, other in pairwise(ordered))
 
@@ -275,7 +279,7 @@ def _listed(values: dict[int, float]) -> str:
 
 
 def _left_text(sample: Sample, slugs: dict[str, dict[int, str]]) -> str:
-    """For causes: packets waiting on the links left behind, medians over changes to a shorter path."""
+    """For the causes of verdicts: packets waiting on abandoned links, as medians over changes to a shorter path."""
     texts = []
     for sender, by_mbps in slugs.items():
         left = {}

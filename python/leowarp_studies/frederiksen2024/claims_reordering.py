@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on reordering itself: what causes it, and what it does to a raised threshold (1.18 to 1.20, 1.24).
+"""Claims about reordering itself: its causes, and a raised duplicate-ACK threshold (1.18 to 1.20, 1.24).
 
 As in `claims_transient`.
 """
@@ -19,17 +19,17 @@ from leowarp_studies.frederiksen2024.words import NONE_TO_TEST, changes_text, ea
 
 # Implements claim 1.18 of frederiksen2024 (section II).
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
-    """The number of changes with late packets to a shorter path, and the number of late packets.
+    """Share of changes with late packets that are to a shorter path, and numbers of late packets.
 
-    The paper has "a lower load, and thus shorter buffers" as a second cause, in networks with load-balancing routing:
-    claim 1.24.
+    The paper names "a lower load, and thus shorter buffers" as a second cause, in networks with load-balancing routing:
+    see claim 1.24.
 
     Returns: Numbers: `changes`, `shorter_ratio`, `late_median_pkts`, `late_max_pkts`, `hundred_or_more_ratio`.
     """
     changes = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
     if len(changes) == 0:
         return NONE_TO_TEST
-    # A change from or to no path at all has no length to compare: not shorter.
+    # A change from or to a missing path has no length to compare, so it does not count as shorter.
     shorter = ev.share(changes["is_shorter"].fillna(False).astype(bool))
     late = changes["late_pkts"].astype("int64")
     hundreds = {limit: ev.share(late >= limit) for limit in (100, 30)}
@@ -48,13 +48,13 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
 
 # Implements claim 1.24 of frederiksen2024 (section II).
 def reordering_by_shorter_queues(sample: Sample) -> Outcome:
-    """At how many changes with late packets the queue left behind outweighs what the paths differ by.
+    """Number of changes with late packets where the abandoned queue outweighs the delay difference of the paths.
 
     A packet of the old path arrives later than the next one on the new path if
 
         queue wait left behind - queue wait met  >  propagation of the new path - propagation of the old
 
-    so with `delay_step_ns` the right side, a change to a longer path makes packets late where the queue outweighs it.
+    With `delay_step_ns` as the right side, a change to a longer path makes packets late if the queue outweighs it.
 
     Returns: Numbers: `changes`, `by_queue_alone_ratio` (the new path is not shorter), `queue_outweighs_ratio`.
     """
@@ -72,19 +72,19 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
 
 
 def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
-    """How much of the reordering abandoned queues explain.
+    """Share of the reordering that abandoned queues explain.
 
     Returns
     -------
     text : str
     by_queue_alone, outweighs : float
-        Shares of the changes: to a path that is not shorter; with a queue that weighs more than the propagation.
+        Shares of the changes: those to a path that is not shorter, and those where the queue outweighs the propagation.
     """
     step = changes["delay_step_ns"].astype("Float64") / 1e6
     queue = (changes["queue_left_wait_ns"] - changes["queue_met_wait_ns"]).astype("Float64") / 1e6
-    # The new path is as long or longer: propagation alone would make no packet late there.
+    # The new path is equally long or longer: propagation alone would not make any packet late.
     by_queue = ev.share(((step >= 0) & (queue > step)).fillna(False))
-    # The difference in propagation may work either way, so its size is what the queue is weighed against.
+    # The propagation difference may have either sign, so the queue is compared with its size.
     more = ev.share((queue > step.abs()).fillna(False))
     text = (
         f"{by_queue:.0%} of these changes went to a path that is not shorter, past a queue left behind on an abandoned "
@@ -96,10 +96,10 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
 
 # Implements claim 1.20 of frederiksen2024 (section III).
 def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
-    """Late packets that no route change explains, while the delays of the path in force step every 15 s.
+    """Late packets without a route change that explains them, while delays on the current path step every 15 s.
 
-    Returns: Numbers by slug: `late_pkts`, `late_elsewhere_pkts` (of those, by no change), `delay_steps` (on paths in
-        force).
+    Returns: Numbers by slug: `late_pkts`, `late_elsewhere_pkts` (late packets not explained by a change), `delay_steps`
+        (on current paths).
     """
     late, elsewhere, steps = {}, {}, {}
     for slug in SCENARIOS:
@@ -121,11 +121,12 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
 
 # Implements claim 1.19 of frederiksen2024 (section II).
 def raised_threshold(sample: Sample) -> Outcome:
-    """Pairs of runs with a duplicate-ACK threshold of 3 and of 300: what it absorbs, and what it breaks.
+    """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: spurious retransmissions avoided, and repairs
+    delayed.
 
-    Linux 6.12's own TCP finds losses by time (RACK, RFC 8985) and uses the threshold only until it has seen reordering,
-    so absorbing is checked on classic TCP, without RACK. Breaking needs losses: a full-rate flow has more than 300
-    packets in flight, which find a loss by themselves; hence a thin flow too.
+    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985), and uses the threshold only until it has seen reordering.
+    Absorption is therefore tested on classic TCP without RACK. Breaking requires losses: a full-rate flow has more than
+    300 packets in flight and still detects a loss, so a thin flow is used too.
 
     Returns: Numbers: `runs` (by slug: spurious retransmissions and drops in packets, timeouts, median repair in ms,
         goodput in Mbit/s), `left_ratio` (spurious retransmissions at 300 over those at 3), `repair_slower_ratio` (300
@@ -143,27 +144,28 @@ def raised_threshold(sample: Sample) -> Outcome:
             "repair_median_ms": ev.median(delays),
             "goodput_mean_mbps": flow["goodput_mean_bps"] / 1e6,
         }
-    # Before and after, each pair on one TCP and one path without loss.
+    # Each pair of runs, before and after, uses one TCP and one path without loss.
     pairs = (("classic-cubic", "threshold-300-classic"), ("cubic", "threshold-300-linux"))
     left = {
         after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)
         for before, after in pairs
     }
-    # `max(..., 1)` above: without any spurious retransmission at 3 there is nothing to absorb, and nothing is divided
-    # by 0.
-    # On classic TCP alone: RACK (tcp_recovery.c, tcp_rack_reo_wnd) heeds no duplicate ACKs once it has seen reordering.
+    # `max(..., 1)` above: without spurious retransmissions at 3 there is nothing to absorb, and this avoids a division
+    # by 0. Only on classic TCP: RACK (tcp_recovery.c, tcp_rack_reo_wnd) ignores duplicate ACKs once it has seen
+    # reordering.
     absorbed = left["threshold-300-classic"] <= 0.1
     slower, broken, nearly = {}, {}, {}
     for name in ("lossy", "thin"):
         low, high = rows[f"threshold-3-{name}"], rows[f"threshold-300-{name}"]
         slower[name] = high["repair_median_ms"] / low["repair_median_ms"] if low["repair_median_ms"] else float("nan")
         broken[name] = high["timeouts"] > low["timeouts"] or slower[name] >= 2
-        # No ratio is not a small one: without a loss that was repaired nothing could have broken.
+        # A missing ratio is not a small one: without a repaired loss, nothing could have broken.
         if np.isnan(slower[name]) and not broken[name]:
             return Outcome("cannot be told", f"{name}: no loss was repaired that could be compared", {"runs": rows})
-        # The softer threshold is for the text alone; the verdict is on 2.
+        # The softer threshold appears only in the text; the verdict uses 2.
         nearly[name] = slower[name] >= 1.5
-    # The claim: it cannot be absorbed without breaking. It falls if the threshold absorbs and nothing breaks.
+    # The claim: the threshold cannot absorb reordering without breaking recovery. The claim fails if the threshold
+    # absorbs reordering and nothing breaks.
     verdict: Verdict = "holds" if all(broken.values()) else "partly"
     if absorbed and not any(broken.values()):
         verdict = "does not hold"

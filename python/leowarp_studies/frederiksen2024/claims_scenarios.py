@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
+"""Claims about the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
-As in `claims_steady`. Goodput is read at both ends where a claim is on its variation: in order at the receiver, which
-is what an application gets, and acknowledged at the sender. The study samples goodput at 20 Hz, and does not say where.
+The structure is that of `claims_steady`. Claims about goodput variation read it at both ends: in order at the receiver,
+as an application gets it, and acknowledged at the sender. The study samples goodput at 20 Hz and does not say at which
+end.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from leowarp_studies.frederiksen2024.runs import BBR_SCENARIOS, SCENARIOS, contr
 from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each, percent, sender_texts, yes
 
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
-"""Both ends at which goodput is read (`metrics.GOODPUT_SERIES`)."""
+"""Both ends at which goodput is measured (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
-"""Our reading of "almost unaffected": what is left of the mean without route changes."""
+"""Chosen meaning of "almost unaffected": the remaining share of the mean without route changes."""
 
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
 def baseline_lowest_rtt(sample: Sample) -> Outcome:
-    """Median smoothed RTT of the three scenarios; propagation is taken off in the cause, which leaves the queues.
+    """Median smoothed RTT of the three scenarios; the cause subtracts propagation, which leaves the queueing delay.
 
-    Returns: Numbers: `srtt_p50_ms` by slug, `others_apart_ratio` (difference of the other two over the smaller).
+    Returns: Numbers: `srtt_p50_ms` by slug, `others_apart_ratio` (difference of the other two divided by the smaller).
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
-    # Over the smaller, so that the order of the two does not matter.
+    # Divided by the smaller, so that the order of the two does not matter.
     apart = abs(nine - cape) / min(nine, cape)
     parts = {"baseline lowest": base < min(nine, cape), "others comparable": apart <= 0.10}
     cause = ""
@@ -50,7 +51,7 @@ def cape_most_stable(sample: Sample) -> Outcome:
     """Range of the smoothed RTT between the 5th and 95th percentile, and between the 1st and 99th, for
     each scenario.
 
-    Two ranges, as the 1st and 99th percentile depend on a few overflows, and the 5th and 95th do not see them.
+    Two ranges, because the 1st and 99th percentiles depend on a few overflows, which the 5th and 95th miss.
 
     Returns: Numbers by slug, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
     """
@@ -82,9 +83,9 @@ def cape_most_stable(sample: Sample) -> Outcome:
 def cape_no_variation(sample: Sample) -> Outcome:
     """Share of the 50 ms bins of goodput below 90 % and below 50 % of the median, on Aalborg - Cape Town.
 
-    At both ends, as a lost packet stops what is in order at the receiver and what is acknowledged for different times.
+    Measured at both ends: a lost packet stops in-order delivery and acknowledgement for different times.
 
-    Returns: Numbers by reading: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
+    Returns: Numbers by end: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
     """
     low, half = ({name: _dips(sample, share, name)["aalborg-cape-town"] for name in READINGS} for share in (0.9, 0.5))
     verdicts: list[Verdict] = [
@@ -105,15 +106,15 @@ def cape_no_variation(sample: Sample) -> Outcome:
 
 # Implements claim 1.15 of frederiksen2024 (figure 9b).
 def significant_drops(sample: Sample) -> Outcome:
-    """Share of the 50 ms bins below half the median with 18 and with 9 planes, at both ends.
+    """Share of the 50 ms bins below half the median with 18 and with 9 planes, measured at both ends.
 
-    The paper says "about" 0.5 % and 1 %, hence a factor of 2. Half the median is our reading of "significantly"; below
-    90 % is given as well, and what the same path has without route changes.
+    The paper says "about" 0.5 % and 1 %, hence a tolerance of a factor of 2. Half the median is the chosen meaning of
+    "significantly". Shares below 90 %, and those of the same path without route changes, are listed too.
 
-    Returns: Numbers by reading and slug: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
+    Returns: Numbers by end and slug: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
-    # The study's numbers, read as text and not off the figure.
+    # The study's numbers from its text, not read from the figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     controls = {slug: sample[control_slug(slug)] for slug in expected}
     still = {name: _dips(controls, 0.5, name) for name in READINGS}
@@ -141,16 +142,18 @@ def significant_drops(sample: Sample) -> Outcome:
 
 # Implements claim 1.16 of frederiksen2024 (figure 9b, section IV).
 def comparable_means(sample: Sample) -> Outcome:
-    """CUBIC's mean goodput in the three scenarios: against each other, the payload rate, and runs without changes.
+    """CUBIC's mean goodput in the three scenarios, compared with each other, with the payload rate, and with runs
+    without changes.
 
-    Returns: Numbers: `goodput_mean_mbps`, `capacity_ratio` and `unchanging_ratio` (over the mean without route changes)
-        by slug, `apart_ratio` (largest over smallest mean, less 1).
+    Returns: Numbers: `goodput_mean_mbps`, `capacity_ratio` and `unchanging_ratio` (relative to the mean without route
+        changes) by slug, `apart_ratio` (largest divided by smallest mean, minus 1).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in SCENARIOS}
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in SCENARIOS}
     still = _of_control(sample, SCENARIOS)
     apart = max(mean.values()) / min(mean.values()) - 1
-    # "Comparable" and "almost unaffected" are two statements: alike among each other, and hardly less by changes.
+    # "Comparable" and "almost unaffected" are two statements: the scenarios are similar, and changes hardly reduce
+    # goodput.
     parts = {
         "within 5 %": apart <= 0.05,
         "over 95 % of capacity": min(ratio.values()) >= 0.95,
@@ -167,9 +170,9 @@ def comparable_means(sample: Sample) -> Outcome:
 
 # Implements claim 1.23 of frederiksen2024 (section IV).
 def bbr_unaffected(sample: Sample) -> Outcome:
-    """BBR's mean goodput in the three scenarios, over what the same path gives without route changes.
+    """BBR's mean goodput in the three scenarios, relative to the same path without route changes.
 
-    Not over the capacity: BBR drains its queue every 10 s to measure the delay, changes or not.
+    The capacity is no reference: BBR drains its queue every 10 s to measure the delay, with or without changes.
 
     Returns: Numbers by slug: `goodput_mean_mbps`, `unchanging_ratio`.
     """
@@ -185,19 +188,19 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """Mean goodput over that of the same path without route changes, by slug."""
+    """Mean goodput relative to that of the same path without route changes, by slug."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 
 def _of_both(verdicts: list[Verdict]) -> Verdict:
-    """One verdict of those of two readings: theirs if they agree, else partly."""
+    """One verdict from the verdicts at both ends: the common one if they agree, else partly."""
     return verdicts[0] if len(set(verdicts)) == 1 else "partly"
 
 
 def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
-    """Share of 50 ms bins of goodput below a share of their median, by slug; of the CUBIC runs in the sample.
+    """Share of 50 ms goodput bins below a share of their median, by slug, for the CUBIC runs in the sample.
 
-    Returns: Of the median of the same run: a run that is slow throughout has no dips.
+    Returns: Shares relative to the median of the same run: a run that is slow throughout has no dips.
     """
     return {slug: ev.dips_ratio(sample[slug], share, reading) for slug in SCENARIOS if slug in sample}
 

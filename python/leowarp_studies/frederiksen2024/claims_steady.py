@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on the baseline's distributions: path delay, goodput, RTT, queues (1.1 to 1.5), and changes a minute (1.21).
+"""Claims about the baseline's distributions: path delay, goodput, RTT, queues (1.1 to 1.5), and changes per minute
+(1.21).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`; its test is in `CLAIMS`. Distributions are of
-time: a sample of a socket counts for as long as it holds (`metrics.weighted_quantile`). The first 10 s are left out
+Each function takes a sample (runs by slug) and returns an `Outcome`; its test is in `CLAIMS`. Distributions are
+weighted by time: a socket sample counts until the next one (`metrics.weighted_quantile`). The first 10 s are left out
 everywhere (`evidence.SKIP_NS`).
 """
 
@@ -19,11 +20,12 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 
 # Implements claim 1.1 of frederiksen2024 (section III).
 def path_delay_span(sample: Sample) -> Outcome:
-    """max - min of the propagation delay of the forward path over the run, ground links included, in each scenario.
+    """Maximum minus minimum propagation delay of the forward path over the run, ground links included, in each
+    scenario.
 
-    The span over inter-satellite links alone is given beside it.
+    The span over inter-satellite links alone is listed too.
 
-    The claim is about the route, so the forward path alone is taken, whatever it carries.
+    The claim is about the route, so only the forward path is used, whatever it carries.
 
     Returns: Numbers by slug, in ms: `span_ms`, `span_isl_only_ms`.
     """
@@ -32,7 +34,7 @@ def path_delay_span(sample: Sample) -> Outcome:
         summary = sample[slug].metrics.summary
         span[slug] = (summary["path_delay_max_ns"] - summary["path_delay_min_ns"]) / 1e6
         isl_span[slug] = ev.isl_delay_span_ns(sample[slug]) / 1e6
-    # From the routes and links themselves: no packet is needed, so TCP has no part in this claim.
+    # Computed from routes and links without packets, so TCP has no influence on this claim.
     verdict = holds_if({slug: value < 2.5 for slug, value in span.items()})
     cause = ""
     if verdict != "holds":
@@ -53,13 +55,13 @@ def path_delay_span(sample: Sample) -> Outcome:
 
 # Implements claim 1.2 of frederiksen2024 (figure 4).
 def reno_suffers_most(sample: Sample) -> Outcome:
-    """Mean goodput of the three algorithms, beside the same without route changes, and what each misses after changes.
+    """Mean goodput of the three algorithms, the same without route changes, and the shortfall after changes.
 
-    The mean alone does not separate route changes from overflowing queues. The control without changes does, and so
-    does what is missing near changes, against what the second before each would have given.
+    The mean alone does not distinguish route changes from overflowing queues. The control without changes does, and so
+    does the shortfall near changes, relative to the second before each change.
 
-    Returns: Numbers by slug: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 less the first over the
-        second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
+    Returns: Numbers by slug: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
+        to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     still = {slug: ev.mean_bps(sample[control_slug(slug)]) / 1e6 for slug in ALGORITHMS}
@@ -67,7 +69,7 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     missing = {slug: ev.shortfall_ratio(sample[slug]) for slug in ALGORITHMS}
     parts = {
         "lowest mean": mean["reno"] == min(mean.values()),
-        # 1 %: less is within what two runs of the same path differ by.
+        # 1 %: two runs of the same path differ by up to this much.
         "loses most to changes": lost["reno"] == max(lost.values()) and lost["reno"] >= 0.01,
         "largest shortfall": missing["reno"] == max(missing.values()),
     }
@@ -85,10 +87,11 @@ def reno_suffers_most(sample: Sample) -> Outcome:
 
 # Implements claim 1.3 of frederiksen2024 (figure 4).
 def close_to_capacity(sample: Sample) -> Outcome:
-    """Goodput of CUBIC and BBR over the payload rate of the links (1448 of 1514 bytes of a frame): mean, distribution.
+    """Goodput of CUBIC and BBR relative to the payload rate of the links (1448 of 1514 bytes of a frame): mean and
+    distribution.
 
-    "Close" is taken as 95 % of the mean; 90 % is the softer reading. Figure 4 is a distribution, so nine of ten bins of
-    50 ms must be close, too.
+    "Close" means 95 % of the mean; the softer reading is 90 %. Figure 4 is a distribution, so nine of ten 50 ms bins
+    must be close, too.
 
     Returns: Numbers by slug: `capacity_ratio`, `close_bins_ratio` (share of the bins at 90 % of the capacity or more).
     """
@@ -114,15 +117,15 @@ def close_to_capacity(sample: Sample) -> Outcome:
 
 # Implements claim 1.4 of frederiksen2024 (figure 5).
 def reno_rtt_lower(sample: Sample) -> Outcome:
-    """Nine deciles of the smoothed RTT, weighted by time: "generally lower" is taken as lower at eight of them.
+    """Nine deciles of the smoothed RTT, weighted by time: "generally lower" means lower at eight of them.
 
-    Returns: Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values a slug).
+    Returns: Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values per slug).
     """
     deciles = [q / 10 for q in range(1, 10)]
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
     # `ALGORITHMS` is Reno, CUBIC, BBR.
     lower = sum(r < min(c, b) for r, c, b in zip(*(value[slug] for slug in ALGORITHMS), strict=True))
-    # "Generally": at all deciles but one. At more than half of them it is lower, but not generally.
+    # "Generally": at all deciles except one. A lower value at just more than half of them is not "generally".
     verdict: Verdict = "holds" if lower >= 8 else ("partly" if lower >= 5 else "does not hold")
     middle = {slug: value[slug][4] for slug in ALGORITHMS}
     cause = ""
@@ -140,16 +143,16 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
 
 # Implements claim 1.5 of frederiksen2024 (figure 5).
 def queues_full(sample: Sample) -> Outcome:
-    """For how much of the time some queue of the path in force is at 90 % of its limit, for CUBIC and BBR.
+    """Share of time in which some queue of the current path is at 90 % of its limit, for CUBIC and BBR.
 
-    Some queue, not a given one: which link is the bottleneck changes with the route. The cause compares the window with
-    what the empty path holds, because a window that is smaller cannot fill any queue.
+    Any queue counts, because the bottleneck link changes with the route. The cause compares the window with the
+    capacity of the empty path, because a smaller window cannot fill any queue.
 
     Returns: Numbers by slug: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
-    # Half of the limit is no full queue, but it is a standing one: "partly".
+    # A queue at half of its limit is not full, but it is a standing queue: "partly".
     softer = [at[0.5][slug] > 0.5 for slug in ("cubic", "bbr")]
     verdict = holds_if(parts)
     if verdict == "does not hold" and any(softer):
@@ -160,7 +163,7 @@ def queues_full(sample: Sample) -> Outcome:
         for slug in ("cubic", "bbr"):
             samples, weights = ev.window_weights(sample[slug])
             cwnd = float(np.average(ev.floats(samples["cwnd_pkts"]), weights=weights))
-            # There and back over the empty path: twice the one-way delay of the routes.
+            # Round trip over the empty path: twice the one-way delay of the routes.
             rtt_ms = 2 * sample[slug].metrics.summary["path_delay_mean_ns"] / 1e6
             # Bandwidth-delay product of the empty path in segments of 1448 bytes of payload.
             room = ev.capacity_bps(sample[slug]) * rtt_ms / 1e3 / 8 / 1448
@@ -181,7 +184,7 @@ def queues_full(sample: Sample) -> Outcome:
 def changes_a_minute(sample: Sample) -> Outcome:
     """The number of route changes in the busiest minute of each scenario.
 
-    "Up to a few" is taken as 2 to 5. The study updates routes every 30 s, so that a minute has two updates at most.
+    "Up to a few" means 2 to 5. The study updates routes every 30 s, so a minute has at most two updates.
 
     Returns: Numbers by slug: `busiest_minute_changes`, `changes_per_minute`.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each claim checked on made-up evidence, both ways: where all is as the study says, and where it is not.
+"""Each claim is checked on synthetic evidence in both cases: if everything is as the study says, and if not.
 
-Evidence that is read from a run's tables is tested on the synthetic run (`study_test.py`).
+Functions that read a run's tables are tested on the synthetic run (`study_test.py`).
 """
 
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ CHANGE_NS = 20_000 * MS
 
 @pytest.fixture(autouse=True)
 def evidence(monkeypatch):
-    """The made-up run itself gives what a run's tables would have given."""
+    """The synthetic run directly returns the values that a run's tables would give."""
     told = {
         "mean_bps": lambda run: run.mean_bps,
         "capacity_bps": lambda run: CAPACITY_BPS,
@@ -58,7 +58,7 @@ def evidence(monkeypatch):
 
 
 def change(**different):
-    """A change that made packets late, as a row of `ev.reordered`: what the study describes of Reno and BBR."""
+    """A change with late packets, as a row of `ev.reordered`, as the study describes it for Reno and BBR."""
     row = {
         "t_ns": CHANGE_NS, "late_pkts": 150, "lost_pkts": 0, "retransmissions_pkts": 40,
         "spurious_retransmissions_pkts": 40, "cwnd_fell_after_ns": 1000 * MS, "cwnd_min_pkts": 100.0,
@@ -78,7 +78,7 @@ def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
 
 
 def made_up_run(**different):
-    """A run on which each claim that looks at it holds, except for the differences between runs."""
+    """A run on which all claims about it hold, except for differences between runs."""
     depth_ratio, drops = different.pop("depth_ratio", 0.95), different.pop("drops", 2)
     delay_span_ms = different.pop("delay_span_ms", 2.0)
     flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6, "late_pkts": 150,
@@ -97,7 +97,7 @@ def made_up_run(**different):
         }),
         "srtt": rtt_frame(100, 90, 101, 100),
     } | different  # fmt: skip
-    # The readings at both ends are alike, and the busiest minute has three changes, but where a test says otherwise.
+    # Values at both ends are similar, and the busiest minute has three changes, unless a test overrides this.
     mine = {"acked_bps": mine["rates_bps"], "changes": pd.concat([mine["reordered"]] * 3)} | mine
     metrics = SimpleNamespace(
         summary={"path_delay_min_ns": 50 * MS, "path_delay_max_ns": int((50 + delay_span_ms) * MS),
@@ -130,7 +130,7 @@ AS_THE_STUDY_SAYS = {
 
 
 def row_of(number, changes=None):
-    """The claim checked where all runs are as the study says, except for some."""
+    """Check a claim with runs as the study describes them, except for the runs given."""
     (claim,) = (claim for claim in CLAIMS if claim.number == number)
     changes = changes or {}
     sample = {slug: made_up_run(**AS_THE_STUDY_SAYS.get(slug, {}) | changes.get(slug, {})) for slug in claim.runs}
@@ -162,13 +162,13 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.1", each(SCENARIOS, delay_span_ms=2.5), "does not hold"),
         ("1.2", {"reno": {"mean_bps": 94e6}}, "partly"),
         ("1.2", {"reno": {"mean_bps": 94e6, "shortfall_ratio": 0.001}}, "does not hold"),
-        # As slow, and as slow without changes: a full queue did it.
+        # Equally slow without changes: a full queue is the cause.
         ("1.2", {control_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.2", {control_slug("cubic"): {"mean_bps": 120e6}}, "partly"),
         ("1.3", {"bbr": {"mean_bps": 0.94 * CAPACITY_BPS}}, "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.91 * CAPACITY_BPS), "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.89 * CAPACITY_BPS), "does not hold"),
-        # Close on average, and every fifth bin far below
+        # Close to the capacity on average, but every fifth bin far below
         ("1.3", {"bbr": {"rates_bps": np.repeat([95e6, 50e6], [800, 200])}}, "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.85 * CAPACITY_BPS, rates_bps=np.full(9, 80e6)), "does not hold"),
         ("1.4", {"reno": {"srtt_ms": np.linspace(100, 190, 101)}}, "partly"),
@@ -178,7 +178,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.5", each(("cubic", "bbr"), full_ratio={0.9: 0.4, 0.5: 0.4}), "does not hold"),
         ("1.6", {"reno": {"depth_ratio": 0.4}}, "partly"),
         ("1.6", each(ALGORITHMS, depth_ratio=0.4), "does not hold"),
-        # Once; as often without changes; never but with a packet dropped
+        # Falls once; falls equally often without changes; falls only with a dropped packet
         ("1.6", {"reno": {"drops": 1}}, "partly"),
         ("1.6", {control_slug("bbr"): {"falls_ratio": 0.6}}, "partly"),
         ("1.6", {"cubic": {"changes": pd.concat([change(lost_pkts=3)] * 2)}}, "partly"),
@@ -186,7 +186,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.7", {"reno": {"growth_pkts_per_s": [30.0]}}, "does not hold"),
         ("1.7", {"reno": {"growth_pkts_per_s": []}}, "cannot be told"),
         ("1.8", {"reno": {"reordered": UNDISTURBED}}, "partly"),
-        # Spike and fall, but at once
+        # Spike and fall, but immediately
         ("1.8", each(ALGORITHMS, reordered=change(first_retransmission_after_ns=100 * MS)), "partly"),
         ("1.8", each(ALGORITHMS, reordered=UNDISTURBED), "does not hold"),
         ("1.8", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
@@ -229,7 +229,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.24", each(ALGORITHMS[1:], reordered=change(queue_left_wait_ns=5 * MS)), "partly"),
         ("1.24", each(ALGORITHMS, reordered=change(queue_left_wait_ns=5 * MS)), "does not hold"),
         ("1.24", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
-        # As slow with the order kept; a sending rate that falls as often
+        # Equally slow with the order kept; a sending rate that falls equally often
         ("1.25", {ordered_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.25", {ordered_slug("bbr"): {"sending_falls": 2}}, "partly"),
         ("1.25", each(map(ordered_slug, ALGORITHMS), mean_bps=80e6, sending_falls=3), "does not hold"),
@@ -238,7 +238,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.26", each(ALGORITHMS, reordered=change(spurious_retransmissions_pkts=20)), "partly"),
         ("1.26", each(ALGORITHMS, reordered=change(recovery_state_ns=0, retransmissions_pkts=0,
                                                    spurious_retransmissions_pkts=0)), "does not hold"),
-        # A packet was dropped after each: a recovery was needed
+        # A packet was dropped after each change: a recovery was needed
         ("1.26", each(ALGORITHMS, reordered=change(lost_pkts=1)), "cannot be told"),
         ("1.27", {"nine-planes": {"isls": (5.0, 8.0)}}, "partly"),
         ("1.27", {"aalborg-cape-town": {"rates_bps": np.repeat([95e6, 20e6], [990, 10])}}, "partly"),
@@ -252,7 +252,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.29", each(SCENARIOS, changes=change(late_pkts=0)), "does not hold"),
         ("1.30", {"bbr": {"mean_bps": 94e6}}, "partly"),
         ("1.30", {"bbr": {"mean_bps": 94e6, "rates_bps": np.full(1000, 95e6)}}, "does not hold"),
-        # Absorbed, and neither breaks
+        # Reordering is absorbed, and nothing breaks
         ("1.19", {"threshold-300-lossy": {"repair_ms": [150.0]}, "threshold-300-thin": {"counters": {}}},
          "does not hold"),
         ("1.19", {"threshold-300-lossy": {"repair_ms": [150.0]}}, "partly"),
@@ -269,7 +269,7 @@ def test_a_claim_that_does_not_hold_says_why(number, changes, verdict):
 def test_changes_count_that_make_packets_late_or_leave_them_without_a_route(monkeypatch):
     monkeypatch.undo()
     changes = pd.DataFrame({"t_ns": [30_000 * MS, 60_000 * MS, 90_000 * MS], "late_pkts": [5, 0, 0]})
-    # At 60 s a queue is full, and at 90 s a packet that left a little earlier finds no route.
+    # At 60 s a queue is full; at 90 s a packet sent slightly earlier finds no route.
     drops = pd.DataFrame({"flow": 0, "flow_direction": 0, "cause": [1, 4], "t_ns": [60_100 * MS, 89_900 * MS]})
     run = SimpleNamespace(
         main_flow=0, changes=changes, tables=SimpleNamespace(drops=drops),
@@ -310,7 +310,8 @@ def test_bbr_held_by_its_window_has_four_parts(column, value, ratio):
 
 def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     monkeypatch.undo()
-    # 50 ms bins over 10 s, each of 100 kB but those from 5 to 5.1 s; at 8 s half is sent, which is no fall.
+    # 50 ms bins over 10 s, each with 100 kB except those from 5 to 5.1 s; at 8 s half is sent, which does not count as
+    # a fall.
     t_ns = np.arange(0, 10_000 * MS, ev.BIN_NS)
     sent_bytes = np.full(len(t_ns), 100_000)
     sent_bytes[t_ns == 8000 * MS] = 50_000
@@ -321,7 +322,7 @@ def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     )
     assert effects.sending_falls_after(run, [4000 * MS]) == 1
     assert effects.sending_falls_after(run, [2000 * MS, 7000 * MS]) == 0
-    # Neither has both sides
+    # Neither instant has bins on both sides
     assert effects.sending_falls_after(run, [500 * MS, 9000 * MS]) == 0
 
 
@@ -329,6 +330,6 @@ def test_packets_in_flight_are_those_of_the_last_sample_before(monkeypatch):
     monkeypatch.undo()
     samples = pd.DataFrame({"t_ns": [1000, 2000, 3000], "unacked_pkts": [10, 30, 50], "sacked_pkts": [0, 5, 50]})
     run = SimpleNamespace(main_flow=0, tables=SimpleNamespace(of_flow=lambda table, flow: samples))
-    # Before 1000 there is no sample, and that of the very instant is of after it.
+    # There is no sample before 1000; a sample at that exact instant counts as after it.
     assert effects.in_flight_pkts(run, [500, 1000, 2000, 3000]) == (10 + 25) / 2
     assert np.isnan(effects.in_flight_pkts(run, []))

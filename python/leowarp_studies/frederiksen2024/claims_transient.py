@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what happens after a route change (1.6 to 1.11, 1.17, 1.22).
+"""Claims about the time after a route change (1.6 to 1.11, 1.17, 1.22).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`. Its test is in `CLAIMS`, with thresholds; the
-function names what the thresholds leave open. Most look at the changes of `evidence.disturbed`: only there does the
-study's issue appear. Windows of 1 s before and 2 or 5 s after a change are the tests' own; the study has figures and no
-windows.
+Each function takes a sample (runs by slug) and returns an `Outcome`. The test with its thresholds is in `CLAIMS`; the
+function's docstring states what the thresholds leave open. Most functions use the changes of `evidence.disturbed`,
+because the study's issue appears only there. The windows of 1 s before and 2 or 5 s after a change belong to the tests;
+the study has figures and no windows.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MS = 1_000_000
 
 # Implements claim 1.6 of frederiksen2024 (figure 6).
 def drops_after_changes(sample: Sample) -> Outcome:
-    """After how many route changes some 50 ms bin loses more than half of the mean of the second before.
+    """Number of route changes after which some 50 ms bin is more than half below the mean of the second before.
 
-    In-order goodput stops whenever one packet is missing, and so it falls for a packet that is merely late. SACK-aware
-    delivery does not; changes without any drop are counted by themselves, to separate reordering from loss. A run
-    without route changes says how often goodput falls anyway.
+    In-order goodput stops whenever one packet is missing, so it falls even for a packet that is merely late. SACK-aware
+    delivery does not. Changes without a drop are counted separately, to distinguish reordering from loss. A run without
+    route changes shows how often goodput falls for other reasons.
 
-    Returns: Numbers by slug: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (of these
+    Returns: Numbers by slug: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (counts of
         changes); `unchanging_ratio` (share of instants, 5 s apart, after which the control falls as far).
     """
     count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
@@ -46,20 +46,20 @@ def drops_after_changes(sample: Sample) -> Outcome:
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
         series_count[slug] = ev.falls_after(run, "sacked", run.changes["t_ns"])
-        # In-order goodput stops for a lost packet as for a late one; at these changes nothing was lost, so what falls
-        # is reordering.
+        # In-order goodput stops for lost and late packets alike; at these changes nothing was lost, so any fall is due
+        # to reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
-        # By the instant of the change, which both tables have.
+        # Joined by the instant of the change, which both tables have.
         rows = run.metrics.recoveries[run.metrics.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
         instants_ns = np.arange(ev.SKIP_NS, control.metrics.end_ns - 2000 * MS, 5000 * MS)
-        # A control is much longer than 15 s, even in a trial; without an instant there is nothing to compare with.
+        # A control is much longer than 15 s, even in a trial; without instants there is nothing to compare with.
         still[slug] = ev.falls_after(control, "in_order", instants_ns) / max(len(instants_ns), 1)
     parts = {}
     for slug in ALGORITHMS:
         fell = count["50 %"][slug]
-        # "Periodic", "some": again and again, and not by chance, as what falls anyway falls after a change as well.
+        # "Periodic", "some": repeatedly and more often than by chance, because unrelated falls also follow changes.
         parts[f"{slug} again and again"] = fell >= max(2, 0.1 * changes[slug])
         parts[f"{slug} by changes"] = fell > 2 * still[slug] * changes[slug]
         parts[f"{slug} without a drop"] = without_loss[slug] >= 1
@@ -87,16 +87,16 @@ def drops_after_changes(sample: Sample) -> Outcome:
 
 # Implements claim 1.7 of frederiksen2024 (figure 7).
 def window_growth(sample: Sample) -> Outcome:
-    """Median growth of the window after changes with late packets, packets/s, by algorithm.
+    """Median growth of the window after changes with late packets, in packets/s, by algorithm.
 
     Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC by a function of time (RFC 9438, 4.2), BBR with its
-    estimate of the bandwidth. So the comparison is of a slope over seconds.
+    estimate of the bandwidth. The comparison therefore uses the slope over seconds.
 
     Returns: Numbers: `growth_pkts_per_s` by slug. The cause has the median lowest window after those changes, in
         packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
-    # One algorithm without such a change is enough: a comparison of the three cannot be made of two.
+    # If one algorithm has no such change, the three cannot be compared.
     if any(np.isnan(value) for value in growth.values()):
         return NONE_TO_TEST
     parts = {slug: growth[slug] > growth["reno"] for slug in ("cubic", "bbr")}
@@ -109,10 +109,11 @@ def window_growth(sample: Sample) -> Outcome:
 
 # Implements claim 1.8 of frederiksen2024 (figure 7).
 def spike_after_a_second(sample: Sample) -> Outcome:
-    """Retransmissions, fall of the window, and the time of the first retransmission after changes with late packets.
+    """Retransmissions, the fall of the window, and the time of the first retransmission after changes with late
+    packets.
 
-    Ten retransmissions are taken for a spike; one or two are what any loss costs. The verdict is "partly" if spike or
-    fall are there without the second of delay (`_gap_text` says why a sender would not take that long).
+    Ten retransmissions count as a spike; any loss causes one or two. The verdict is "partly" if spike or fall occur
+    without the delay of one second (`_gap_text` explains why a sender would react sooner).
 
     Returns: Numbers by slug: `changes`, `spike_ratio`, `fall_ratio` (shares of these), `first_retransmission_s`,
         `window_fell_s` (medians, seconds after the change).
@@ -124,7 +125,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
         changes = ev.disturbed(sample[slug])
         if len(changes) == 0:
             return NONE_TO_TEST
-        # Null is none: the change was followed by no retransmission within 5 s.
+        # Null counts as none: the change was not followed by a retransmission within 5 s.
         spike = changes["retransmissions_pkts"].fillna(0) >= 10
         fall = changes["cwnd_fell_after_ns"].notna() & (changes["cwnd_fell_after_ns"].fillna(10**18) <= 2000 * MS)
         first_s = changes["first_retransmission_after_ns"].astype("Float64") / 1e9
@@ -158,19 +159,19 @@ def spike_after_a_second(sample: Sample) -> Outcome:
 
 # Implements claim 1.9 of frederiksen2024 (figure 7).
 def cubic_recovers_first(sample: Sample) -> Outcome:
-    """Time from the first to the last retransmission after a change, of those at most 5 s after it.
+    """Time from the first to the last retransmission within 5 s after a change.
 
-    The time in the kernel's recovery state is given beside it (`recovery_state_ns`, from the socket's samples): a
-    sender may be in recovery without sending anything again.
+    The time in the kernel's recovery state is listed too (`recovery_state_ns`, from the socket's samples): a sender may
+    be in recovery without retransmitting.
 
     Returns: Numbers by slug, in seconds: `retransmitting_s`, `recovery_state_s`; medians over changes.
     """
     span, length = {}, {}
     for slug in ALGORITHMS:
         changes = ev.disturbed(sample[slug])
-        # Without any retransmission there is no first and no last one to measure between.
+        # Without retransmissions there is no interval to measure.
         changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
-        # Clipped, not left out: a sender that still retransmits after 5 s is the slow case that the claim is about.
+        # Clipped instead of left out: a sender that still retransmits after 5 s is the slow case of the claim.
         last = changes["last_retransmission_after_ns"].clip(upper=5000 * MS)
         span[slug] = ev.median((last - changes["first_retransmission_after_ns"]) / 1e9)
         length[slug] = ev.median(changes["recovery_state_ns"] / 1e9)
@@ -188,10 +189,10 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
 
 # Implements claim 1.10 of frederiksen2024 (figure 8).
 def rtt_shapes(sample: Sample) -> Outcome:
-    """For how many changes the smoothed RTT has the course that the paper describes, for each algorithm.
+    """Share of changes after which the smoothed RTT follows the course that the paper describes, for each algorithm.
 
-    The margins (10 %, 5 %, 2 %) are ours; the claim has the course in words. "Very low" is taken as lower than both
-    others' before their changes, "a massive number of retransmissions" as ten or more.
+    The margins (10 %, 5 %, 2 %) are leowarp's; the claim describes the course in words. "Very low" means lower than for
+    both others before their changes; "a massive number of retransmissions" means ten or more.
 
     Returns: Numbers: `share_ratio` and `before_ms` (median) by slug; the cause has the median course in ms.
     """
@@ -202,7 +203,7 @@ def rtt_shapes(sample: Sample) -> Outcome:
     for slug, course in courses.items():
         before, after = course["before"], course["after"]
         if slug == "reno":
-            # Reno: "returns to slightly less", so after 5 s it must not be above where it was.
+            # Reno: "returns to slightly less", so after 5 s the value must not exceed the initial one.
             match = (course["max"] > 1.1 * before) & (after <= before) & (course["again_pkts"] >= 10)
         else:
             match = (course["min"] < 0.95 * before) & (after > 1.02 * course["min"])
@@ -229,9 +230,10 @@ def rtt_shapes(sample: Sample) -> Outcome:
 
 # Implements claim 1.11 of frederiksen2024 (figure 8).
 def bbr_held_by_window(sample: Sample) -> Outcome:
-    """BBR's estimate over the capacity, how long it is paced above it and held by its window; the window over its BDP.
+    """BBR's bandwidth estimate relative to the capacity, share of time paced above it and limited by the window, and
+    the window relative to the BDP.
 
-    The study has 3 BDP. In tcp_bbr.c it is `bbr_cwnd_gain`, 2, and in STARTUP `bbr_high_gain`, 2.885.
+    The study gives 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, 2, and in STARTUP `bbr_high_gain`, 2.885.
 
     Returns: Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s),
         `window_over_bdp_ratio` (median), `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
@@ -246,7 +248,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     )
     # The pacing rate counts payload and headers; 1448 of 1514 bytes are payload.
     over = float(np.average(np.nan_to_num(pacing) > capacity * 1514 / 1448, weights=weights))
-    # 95 %: a sample between two ACKs finds some packets of a full window just acknowledged.
+    # 95 %: between two ACKs, a sample finds some packets of a full window just acknowledged.
     held = float(np.average(flight >= 0.95 * cwnd, weights=weights))
     bdp_pkts = (
         ev.floats(samples["bbr_bw_bps"])
@@ -254,12 +256,12 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         / 8e6
         / ev.floats(samples["snd_mss_bytes"])
     )
-    # Infinite before the first estimate of the bandwidth, which is 0 then.
+    # Infinite before the first bandwidth estimate, which is 0 until then.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
-    # An estimate above 1 would be an overshoot of the filter; one of about 1 says that only the window can hold more.
+    # An estimate above 1 would be an overshoot of the filter; at about 1, only the window can hold more.
     bw = ev.median(samples["bbr_bw_bps"].astype("Float64") / capacity)
     parts = {
-        # 1 %: the estimate is a rate of ACKs, which come in pairs.
+        # 1 %: the estimate is a rate of ACKs, which arrive in pairs.
         "estimate above the capacity": bw > 1.01,
         "paced above the capacity": over > 0.5,
         "window-limited": held > 0.5,
@@ -289,9 +291,9 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
 
 # Implements claim 1.17 of frederiksen2024 (section I).
 def transient_length(sample: Sample) -> Outcome:
-    """For how long goodput is below 90 % of what it was, over all changes with late packets of the three runs.
+    """Time for which goodput is below 90 % of its earlier value, over all changes with late packets of the three runs.
 
-    Transients that are not over after 5 s have no length and are counted apart: without them the median is too small.
+    Transients longer than 5 s have no duration and are counted separately: without them the median is too small.
 
     Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
         `not_over_within_5_s`.
@@ -301,7 +303,7 @@ def transient_length(sample: Sample) -> Outcome:
     for slug in ALGORITHMS:
         changes = ev.disturbed(sample[slug])
         fell = changes[changes["fell_after_ns"].notna()]
-        # A recovery that takes longer than 5 s has no length in the metrics; it is counted, not dropped silently.
+        # A recovery longer than 5 s has no duration in the metrics; it is counted instead of silently dropped.
         unfinished += int(fell["duration_ns"].isna().sum())
         lengths += [value / 1e9 for value in fell["duration_ns"].dropna()]
     if not lengths:
@@ -323,19 +325,20 @@ def transient_length(sample: Sample) -> Outcome:
 
 # Implements claim 1.22 of frederiksen2024 (figure 8).
 def filter_overshoots(sample: Sample) -> Outcome:
-    """BBR's estimate of the bandwidth in the 2 s after changes with late packets: over the capacity, over that before.
+    """BBR's bandwidth estimate in the 2 s after changes with late packets, relative to the capacity and to the estimate
+    before.
 
-    Its filter keeps the highest of ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which are 1 to 2 s here.
+    BBR's filter keeps the maximum over ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which are 1 to 2 s here.
 
-    Returns: Numbers: `changes`, `highest_ratio` (median over changes, of the payload rate), `above_capacity_ratio` and
-        `above_before_ratio` (shares of the changes).
+    Returns: Numbers: `changes`, `highest_ratio` (median over changes, relative to the payload rate),
+        `above_capacity_ratio` and `above_before_ratio` (shares of the changes).
     """
     run = sample["bbr"]
     around = ev.estimates_around(run, 2000 * MS)
     if len(around) == 0:
         return NONE_TO_TEST
     highest = around["after_bps"] / ev.capacity_bps(run)
-    # 5 % and 2 %: more than the estimate of a steady path wavers.
+    # 5 % and 2 %: more than the fluctuation of the estimate on a steady path.
     above, rises = ev.share(highest >= 1.05), ev.share(around["after_bps"] > 1.02 * around["before_bps"])
     parts = {"above the capacity": above > 0.5, "above that before": rises > 0.5}
     return Outcome(
@@ -373,7 +376,7 @@ def _median_of(run: RunView, column: str) -> float:
 
 
 def _gap_text(sample: Sample) -> str:
-    """For causes: the smoothed RTT, after which a sender knows of late packets."""
+    """For the causes of verdicts: the smoothed RTT, after which a sender learns of late packets."""
     srtt_ms = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
     return (
         f"smoothed RTT before those changes {plain(srtt_ms, 'ms')}: the sender hears of the first reordered packets "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers for the claims on what reordering does (1.25 to 1.30), each read from one run."""
+"""Numbers for the claims about effects of reordering (1.25 to 1.30), each computed from one run."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
 
 
 def sending_falls_after(run: RunView, instants_ns: Any) -> int:
-    """Instants after which the sending rate has, within 2 s, a 50 ms bin under half of the second before.
+    """Instants after which the sending rate has, within 2 s, a 50 ms bin below half of the second before.
 
-    instants_ns: Route changes; one without a second before it or 2 s after it in the run does not count.
+    instants_ns: Route changes; a change counts only if the run covers a second before it and 2 s after it.
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
-    # The table leaves out bins in which nothing was sent, and those are what is looked for.
+    # The table omits bins in which nothing was sent, but exactly those matter here.
     sent_bytes = np.zeros(run.metrics.end_ns // ev.BIN_NS)
     place = mine["t_ns"].to_numpy(dtype="int64") // ev.BIN_NS
     inside = place < len(sent_bytes)
     sent_bytes[place[inside]] = mine["sent_bytes"].to_numpy(dtype="float64")[inside]
     falls = 0
     for at_ns in instants_ns:
-        # Whole bins alone: one that the change divides belongs to neither side.
+        # Only whole bins: a bin that contains the change belongs to neither side.
         before = sent_bytes[max(-(-(at_ns - BEFORE_NS) // ev.BIN_NS), 0) : at_ns // ev.BIN_NS]
         after = sent_bytes[-(-at_ns // ev.BIN_NS) : (at_ns + AFTER_NS) // ev.BIN_NS]
         if at_ns >= BEFORE_NS and at_ns + AFTER_NS <= run.metrics.end_ns:
@@ -41,9 +41,9 @@ def sending_falls_after(run: RunView, instants_ns: Any) -> int:
 
 
 def isls_by_kind(run: RunView) -> tuple[float, float]:
-    """Inter-satellite links of the main flow's path, (within a plane, between planes): means over time.
+    """Inter-satellite links on the main flow's path as (within a plane, between planes), means over time.
 
-    A satellite of a Walker constellation is named by its plane and its slot: `s-03-12`.
+    The name of a satellite in a Walker constellation contains its plane and slot: `s-03-12`.
 
     Returns: (float, float). nan if the flow never had a path.
     """
@@ -51,7 +51,7 @@ def isls_by_kind(run: RunView) -> tuple[float, float]:
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     starts_ns = [int(t_ns) for t_ns in routes["t_ns"]]
     within, between, weights = [], [], []
-    # A route holds until the next one, the last to the end of the run.
+    # A route is valid until the next one, and the last until the end of the run.
     for t_ns, until_ns, path in zip(starts_ns, [*starts_ns[1:], run.metrics.end_ns], routes["path"], strict=True):
         if path is None:
             continue
@@ -66,9 +66,9 @@ def isls_by_kind(run: RunView) -> tuple[float, float]:
 
 
 def in_flight_pkts(run: RunView, instants_ns: Any) -> float:
-    """Packets in flight just before some instants: the median; nan of none.
+    """Median number of packets in flight just before some instants; nan without instants.
 
-    Sent, and neither acknowledged nor selectively acknowledged, at the sender's last sample before.
+    In flight: sent, but neither acknowledged nor selectively acknowledged at the sender's last sample before.
     """
     samples = run.tables.of_flow("sockets", run.main_flow)
     t_ns = samples["t_ns"].to_numpy(dtype="int64")

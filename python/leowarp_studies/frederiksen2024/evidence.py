@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that several claims' tests and causes share, each read from one run."""
+"""Numbers shared by the tests and causes of several claims, each computed from one run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from leowarp.report import RunView
 from leowarp.scenario.schema import Ground, Isl
 
 SKIP_NS = 10_000_000_000
-"""Slow start is left out: the study's figures show long-running transfers."""
+"""Slow start is left out, because the study's figures show long-running transfers."""
 
 BIN_NS = 50_000_000
-"""20 Hz, the study's sampling."""
+"""20 Hz, the sampling rate of the study."""
 
 NAMES = {
     "reno": "Reno",
@@ -31,26 +31,27 @@ NAMES = {
     "nine-planes-bbr": "9 planes, BBR",
     "aalborg-cape-town-bbr": "Aalborg-Cape Town, BBR",
 }
-"""Slug -> how texts name the run."""
+"""Slug -> name of the run in texts."""
 
 COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
-"""The sender's kernel counts of losses, repairs and their undoing (include/uapi/linux/snmp.h); all are demanded."""
+"""The sender's kernel counters of losses, repairs and undone reductions (include/uapi/linux/snmp.h); all are
+required."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
-"""Reductions of the window that the sender took back, by what told it (tcp_undo_cwnd_reduction and its callers)."""
+"""Window reductions that the sender undid, by trigger (tcp_undo_cwnd_reduction and its callers)."""
 
 
 QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("queue", "loss"))
-"""Causes of a drop that have nothing to do with routes."""
+"""Causes of a drop that are unrelated to routes."""
 
 
 def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
-    """Goodput in 50 ms bins, without the first 10 s.
+    """Goodput in 50 ms bins without the first 10 s.
 
-    series: One of `metrics.GOODPUT_SERIES`: "in_order" (what the application gets), "acked" (at the sender), or
-        "sacked" (what has arrived, in whatever order).
+    series: One of `metrics.GOODPUT_SERIES`: "in_order" (data delivered to the application), "acked" (at the sender), or
+        "sacked" (arrived data in any order).
     Returns: float64 array of shape (bins,). bit/s of payload.
     """
     frame = goodput(run.tables, run.main_flow, series, BIN_NS)
@@ -60,7 +61,7 @@ def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
 def mean_bps(run: RunView, series: str = "in_order") -> float:
     """Mean goodput without the first 10 s.
 
-    Parameters as for `rates_bps`; bit/s of payload.
+    Parameters as for `rates_bps`; the result is in bit/s of payload.
     """
     return float(rates_bps(run, series).mean())
 
@@ -68,18 +69,18 @@ def mean_bps(run: RunView, series: str = "in_order") -> float:
 def capacity_bps(run: RunView) -> float:
     """Payload rate of the path (95.64 Mbit/s with the study's links).
 
-    1448 of the 1514 bytes of a frame are payload: 1500 of IP less 40 of headers and 12 of TCP timestamps (RFC 7323),
-    and 14 of Ethernet.
+    1448 of the 1514 bytes of a frame are payload: 1500 of IP minus 40 of headers and 12 of TCP timestamps (RFC 7323);
+    Ethernet adds 14.
     """
     assert run.capacity_bps is not None, "the study's links are all shaped"
     return run.capacity_bps
 
 
 def srtt_ms(run: RunView, q: float) -> float:
-    """Quantile by time of the smoothed RTT, without the first 10 s.
+    """Time-weighted quantile of the smoothed RTT, without the first 10 s.
 
     q: 0 to 1.
-    Returns: nan if the flow has no sample.
+    Returns: The quantile; nan if the flow has no sample.
     """
     frame = run.metrics.srtt[run.main_flow]
     frame = frame[frame["t_ns"] >= SKIP_NS]
@@ -88,53 +89,53 @@ def srtt_ms(run: RunView, q: float) -> float:
 
 
 def reordered(run: RunView) -> pd.DataFrame:
-    """Route changes in which the reordering issue appears: those of `disturbed` with a late packet."""
+    """Route changes with the reordering issue: those of `disturbed` with a late packet."""
     changes = disturbed(run)
     return changes[changes["late_pkts"].fillna(0) > 0]
 
 
 def disturbed(run: RunView) -> pd.DataFrame:
-    """Route changes that did something to packets: one was late, or was lost otherwise than at a queue.
+    """Route changes that affected packets: at least one was late, or was lost for a reason other than a full queue.
 
-    The latter happens where nodes switch one by one, or where a new link first asks for its neighbour.
+    Such a loss happens where nodes switch one by one, or where a new link first resolves its neighbour's address.
 
-    Returns: A row for each change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then
-        those of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+    Returns: A row per change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
+        of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
     """
     drops = run.tables.drops
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
     gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
     at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
-    # A loss that a link does not report has the instant of its sending, up to a round trip before the change.
+    # A loss that no link reports is dated by its sending time, up to a round trip before the change.
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
-    # A column that both have would come out twice, as `_x` and `_y`.
+    # Without this, a column in both tables would appear twice, as `_x` and `_y`.
     names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
     return changes.merge(mine[names], on="t_ns", how="inner")
 
 
 def counters(run: RunView) -> dict[str, int]:
-    """The sender's TCP counters at the end of the run; names as in /proc/net/netstat.
+    """The sender's TCP counters at the end of the run; the names are those of /proc/net/netstat.
 
-    Returns: Those of `COUNTERS`, over the whole run, of the sending host.
-    Raises TraceError if the run has not all of them.
+    Returns: The counters in `COUNTERS` of the sending host, over the whole run.
+    Raises TraceError if the run lacks one of them.
     """
     table = run.tables.counters
     sender = run.plan.flows[run.main_flow].source
     mine = table[table["host"] == run.tables.host_number(sender)]
     last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
-    # The trace has TcpExt.TCPTimeouts; `COUNTERS` and the kernel's source have it without the group.
+    # The trace has TcpExt.TCPTimeouts; `COUNTERS` and the kernel's source omit the group.
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]
     if absent:
-        # Counters are recorded from the start of a run, so a missing one has another name in this kernel.
+        # Counters are recorded from the start of a run, so a missing counter has another name in this kernel.
         raise TraceError(f"{run.path.name} has no TCP counter {', '.join(absent)}", hint="is its kernel your own?")
     return {name: known[name] for name in COUNTERS}
 
 
 def counters_text(run: RunView) -> str:
-    """The actions of the sender's TCP, in a line."""
+    """The reactions of the sender's TCP as one line of text."""
     counted = counters(run)
     undone = sum(counted[name] for name in UNDOS)
     return (
@@ -144,39 +145,39 @@ def counters_text(run: RunView) -> str:
 
 
 def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
-    """Share of time, after 10 s, in which some link of the path in force holds this share of its limit waiting.
+    """Share of time, after 10 s, in which the queue of some link on the current path exceeds this share of its limit.
 
-    share_of_limit: 0 to 1, of the smallest limit on the path. A limit in bytes is taken in full packets.
-    Returns: 0 to 1.
+    share_of_limit: 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to full packets.
+    Returns: A share from 0 to 1.
     Raises TraceError if the run recorded no queues.
     """
-    # The smaller of the two limits: a path's queues are of either kind, and a share of the larger would never be
-    # reached.
+    # The smaller of the two limits is used: a path's queues may be of either kind, and a share of the larger might
+    # never be reached.
     limit_pkts = min(_limit_pkts(run, section) for section in (run.plan.isl, run.plan.ground))
     end_ns = run.metrics.end_ns
     if run.plan.observe.queues_ns is None:
         raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")
-    # On the instants of the queue samples: between two of them nothing is known of a queue.
+    # Evaluated at the queue samples: between two of them the queue is unknown.
     grid = np.arange(SKIP_NS, end_ns, run.plan.observe.queues_ns, dtype="int64")
     full = np.zeros(len(grid), dtype=bool)
     flow = run.plan.flows[run.main_flow]
     for in_force, waiting_pkts in path_queues(run.tables, (flow.source, flow.destination), end_ns, grid):
-        # Queues of links that the route has left count no more, though packets may still wait there.
+        # Queues of links that the route has left no longer count, though packets may still wait there.
         full |= in_force & (waiting_pkts >= share_of_limit * limit_pkts)
     return float(full.mean())
 
 
 def _limit_pkts(run: RunView, section: Isl | Ground) -> float:
-    """A queue's limit in full packets; one of the two limits is there."""
+    """A queue's limit in full packets; exactly one of the two limits is set."""
     if section.queue_pkts is not None:
         return float(section.queue_pkts)
     return float(section.queue_bytes or 0) / (run.ip_bytes + section.overhead_bytes)
 
 
 def isl_delay_span_ns(run: RunView) -> int:
-    """Largest minus smallest propagation delay of the path's ISLs alone, without its ground links.
+    """Largest minus smallest propagation delay of the path's ISLs, without ground links.
 
-    Over the whole run, at every instant at which links' delays change.
+    The range is over the whole run, at every instant at which link delays change.
     """
     flow = run.plan.flows[run.main_flow]
     links = LinkValues(run.tables.timeline)
@@ -184,19 +185,19 @@ def isl_delay_span_ns(run: RunView) -> int:
     step_ns = int(run.plan.routing.link_interval_ns)
     values = []
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
-        # A route holds until the next one of the same pair, the last to the end of the run.
+        # A route is valid until the next one of the same pair, and the last until the end of the run.
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.metrics.end_ns
         if path is not None:
-            # Delays change at the link instants alone, so one look at each sees all of them.
+            # Delays change only at the link instants, so one evaluation at each instant covers all.
             values += [links.path_delay_ns(path[1:-1], at) for at in range(int(t_ns), until_ns, step_ns)]
     return max(values) - min(values)
 
 
 def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
-    """Goodput missing in the 5 s after route changes, as a share of what the second before each would have given.
+    """Goodput missing in the 5 s after route changes, as a share of the goodput at the rate of the second before.
 
-    window_ns: How long after a change goodput is looked at. Changes are 30 s apart in the study's scenarios, so windows
-        do not overlap.
+    window_ns: Length of time after a change in which goodput is measured. Changes are 30 s apart in the study's
+        scenarios, so windows do not overlap.
     Returns: Below 0 if goodput rises after changes; nan without any change.
     """
     missing, expected = 0.0, 0.0
@@ -204,7 +205,8 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
     t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
     flow = run.plan.flows[run.main_flow]
     for change in path_changes(run.tables, (flow.source, flow.destination)):
-        # Against the second before and not the capacity: a flow that was slow anyway misses nothing at the change.
+        # The reference is the second before instead of the capacity: a flow that was already slow misses nothing
+        # because of the change.
         before = rate[(t_ns >= change.t_ns - 1_000_000_000) & (t_ns < change.t_ns)]
         after = rate[(t_ns >= change.t_ns) & (t_ns < change.t_ns + window_ns)]
         if len(before) and len(after):
@@ -214,11 +216,11 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
 
 
 def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
-    """Instants after which goodput has, within 2 s, a 50 ms bin under half of the second before.
+    """Instants after which goodput has, within 2 s, a 50 ms bin below half of the second before.
 
-    series: As for `rates_bps`.
+    series: See `rates_bps`.
     instants_ns: Route changes, or any other instants.
-    Returns: Of those that have bins on both sides: one in the first second or at the end has none, and does not count.
+    Returns: Instants with bins on both sides; an instant in the first second or at the end does not count.
     """
     rate = run.metrics.goodput[run.main_flow, series]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
@@ -231,12 +233,12 @@ def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
 
 
 def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
-    """Bins of in-order goodput, after 10 s, below a share of the median, by what came before each.
+    """Number of in-order goodput bins, after 10 s, below a share of the median, by the preceding cause.
 
-    "overflow": a data packet was dropped in the second before; else "route change": there was one in the 2 s before;
-    else "other" (BBR's probing for the smallest RTT, for instance).
+    Causes: "overflow": a data packet was dropped in the second before; else "route change": there was one in the 2 s
+    before; else "other" (BBR's probing for the smallest RTT, for instance).
 
-    share_of_median: 0 to 1; what is below is a dip.
+    share_of_median: 0 to 1; bins below this are dips.
     Returns: Bins by cause; their sum is the number of dips.
     """
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -248,15 +250,15 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
 
     def follows(instants_ns: np.ndarray, within_ns: int) -> np.ndarray:
         instants_ns = np.sort(instants_ns)
-        # Up to the bin's own end: what fell into the bin may be what made it low.
+        # The window includes the bin itself, because an event inside the bin may be the cause.
         last = np.searchsorted(instants_ns, low + BIN_NS, side="left") - 1
         if len(instants_ns) == 0:
             return np.zeros(len(low), dtype=bool)
         return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
 
-    # 1 s: some ten round trips, in which a sender finds and repairs a loss.
+    # 1 s: some ten round trips, in which a sender detects and repairs a loss.
     overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
-    # An overflow explains a dip by itself: a change of the route nearby is then not counted for it.
+    # An overflow explains a dip by itself, so a route change nearby is not counted for that dip.
     change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
     return {
         "overflow": int(overflow.sum()),
@@ -266,7 +268,7 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
 
 
 def dips_text(run: RunView, share_of_median: float) -> str:
-    """`dips_by_cause` in words, for causes."""
+    """`dips_by_cause` as text, for the causes of verdicts."""
     dips = dips_by_cause(run, share_of_median)
     return (
         f"{sum(dips.values())} bins below {share_of_median:.0%} of the median, of which {dips['overflow']} within 1 "
@@ -281,10 +283,10 @@ def dips_ratio(run: RunView, share_of_median: float, series: str = "in_order") -
 
 
 def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
-    """Growth of the window over the 5 s after its lowest sample in the 2 s after each change of `disturbed`.
+    """Growth of the window over the 5 s after its lowest sample in the 2 s following each change of `disturbed`.
 
-    span_ns: Over how long the slope is taken.
-    Returns: Packets a second, one a change that has samples on both ends; below 0 if the window fell again.
+    span_ns: Length of time over which the slope is measured.
+    Returns: Packets per second, one value per change that has samples at both ends; below 0 if the window fell again.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
@@ -293,7 +295,7 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
         near = np.flatnonzero((t_ns > change_ns) & (t_ns <= change_ns + 2_000_000_000))
         if len(near) == 0:
             continue
-        # From the lowest sample on, so that the fall itself does not count as growth.
+        # Measured from the lowest sample, so that the fall itself does not affect the growth.
         low = near[int(np.argmin(cwnd[near]))]
         later = np.searchsorted(t_ns, t_ns[low] + span_ns)
         if later < len(t_ns):
@@ -302,10 +304,10 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
 
 
 def repair_delays_ns(run: RunView) -> np.ndarray:
-    """For each data packet truly lost: from its sending to the first retransmission of its first byte.
+    """Repair time of each data packet truly lost: from its sending to the first retransmission of its first byte.
 
-    "Truly lost" is what the packets' own record says (`drop_cause`), not what the sender believed. A loss that was
-    never repaired before the end of the run is left out.
+    "Truly lost" is decided by the packet records (`drop_cause`), not by the sender's belief. A loss that was not
+    repaired by the end of the run is left out.
 
     Returns: int64 array of shape (losses,)
     """
@@ -313,17 +315,17 @@ def repair_delays_ns(run: RunView) -> np.ndarray:
     mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
     lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
     again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
-    # The first one: a retransmission that is lost again is a delay of the second repair.
+    # Only the first retransmission: if it is lost again, that delays the second repair.
     first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
     repaired = lost[lost["seq"].isin(first.index)]
     return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")
 
 
 def estimates_around(run: RunView, span_ns: int) -> pd.DataFrame:
-    """BBR's highest estimate of the bandwidth before and after each change of `disturbed`.
+    """BBR's highest bandwidth estimate before and after each change of `disturbed`.
 
-    span_ns: How far to look on either side.
-    Returns: `before_bps`, `after_bps` (payload), for each change that has samples on both sides.
+    span_ns: Length of time examined on either side.
+    Returns: `before_bps`, `after_bps` (payload) for each change that has samples on both sides.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     known = samples[samples["bbr_bw_bps"].notna()]
@@ -338,7 +340,7 @@ def estimates_around(run: RunView, span_ns: int) -> pd.DataFrame:
 
 
 def busiest_minute(instants_ns: Any) -> int:
-    """Most instants within any 60 s, the end of which does not belong to them.
+    """Largest number of instants within any 60 s; the end of the interval is excluded.
 
     >>> busiest_minute([0, 30_000_000_000, 60_000_000_000]), busiest_minute([])
     (2, 0)
@@ -350,7 +352,7 @@ def busiest_minute(instants_ns: Any) -> int:
 
 
 def delay_steps(run: RunView) -> int:
-    """How often the delay of the path in force stepped though the path stayed."""
+    """Number of delay steps on the current path while the path itself stayed the same."""
     flow = run.plan.flows[run.main_flow]
     delays = run.path_delay(flow.source, flow.destination)
     steps_ns = set(delays["t_ns"].to_numpy()[1:][np.diff(delays["delay_ns"].to_numpy(dtype="float64")) != 0])
@@ -358,22 +360,22 @@ def delay_steps(run: RunView) -> int:
 
 
 def share(values: Any) -> float:
-    """Share of true values; nan of none."""
+    """Share of true values; nan if there are none."""
     array = np.asarray(values, dtype="float64")
     return float(array.mean()) if len(array) else float("nan")
 
 
 def median(values: Any) -> float:
-    """Median without missing values; nan of none."""
+    """Median without missing values; nan if there are none."""
     array = np.asarray(pd.Series(values).dropna(), dtype="float64")
     return float(np.median(array)) if len(array) else float("nan")
 
 
 def window_weights(run: RunView) -> tuple[pd.DataFrame, np.ndarray]:
-    """Socket samples of the main flow after 10 s, and how long each holds.
+    """Socket samples of the main flow after 10 s, and the validity period of each.
 
     Returns samples: Rows of the trace's `sockets`.
-    Returns weights: int64 array of shape (samples,). ns until the next sample; of the last until the end of the run.
+    Returns weights: int64 array of shape (samples,). Time in ns until the next sample, or until the end of the run.
     """
     samples = run.tables.sockets[(run.tables.sockets["flow"] == run.main_flow)]
     samples = samples[samples["t_ns"] >= SKIP_NS]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 2 to 9, re-made, and those that tell causes."""
+"""The study's figures 2 to 9, reproduced, and figures that explain causes."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ STAGGERED = tuple(f"staggered-emulator-{name}" for name in ALGORITHMS)
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """Our figure and runs for each figure of the study.
+    """A figure of leowarp, with its runs, for each figure of the study.
 
-    stem: Name of its files.
-    name: Of the figure in `leowarp.report.FIGURES`, which draws it for any runs.
+    stem: Name of the figure's files.
+    name: Name of the figure in `leowarp.report.FIGURES`, which can draw it for any runs.
     runs: Slugs.
-    options: Further arguments of the figure.
+    options: Further arguments for the figure.
     """
 
     stem: str
@@ -78,22 +78,22 @@ STUDY_FIGURES = (
     StudyFigure("staggered-cwnd", "cwnd", STAGGERED,
                 "Routes that switch node by node: window and retransmissions after a change"),
 )  # fmt: skip
-"""In the order of the page: the study's figures 2 to 9, then what tells causes."""
+"""Figures in the order of the page: the study's figures 2 to 9, then those that explain causes."""
 
 
 def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
-    """Draws all figures whose runs are there, into `folder`.
+    """Draw all figures whose runs exist into `folder`.
 
     views: By slug.
-    folder: Made if it is not there.
-    Returns: One for each of `STUDY_FIGURES`; what could not be drawn says why.
+    folder: Folder for the figures; created if missing.
+    Returns: One result per entry of `STUDY_FIGURES`; a figure that could not be drawn has a reason.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for item in STUDY_FIGURES:
-        # The caption is the report's own, so that a figure says the same in a study as in a run.
+        # The caption is the report's, so that a figure has the same text in a study and in a run.
         caption, missing = FIGURES[item.name].caption, None
-        # A figure compares runs; without one of them it would compare others than its title says.
+        # A figure compares runs; if one were missing, the comparison would not match the title.
         absent = [slug for slug in item.runs if slug not in views]
         if absent:
             missing = f"the run {absent[0]} is missing"
@@ -106,7 +106,7 @@ def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
                     options["end_s"] = min(options["end_s"], end_s)
                 save(figure([views[slug] for slug in item.runs], item.name, **options), folder / item.stem)
             except TraceError as error:
-                # A trial run may be too short for a route change: said on the page.
+                # A trial run may be too short to contain a route change; the page says so.
                 missing = error.message
         drawn.append(DrawnFigure(item.stem, item.title, caption, missing))
     return drawn

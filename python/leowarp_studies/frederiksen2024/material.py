@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study reproduced: whole run directories, and its claims checked under each of `runs.CONDITIONS`.
+"""Reproduction of the study: whole run directories, and claims checked under each of `runs.CONDITIONS`.
 
-All runs are kept whole, because claims look at single packets. The other three studies have thousands of runs, of which
-rows are kept.
+Runs are kept as whole directories, because claims examine single packets. The other three studies have thousands of
+runs, of which only rows are kept.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leowarp_studies.frederiksen2024.claims import CLAIMS
 from leowarp_studies.frederiksen2024.figures import LEAD, TITLE
 
 OPTIONS = ("samples", "duration", "quick")
-"""This study's own keyword arguments of `reproduce`."""
+"""Keyword arguments of `reproduce` that only this study has."""
 
 KEY = "frederiksen2024"
 """As in `study.toml`."""
@@ -29,12 +29,12 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, samples: int | None = None, duration: str | None = None, quick: bool = False) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures; see `leowarp.study.Room`.
 
-    samples: How many of `runs.CONDITIONS`, from the first; all if not given.
-    duration: Length of every run in place of the study's.
-    quick: The three stacks alone, each run `runs.QUICK_DURATION` long.
-    Raises ScenarioError if `samples` is out of range, or given beside `quick`, as `duration` is.
+    samples: Number of conditions in `runs.CONDITIONS` to use, counted from the first; default: all.
+    duration: Length of every run instead of the study's.
+    quick: True for only the three stacks, with runs of length `runs.QUICK_DURATION`.
+    Raises ScenarioError if `samples` is out of range, or if `samples` or `duration` is combined with `quick`.
     Raises LeowarpError: The first failure, if no run could be made.
     """
     if quick and (samples is not None or duration is not None):
@@ -49,18 +49,18 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     chosen = runs.all_runs(count)
     settings = {"run.duration": duration} if duration else {}
     if duration:
-        # Controls have a length of their own, which would win.
+        # Controls have their own length, which would otherwise take precedence.
         chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
     made, failures = make_runs(
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
-    # Nothing to check: the first failure says more than a page of "cannot be told".
+    # No claim can be checked: the first failure is more informative than a page of "cannot be told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
-    # Read from disk, so that a run of an earlier start and one just made are checked alike.
+    # All runs are read from disk, so that runs of earlier starts and new ones are checked alike.
     views = {slug: RunView(path) for slug, path in made.items()}
     warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
     if duration:
@@ -80,11 +80,11 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the slug that claims use) of each condition; the first has all runs, those of single claims as
-    well.
+    """(name, runs by the slug that claims use) for each condition; the first has all runs, including those for single
+    claims.
 
     views: All runs by slug; runs that failed are missing.
-    count: How many conditions.
+    count: Number of conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []
     for condition in runs.CONDITIONS[:count]:
@@ -103,7 +103,7 @@ def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[s
 
 
 def _cost(views: Mapping[str, RunView], duration: str | None) -> str:
-    """For the terminal: what the runs took, and that a trial is none of the study."""
+    """Text for the terminal: cost of the runs, and a notice if this is only a trial."""
     spent = f"{len(views)} runs, {sum(float(run.summary['cpu_s']) for run in views.values()):,.0f} CPU s"
     return spent if duration is None else f"{spent}; runs of {duration}: a trial, and no reproduction"
 
@@ -114,7 +114,7 @@ def _rules_table(run: RunView) -> str:
 
 
 def _runs_table(views: Mapping[str, RunView]) -> str:
-    """A row per run: its page, its results, and what route changes did to it."""
+    """One row per run: its page, its results, and the effects of route changes."""
     rows = []
     for slug, run in views.items():
         flow = run.summary["flows"][run.main_flow]

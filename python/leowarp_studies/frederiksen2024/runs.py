@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: the study's, on three stacks of TCP and links, and those that separate causes.
+"""Runs of the study: the published ones on three stacks of TCP and links, and further runs that separate causes.
 
-The study runs each algorithm once over one stretch of time, with a kernel that it does not name and without Eifel. So
-its claims are checked on Linux as it comes, on classic TCP, and over the links of its own emulator. Further conditions
-change one thing each: the time, the sky, the end points, the queues, how routes switch.
+The study runs each algorithm once over one period, with an unnamed kernel and without Eifel. Claims are therefore
+checked on default Linux, on classic TCP, and over the links of the study's emulator. Further conditions each change one
+thing: the time, the sky, the end points, the queues, how routes switch.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from leowarp.study.directory import ExampleRun
 BASE, NINE, CAPE = "madrid-tokyo.toml", "madrid-tokyo-nine-planes.toml", "aalborg-cape-town.toml"
 """Example scenarios of the study's three paths."""
 CLASSIC, EMULATOR = "madrid-tokyo-classic.toml", "madrid-tokyo-emulator.toml"
-"""The baseline on classic TCP, and over links as the study's emulator made them."""
+"""The baseline scenario on classic TCP, and over links as in the study's emulator."""
 CC = "flows.0.congestion_control"
-"""The key that the runs differ in."""
+"""Key in which the runs differ."""
 
 ALGORITHMS = ("reno", "cubic", "bbr")
-"""In the order in which texts and figures have them."""
+"""Order of the runs in texts and figures."""
 SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
 """Slugs of the three scenarios with CUBIC."""
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
-"""The same three with BBR, on which the study's conclusion is too."""
+"""The same three scenarios with BBR, which the study's conclusion also covers."""
 
 TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
-"""Keys that make the baseline the second scenario, whatever its TCP and links."""
+"""Keys that turn the baseline into the second scenario, for any TCP and links."""
 TO_CAPE_TOWN: Mapping[str, Any] = {
     "stations.0.name": "Aalborg", "stations.1.name": "Cape Town",
     "flows.0.source": "Aalborg", "flows.0.destination": "Cape Town",
 }  # fmt: skip
-"""Keys that make the baseline the third scenario."""
+"""Keys that turn the baseline into the third scenario."""
 
 CORE = (
     ExampleRun("reno", BASE, {CC: "reno"}, "baseline, Reno"),
@@ -45,21 +45,21 @@ CORE = (
     ExampleRun("nine-planes-bbr", NINE, {CC: "bbr"}, "9 orbital planes, BBR"),
     ExampleRun("aalborg-cape-town-bbr", CAPE, {CC: "bbr"}, "Aalborg to Cape Town, BBR"),
 )
-"""The study's five runs, and BBR in its other two scenarios."""
+"""The study's five runs, and BBR in the other two scenarios."""
 STUDYS_FIVE = tuple(run.slug for run in CORE[:5])
 
 UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
-"""The control: the hops and delays of the first instant for the whole run, so that no route changes."""
-# A fifth of a run: the queues of CUBIC and Reno overflow some times in it.
+"""The control: hops and delays of the first instant stay for the whole run, so that no route changes."""
+# A fifth of a run: long enough for the queues of CUBIC and Reno to overflow several times.
 CONTROL_DURATION = "200 s"
 ORDERED = {"cures.move_queue": "kept", "cures.hold": True}
-"""The network keeps the order at route changes, with the least wait: the oracle of the study `cures`."""
+"""The network keeps the order at route changes, with the least delay: the oracle of the study `cures`."""
 QUICK_DURATION = "200 s"
-"""Length of every run of a quick reproduction: six route updates, and some overflows of each algorithm's queue."""
+"""Length of every run of a quick reproduction: six route updates, and several overflows of each algorithm's queue."""
 
 
 def control_slug(slug: str) -> str:
-    """Slug of the run without route changes that belongs to a run.
+    """Slug of a run's control without route changes.
 
     >>> control_slug("cubic")
     'cubic-unchanging'
@@ -78,19 +78,19 @@ def ordered_slug(slug: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """The common part of a group of runs of the same slugs; the claims are checked on each.
+    """A group of runs under one condition, with the same slugs as the other groups; claims are checked on each group.
 
-    key: What its slugs begin with; "" of the study's own.
+    key: Prefix of its slugs; "" for the study's own condition.
     name: In tables.
-    slugs: Which of `CORE` it has.
-    set: Keys on top of each run's.
-    example: In place of the examples of the three paths; the paths are then made by `TO_NINE_PLANES` and
-        `TO_CAPE_TOWN`.
-    controls_of: Key of the condition whose runs without route changes are its controls. Those of another condition have
-        the same queues and TCP, and a path that differs by some ms. None: there are none, and claims that need them are
-        not checked.
-    is_stack: One of the three in which every claim is checked.
-    has_ordered: Whether its three algorithms also run over a network that keeps the order (`ORDERED`).
+    slugs: Slugs of `CORE` that the condition includes.
+    set: Keys added to each run's own.
+    example: Scenario that replaces the examples of the three paths; `TO_NINE_PLANES` and `TO_CAPE_TOWN` then make the
+        paths.
+    controls_of: Key of the condition whose runs without route changes serve as controls. Controls of another condition
+        have the same queues and TCP, and a path that differs by some ms. None: there are no controls, and claims that
+        need them are not checked.
+    is_stack: True for the three conditions in which every claim is checked.
+    has_ordered: True if its three algorithms also run over a network that keeps the order (`ORDERED`).
     """
 
     key: str
@@ -104,14 +104,14 @@ class Condition:
     has_ordered: bool = False
 
     def runs(self) -> tuple[ExampleRun, ...]:
-        """Its runs, then their controls, then those over a network that keeps the order."""
+        """Runs of the condition, then their controls, then runs over a network that keeps the order."""
         mine = tuple(self._run(run) for run in CORE if run.slug in self.slugs)
         controls = tuple(self._control(run) for run in mine) if self.controls_of == self.key else ()
         three = tuple(map(self.slug, ALGORITHMS)) if self.has_ordered else ()
         return (*mine, *controls, *(self._ordered(run) for run in mine if run.slug in three))
 
     def slug(self, slug: str) -> str:
-        """The slug of one of its runs among all runs.
+        """The slug of one of the condition's runs among all runs.
 
         >>> CLASSIC_TCP.slug("reno"), CONDITIONS[0].slug("reno")
         ('classic-reno', 'reno')
@@ -139,8 +139,8 @@ class Condition:
 EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
              "routing.update_spread": "exponential"}  # fmt: skip
-"""The study's emulator switches routes so (main.go): forward entries in the random order of a Go map, then those of the
-path back. 100 ms for each `podman exec` is ours: the paper and the code do not say how long one took."""
+"""The study's emulator switches routes in this manner (main.go): forward entries in the random order of a Go map, then
+those of the return path. 100 ms per `podman exec` is an assumption: neither paper nor code says how long one took."""
 
 STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
 CLASSIC_TCP = Condition(
@@ -155,7 +155,7 @@ CONDITIONS = (
     STUDY,
     CLASSIC_TCP,
     EMULATOR_LINKS,
-    # A run lasts 1000 s, so that the two have no stretch in common.
+    # A run lasts 1000 s, so the two periods do not overlap.
     Condition("later", "1000 s later", "from 1015 s of the constellation's clock on", set={"run.start": "1015 s"}),
     Condition(
         "other-sky", "another sky", "plane 0 ascends at 0 deg, Greenwich at 0 deg at the start",
@@ -175,19 +175,20 @@ CONDITIONS = (
         ALGORITHMS, STAGGERED, EMULATOR, controls_of="emulator",
     ),
 )  # fmt: skip
-"""In the order of tables; the first decides a claim's verdict."""
+"""Conditions in the order of tables; the first decides a claim's verdict."""
 STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
-"""The raised threshold: 300 duplicate ACKs, which is also the most that Linux adapts to by itself."""
+"""The raised threshold: 300 duplicate ACKs, which is also Linux's limit for its own adaptation."""
 RAISED_CLASSIC = {f"tcp.sysctl.{name}": value for name, value in RAISED.items()}
-"""The same beside the sysctls of the classic example."""
+"""The raised threshold together with the sysctls of the classic example."""
 
 THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
-"""A flow with some 40 packets in flight: fewer than the raised threshold ever sees as duplicate ACKs."""
+"""A flow with some 40 packets in flight, so that duplicate ACKs never reach the raised threshold."""
 
 THRESHOLD_RUNS = (
-    # Linux as it is beside classic TCP: RACK heeds no threshold once it has seen reordering (tcp_rack_reo_wnd).
+    # Default Linux is compared with classic TCP: RACK ignores the threshold once it has seen reordering
+    # (tcp_rack_reo_wnd).
     ExampleRun("threshold-300-linux", BASE, {CC: "cubic", "tcp.sysctl": RAISED}, "Linux 6.12, threshold 300"),
     ExampleRun("threshold-300-classic", CLASSIC, {CC: "cubic", **RAISED_CLASSIC}, "classic TCP, threshold 300"),
     ExampleRun(
@@ -205,17 +206,17 @@ THRESHOLD_RUNS = (
         "classic TCP, threshold 300, a thin flow, links that lose",
     ),
 )  # fmt: skip
-"""For claim 1.19: does the threshold absorb the reordering, and is a real loss still found without a timeout?"""
+"""For claim 1.19: whether the threshold absorbs the reordering, and a real loss is still detected without a timeout."""
 
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)
-"""Beside the study's 100 Mbit/s, a quarter and four times as much."""
-# Ten route updates. 400 Mbit/s for 300 s is as many packets as a run of 1200 s.
+"""In addition to the study's 100 Mbit/s: a quarter and four times as much."""
+# Length for ten route updates. 400 Mbit/s for 300 s gives as many packets as a run of 1200 s.
 CAPACITY_DURATION = "300 s"
 
 
 def capacity_slug(sender: str, capacity_mbps: int) -> str:
-    """Slug of a sender's run over links of some capacity; at 100 Mbit/s that of the study's own run.
+    """Slug of a sender's run over links with some capacity; at 100 Mbit/s, the slug of the study's own run.
 
     >>> capacity_slug("bbr", 400), capacity_slug("bbr", 100)
     ('capacity-400-bbr', 'bbr')
@@ -232,16 +233,16 @@ CAPACITY_RUNS = tuple(
     )
     for capacity_mbps in CAPACITIES_MBPS for sender, label in zip(CAPACITY_SENDERS, ("CUBIC", "BBR"), strict=True)
 )  # fmt: skip
-"""For claim 1.28: are more packets late where the links carry more?"""
+"""For claim 1.28: whether more packets are late on faster links."""
 
 
 def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
-    """Every run of the first `samples` conditions, and those of claims 1.19 and 1.28.
+    """All runs of the first `samples` conditions, and those of claims 1.19 and 1.28.
 
     samples: 1 to all of `CONDITIONS`.
-    Returns: Slugs are unique.
+    Returns: Runs with unique slugs.
     """
     runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
-    # Claim 1.19 compares with CUBIC on classic TCP, whether that condition is asked for or not.
+    # Claim 1.19 compares with CUBIC on classic TCP, whether or not that condition was selected.
     classic = [run for run in CLASSIC_TCP.runs() if run.slug == CLASSIC_TCP.slug("cubic") and run not in runs]
     return (*runs, *classic, *THRESHOLD_RUNS, *CAPACITY_RUNS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies: directory, resuming, claims and page, on synthetic runs; the guest is not needed."""
+"""Directory, resuming, claims and page of a study, on synthetic runs; the guest is not needed."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ from support.synthetic.run import write_synthetic_run
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory):
-    """A synthetic run with metrics, to be copied."""
+    """A synthetic run with metrics, used as a template."""
     path = write_synthetic_run(tmp_path_factory.mktemp("template") / "run")
     view = RunView(path)
     metrics(read_tables(path), view.plan).with_cost(cpu_s=1.0, wall_s=1.0).write(path)
@@ -35,11 +35,11 @@ def template(tmp_path_factory):
 
 @pytest.fixture
 def made(monkeypatch, template):
-    """`run_many` that copies the template under the job's own plan, and notes which runs were asked for."""
+    """`run_many` replacement that copies the template under the job's own plan, and records the requested runs."""
     asked = []
 
     def run_many(jobs, *, report, **options):
-        # The page of a study leads to the reports of its runs.
+        # The page of a study links to the reports of its runs.
         assert report
         results = []
         for job in jobs:
@@ -59,13 +59,13 @@ def made(monkeypatch, template):
     broken: set[str] = set()
     run_many.asked, run_many.broken = asked, broken
     monkeypatch.setattr(directories, "run_many", run_many)
-    # One figure of several runs: all of them take half a minute, and are tested where they are drawn.
+    # One figure with several runs: drawing all figures takes half a minute, and they have their own tests.
     monkeypatch.setattr(study_figures, "STUDY_FIGURES", study_figures.STUDY_FIGURES[3:4])
     return run_many
 
 
 def renamed(run, names):
-    """Gives a run's stations other names, one of them with a blank."""
+    """Rename a run's stations; one name contains a blank."""
 
     def name(value):
         if isinstance(value, list):
@@ -119,7 +119,7 @@ def test_reproduction_leaves_everything_behind(made, tmp_path):
     assert [row["number"] for row in claims["claims"]] == [claim.number for claim in CLAIMS]
     for row in claims["claims"]:
         assert row["verdict"] in ("holds", "partly", "does not hold", "cannot be told")
-        # A verdict other than "holds" has its reason.
+        # A verdict other than "holds" has a reason.
         assert row["cause"] or row["verdict"] in ("holds", "cannot be told"), row["number"]
     study = tomllib.loads((done.path / "study.toml").read_text())
     assert study["study"] == "frederiksen2024"
@@ -214,11 +214,11 @@ def test_evidence_of_the_synthetic_run(template):
     assert ev.growth_pkts_per_s(run) == [60.0]
     assert ev.full_queue_ratio(run, 15 / 500) == pytest.approx(0.5 / 50, abs=1e-9)
     assert len(ev.reordered(run)) == 1
-    # A hole of three drops at 50 s stops the receiver for 0.12 s: two whole bins and part of a third.
+    # A hole of three drops at 50 s stops in-order delivery for 0.12 s: two whole bins and part of a third.
     assert ev.dips_by_cause(run, 0.5) == {"overflow": 2, "route change": 0, "other": 0}
-    # 40 s: 15 ms more delay, 15 packets of 50 missing in one bin.
+    # 40 s: the delay rises by 15 ms, so one bin lacks 15 of 50 packets.
     assert ev.dips_by_cause(run, 0.75)["route change"] == 1
-    # The three satellites of the first two paths are each in a plane of their own, and so are the two of the third.
+    # The first two paths have three satellites, each in a different plane; the third has two, also in different planes.
     within, between = effects.isls_by_kind(run)
     assert within == 0
     assert 1 < between < 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and counts of runs in words, for what was measured and for causes."""
+"""Numbers and counts of runs as text, for measured results and causes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from leowarp_studies.frederiksen2024.evidence import NAMES
 from leowarp_studies.frederiksen2024.runs import SCENARIOS
 
 NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late or lost one")
-"""Where reordering is the claim's subject and there was none, nothing was tested: no verdict against the study."""
+"""If the claim is about reordering and none occurred, nothing was tested: this does not count against the study."""
 LATE = "changes with late packets, or with packets lost otherwise than at a queue"
-"""For the texts of the tests."""
+"""Wording for the descriptions of tests."""
 
 
 def each(values: Mapping[str, float], unit: str, digits: int) -> str:
-    """Numbers by run, in words."""
+    """Numbers by run, as text."""
     return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}".rstrip() for slug, value in values.items())
 
 
 def percent(values: Mapping[str, float]) -> str:
-    """Ratios by run, in percent."""
+    """Ratios by run as text, in percent."""
     return ", ".join(f"{NAMES[slug]} {value:.2%}" for slug, value in values.items())
 
 
 def plain(values: Mapping[str, float], unit: str, digits: int = 0) -> str:
-    """Numbers by algorithm, in words; nan, of which there was nothing to measure, is "unknown"."""
+    """Numbers by algorithm as text; nan, for nothing to measure, reads "unknown"."""
     return ", ".join(
         f"{NAMES[slug]} unknown" if np.isnan(value) else f"{NAMES[slug]} {value:.{digits}f} {unit}"
         for slug, value in values.items()
@@ -37,22 +37,22 @@ def plain(values: Mapping[str, float], unit: str, digits: int = 0) -> str:
 
 
 def yes(value: bool) -> str:
-    """A truth value for a text."""
+    """A truth value as text."""
     return "yes" if value else "no"
 
 
 def sender_texts(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """Counts of the senders' TCP, by run."""
+    """Counters of the senders' TCP, by run, as text."""
     return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in slugs)
 
 
 def dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
-    """For causes: low bins of goodput by what came before them."""
+    """For the causes of verdicts: bins of low goodput, by the preceding event."""
     return "; ".join(f"{NAMES[slug]}: {ev.dips_text(sample[slug], share)}" for slug in slugs)
 
 
 def changes_text(sample: Sample) -> str:
-    """For causes: route changes by scenario, and what they made late, sent again and lost."""
+    """For the causes of verdicts: route changes by scenario, with late, retransmitted and lost packets."""
     parts = []
     for slug in SCENARIOS:
         changes = sample[slug].changes
@@ -67,7 +67,7 @@ def changes_text(sample: Sample) -> str:
 
 
 def reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """For causes: how many changes made packets late, and what was sent again after them, by algorithm."""
+    """For the causes of verdicts: number of changes with late packets, and retransmissions after them, by algorithm."""
     parts = []
     for slug in slugs:
         changes = ev.disturbed(sample[slug])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's claims on made-up results, each both ways; the guest is not needed."""
+"""The study's claims on synthetic results, for both outcomes; the guest is not needed."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ ALIKE = synthetic.traces() | {("cubic", PEAK): synthetic.traces()["cubic-nosack"
 
 
 def losing(name, others=None):
-    """Goodput over loss with one congestion control that loses half by any loss, and perhaps the others as given."""
+    """Goodput as a function of loss: one congestion control loses half at any loss, others keep the given share."""
     rows = synthetic.loss_rows()
     mine, lossy = rows["variant"] == name, rows["loss_ratio"] > 0
     rows.loc[mine, "goodput_bps"] = np.where(lossy[mine], 100e6, 200e6)
@@ -86,7 +86,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ("3.16", {"flood": flood(rise_ms=100.0)}, "partly"),
         ("3.8", {"sessions": synthetic.sessions({"cubic": 150e6})}, "partly"),
         ("3.9", {"sessions": synthetic.sessions({"bbr": 60e6})}, "partly"),
-        # An estimate that stays where it is, though goodput moves
+        # An estimate that stays constant, although goodput moves
         ("3.9", {"traces": STEADY}, "partly"),
         ("3.10", {"sessions": synthetic.sessions({"reno": 100e6})}, "does not hold"),
         ("3.11", {"sessions": synthetic.sessions({"cubic-nosack": 30e6})}, "partly"),
@@ -99,7 +99,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ),
         ("3.13", {"sessions": synthetic.sessions({"cubic_handover": 45e6})}, "partly"),
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6})}, "partly"),
-        # Cuts at losses as CUBIC has them
+        # Window cuts at losses, as CUBIC makes them
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6}), "traces": CUTTING}, "does not hold"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.4})}, "partly"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.5})}, "does not hold"),
@@ -112,7 +112,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
             },
             "does not hold",
         ),
-        # The estimate follows capacity, not the base delay
+        # The estimate follows the capacity, not the base delay
         ("3.18", {"conditions": synthetic.conditions(("capacity",))}, "partly"),
         ("3.18", {"conditions": synthetic.conditions(("capacity",), 1.2)}, "does not hold"),
         # BBR shares as CUBIC does
@@ -125,7 +125,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ("3.22", {"jitter": synthetic.jitter_rows(mean_kept_bps=45e6)}, "partly"),
         ("3.22", {"jitter": synthetic.jitter_rows(45e6, 40e6)}, "does not hold"),
         ("3.23", {"sessions": synthetic.sessions().assign(timeouts=1.0)}, "partly"),
-        # Every isolated loss costs a cut, with SACK as without
+        # Every isolated loss causes a cut, both with and without SACK
         ("3.23", {"traces": ALIKE, "sessions": synthetic.sessions().assign(timeouts=1.0)}, "does not hold"),
         ("3.23", {"traces": {key: found for key, found in ALIKE.items() if key[0] == "cubic"}}, "cannot be told"),
         ("3.24", {"losses": synthetic.loss_rows().assign(goodput_bps=1e8)}, "partly"),
@@ -155,7 +155,7 @@ def test_minimum_that_never_moves_refutes_the_slots_in_part(as_the_study_says):
     delay_ns = np.where(still.probes.is_lost, np.nan, 30e6)
     flat = pg.Pings(1, type(still.probes)(still.probes.sent_ns, delay_ns), still.changes_ns, still.end_ns)
     row = outcome("3.1", as_the_study_says | {"flood": {runs.REGULAR: [flat], runs.ANSWERED: [flat]}})
-    # Losses alone keep the period.
+    # Losses alone reveal the period.
     assert row["verdict"] == "partly"
     assert row["numbers"]["changed_over_1_ms_ratio"] == 0
 

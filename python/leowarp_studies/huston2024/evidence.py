@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that several claims' tests, causes, figures and tables share: why a session ended where it did, in counts."""
+"""Numbers shared by tests, causes, figures and tables of several claims: counts that explain a session's result."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from leowarp_studies.huston2024.traces import KINDS, NO_LOSS, Trace
 from leowarp_studies.huston2024.variants import BY_NAME
 
 Frames = Mapping[str, Any]
-"""The study's data sets by name; fewer if runs are missing."""
+"""Data sets of the study by name; incomplete if runs are missing."""
 
 KIND_TEXT = {
     "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
     NO_LOSS: "no loss (mark, or end of slow start)",
 }  # fmt: skip
-"""Kind of loss -> how texts and legends name it."""
+"""Kind of loss -> its name in texts and legends."""
 
 
 def at_peak(frames: Frames) -> pd.DataFrame:
-    """The sessions at peak hours."""
+    """Sessions at peak hours."""
     rows: pd.DataFrame = frames["sessions"]
     return rows[rows["preset"] == PEAK]
 
 
 def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """Median over seeds of a variant's column, with its interval; unknown if there are no such rows.
+    """Median over seeds of a variant's column, with its interval; unknown without such rows.
 
-    rows: One row a seed and variant, of one preset.
+    rows: One row per seed and variant, for one preset.
     column: A number; missing values are left out.
     """
     return middle(rows.loc[rows["variant"] == variant, column])
@@ -49,13 +49,13 @@ def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
-    """Median over seeds of what the downlink could have carried as payload, mean over the session."""
+    """Median over seeds of the payload that the downlink could have carried, as a mean over the session."""
     return middle([trace.mean_capacity_bps for trace in _any_traces(frames, preset)])
 
 
 def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
     """Median over seeds of goodput as a share of that session's own capacity."""
-    # By seed and not the median of all: capacity differs from session to session by more than variants do.
+    # Computed per seed: capacity differs more between sessions than between variants.
     capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[(rows["variant"] == variant) & (rows["preset"] == preset) & rows["seed"].isin(list(capacity))]
@@ -63,7 +63,7 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """One variant's traces at a preset: capacity and reconfigurations are the path's, which is the same for all
+    """Traces of one variant at a preset; capacity and reconfigurations belong to the path and are equal for all
     variants.
     """
     for (_, hour), traces in frames["traces"].items():
@@ -73,15 +73,15 @@ def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
 
 
 def loss_counts(traces: Sequence[Trace]) -> dict[str, float]:
-    """Lost packets by where they fell, a session, mean over seeds.
+    """Lost packets per session by location of the loss, mean over seeds.
 
-    Returns: By `KINDS`, packets a session.
+    Returns: Packets per session, by `KINDS`.
     """
     return {kind: float(np.mean([int((trace.losses["kind"] == kind).sum()) for trace in traces])) for kind in KINDS}
 
 
 def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
-    """Cuts of the window by the loss that caused them, a session, mean over seeds."""
+    """Window cuts per session by the loss that caused them, mean over seeds."""
     return {
         kind: float(np.mean([int((trace.cuts["kind"] == kind).sum()) for trace in traces]))
         for kind in (*KINDS, NO_LOSS)
@@ -89,21 +89,21 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
-    """How windows came back: `cuts`, `grown_ratio` (before the next cut or the end), `grown_p50_s` (of those that did),
-    `apart_p50_s` (between cuts), `after_p50_pkts`, `needed_p50_s`.
+    """Recovery of windows: `cuts`, `grown_ratio` (recovered before the next cut or the end), `grown_p50_s` (of those
+    recovered), `apart_p50_s` (between cuts), `after_p50_pkts`, `needed_p50_s`.
 
-    `needed_p50_s` is CUBIC's own time back to where it was, K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4
-    (RFC 9438, 4.2), for the median window before a cut.
+    `needed_p50_s` is CUBIC's time to return to its previous window, K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C
+    0.4 (RFC 9438, 4.2), for the median window before a cut.
 
     traces: Sessions of one variant at one preset.
     """
-    # Pooled over sessions: a session has too few cuts for medians of its own.
+    # Pooled over sessions: one session has too few cuts for its own medians.
     every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
     if not len(every):
         return dict.fromkeys(
             ("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"), math.nan
         ) | {"cuts": 0.0}
-    # Within each session: between the last cut of one and the first of the next lies no time.
+    # Differences are taken within each session only.
     apart = np.concatenate([np.diff(trace.cuts["t_s"].to_numpy()) for trace in traces])
     grown = every["grown_after_s"].dropna()
     return {
@@ -119,7 +119,7 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Why a loss-based session ended where it did, in a sentence of counts."""
+    """Reason for the result of a loss-based session, as a sentence of counts."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
@@ -135,14 +135,15 @@ def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
-    """The same for BBR, which does not cut: its estimate of the bottleneck against what the link carries.
+    """Reason for the result of a BBR session, which has no cuts: its bottleneck estimate compared with the link's
+    capacity.
 
-    `bbr_bw` (tcp_bbr.c) is the maximum over ten round trips, so it stays high for a while after capacity has fallen.
+    `bbr_bw` (tcp_bbr.c) is the maximum over ten round trips, so it stays high for a while after the capacity falls.
     """
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
-    # Pooled over bins and sessions: the question is the estimate at any time, not how sessions differ.
+    # Pooled over bins and sessions: the estimate at any time matters, not differences between sessions.
     over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
     return (
         f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
@@ -151,23 +152,23 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
 
 
 def estimate_ratio(trace: Trace) -> np.ndarray:
-    """BBR's estimate over the capacity, at the middle of each bin; bins without an estimate are left out.
+    """BBR's estimate relative to the capacity, at the middle of each bin; bins without an estimate are left out.
 
-    Returns: float64 array. 1 is an estimate that is right; empty for congestion controls without one.
+    Returns: float64 array. 1 is a correct estimate; empty for congestion controls without an estimate.
     """
-    # 0 before the first round trip has been measured.
+    # 0 before the first round trip is measured.
     known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
     if not known.any():
         return np.zeros(0)
     width_s = float(np.diff(trace.t_s).min()) if len(trace.t_s) > 1 else 0.0
-    # The last sample before the middle of the bin: what the sender believed at that time.
+    # The last sample before the middle of the bin: the sender's belief at that time.
     place = np.searchsorted(trace.cwnd_t_s[known], trace.t_s + width_s / 2, side="right") - 1
     inside = (place >= 0) & (trace.capacity_bps > 0)
     return trace.bbr_bps[known][place[inside]] / trace.capacity_bps[inside]
 
 
 def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """A session in counts of the kernel's, medians over seeds."""
+    """A session's kernel counters, as medians over seeds."""
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[rows["preset"] == preset]
 
@@ -184,18 +185,16 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float:
-    """Share of the cuts by losses before which exactly one packet was lost: those that NewReno repairs as
-    fast as SACK.
-    """
+    """Share of loss-caused cuts with exactly one lost packet, which NewReno repairs as fast as SACK."""
     every = pd.concat([trace.cuts for trace in frames["traces"].get((variant, preset), [])], ignore_index=True)
     return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
 
 
 def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", preset: str = PEAK) -> Middle:
-    """Median over seeds of one variant over another, seed by seed.
+    """Median over seeds of the ratio of two variants, paired by seed.
 
     one, other: Variants.
-    column: What is compared; of rows where `other` has 0 there is no ratio.
+    column: Column to compare; rows where `other` is 0 have no ratio.
     Returns: Above 1 if `one` has more.
     """
     rows: pd.DataFrame = frames["sessions"]
@@ -204,7 +203,8 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
     """The end of slow start, in sessions: cause, instant, and windows."""
-    # Whether jitter or a loss ended it decides the study's first peak (claim 3.7), so sessions are counted by cause.
+    # The study's first peak (claim 3.7) depends on whether jitter or a loss ended slow start, so sessions are counted
+    # by cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
     texts = []
     for by, mine in ends.groupby("by", sort=True):
@@ -217,7 +217,7 @@ def slow_start_ends(traces: Sequence[Trace]) -> str:
 
 
 def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """How windows grew after timeouts, and the share of its time that a session spent on repair."""
+    """Growth of windows after timeouts, and the share of time that sessions spent on repair."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}, {preset}: no trace is kept"
@@ -233,20 +233,20 @@ def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def label(variant: str) -> str:
-    """As figures and tables name it."""
+    """Names for figures and tables."""
     return BY_NAME[variant].label
 
 
 def slot_means_bps(
     trace: Trace, settle_s: float = 2.0, between: Callable[[float, float], float] | None = None
 ) -> list[tuple[float, float]]:
-    """For each slot, the first begun at 0: mean of its first and of its second half, without what settles.
+    """Means of the first and of the second half of each slot, without the settling time; the first slot begins at 0.
 
     Slots with less than 6 s after settling are left out.
 
-    settle_s: How much of a slot's beginning is left out.
-    between: Mean of what is looked at from one second to another; goodput if not given.
-    Returns: list of (float, float). bit/s of the first and of the second half of what is left.
+    settle_s: Length of the beginning of a slot that is left out.
+    between: Function for the mean between two times; default: goodput.
+    Returns: list of (float, float). bit/s in the first and second half of the remaining slot.
     """
     mean = between or trace.between
     borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
@@ -261,9 +261,9 @@ def slot_means_bps(
 
 @dataclass(frozen=True)
 class Moves:
-    """Movement of BBR's estimate, relative to its former value.
+    """Moves of BBR's estimate, relative to its previous value.
 
-    across, within: float64 arrays. From one slot to the next, and between the halves of a slot; 0.1: 10 %.
+    across, within: float64 arrays. Moves from one slot to the next, and between the halves of a slot; 0.1 means 10 %.
     """
 
     across: np.ndarray
@@ -271,22 +271,22 @@ class Moves:
 
     @property
     def known(self) -> bool:
-        """Whether any two slots could be compared."""
+        """Whether at least two slots could be compared."""
         return len(self.across) > 0 and len(self.within) > 0
 
     def revised(self, limit_ratio: float) -> float:
-        """Share of the reconfigurations across which it moves by so much."""
+        """Share of reconfigurations at which the estimate moves by at least this much."""
         return share(self.across >= limit_ratio)
 
     def text(self) -> str:
-        """Both medians in words."""
+        """Both medians as text."""
         if not self.known:
             return "unknown"
         return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"
 
 
 def estimate_moves(traces: Sequence[Trace]) -> Moves:
-    """How BBR's own estimate of the bottleneck moves, of all sessions together."""
+    """Moves of BBR's bottleneck estimate, over all sessions."""
     across, within = [], []
     for trace in traces:
         slots = slot_means_bps(trace, between=trace.estimate_between)
@@ -297,9 +297,9 @@ def estimate_moves(traces: Sequence[Trace]) -> Moves:
 
 
 def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
-    """Median over seeds of what one variant has more than another, seed by seed.
+    """Median over seeds of the difference between two variants, paired by seed.
 
-    For counts that may be 0, of which there is no ratio.
+    For counts that may be 0, which have no ratio.
     """
     rows: pd.DataFrame = frames["sessions"]
     both = paired(rows[rows["preset"] == preset], column, one, other)
@@ -307,6 +307,6 @@ def difference(frames: Frames, one: str, other: str, column: str, preset: str = 
 
 
 def _counted(counts: Mapping[str, float]) -> str:
-    """Counts by kind of loss, those that are not 0."""
+    """Counts by kind of loss as text, without zeros."""
     shown = [f"{KIND_TEXT[kind]} {count:.1f}" for kind, count in counts.items() if count]
     return ", ".join(shown) or "none"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 2 to 9, re-made, and those that its table and its causes need."""
+"""The study's figures 2 to 9, reproduced, and figures for its table and causes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from leowarp_studies.huston2024.rules import Rules
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draws all figures into `folder`; one whose data are missing says so.
+    """Draw all figures into `folder`; a figure without its data is returned with the reason.
 
     frames: Data sets by name.
-    folder: Made if it is not there.
+    folder: Folder for the figures; created if missing.
     """
     return drawing.draw(KINDS, frames, folder, rules)
 
@@ -35,7 +35,7 @@ _SESSION = (
 
 
 def _session(stem: str, figure: str, variant: str, preset: str, name: str) -> Kind:
-    """The kind of figure for one session over time; without `figure` it has no counterpart in the study."""
+    """A figure of one session over time; without `figure` the study has no counterpart."""
     title = f"{figure}: {name}" if figure else name
 
     def drawn(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -71,4 +71,4 @@ KINDS: Sequence[Kind[Rules]] = (
          f"they are made from, same seeds, by how much too late they take the reconfigurations to be; {HOW}.",
          ("phases", "sessions"), table.wrong_phase),
 )  # fmt: skip
-"""In the order of the page."""
+"""Figures in the order of the page."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the path: capacity tests (fig. 2) and pings (3 to 5)."""
+"""Figures about the path: capacity tests (fig. 2) and pings (3 to 5)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ DIRECTIONS = {"down": BEFORE, "up": AFTER}
 
 
 def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 2: each capacity test over time, and their distribution beside the study's median and extremes."""
+    """Figure 2: each capacity test over time, and the distribution of the tests with the study's median and
+    extremes."""
     rows: pd.DataFrame = frames["capacity"]
     test = (
         f"test: {len(runs.DOWN_FLOWS)} parallel CUBIC connections for {runs.TEST_S} s, mean of the whole time; "
@@ -33,12 +34,12 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels = drawn.subplots(2, 2, sharey="row", sharex="col", width_ratios=(5, 1))
     for (over_time, spread), (name, colour) in zip(panels, DIRECTIONS.items(), strict=True):
         values = rows[f"{name}_bps"].to_numpy() / 1e6
-        # A quick reproduction has 61 tests: their dots may be larger than those of 1,464.
+        # A quick reproduction has only 61 tests, so its dots may be larger than those of 1,464.
         size = 1.8 if len(values) > 500 else 4
-        # Instants are UTC, as `access.clock` is; without a zone the axis leaves them so.
+        # Instants are UTC, like `access.clock`; without a time zone the axis does not convert them.
         over_time.plot(rows["at"].dt.tz_convert(None), values, ".", color=colour, markersize=size, markeredgewidth=0)
         over_time.set_ylabel(f"{name}, Mbit/s")
-        # The study's highest stays in sight, though no test here may reach it.
+        # The study's maximum stays visible, even if no test here reaches it.
         over_time.set_ylim(0, 1.05 * max(values.max(), STUDY_BPS[name][2] / 1e6))
         _distribution(spread, values, colour, name)
     over_time = panels[-1][0]
@@ -49,7 +50,7 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> None:
-    """Empirical distribution of the tests of one direction, Mbit/s, turned so that it shares the axis of rates."""
+    """Empirical distribution of one direction's tests, Mbit/s, rotated so that it shares the rate axis."""
     ordered = np.sort(values)
     axes.step(np.arange(1, len(ordered) + 1) / len(ordered), ordered, color=colour, linewidth=1.1)
     for level_bps in STUDY_BPS[name]:
@@ -59,7 +60,7 @@ def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> Non
 
 
 def pings(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 3: round-trip time of each probe of one flood ping, and the lost ones."""
+    """Figure 3: round-trip time of each probe of one flood ping, with lost probes."""
     return figure(frames["flood_view"], "ping")
 
 

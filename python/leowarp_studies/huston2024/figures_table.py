@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of all variants as a picture, and how much it depends on isolated loss and on a schedule that is right."""
+"""Figures of the table of all variants, and of its dependence on isolated loss and on a correct schedule."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DOTS = ("o", "s", "^", "D")
 class Column:
     """A column of the table.
 
-    name: Of the data set's column.
-    frame: Which data set: "sessions" or "beside".
-    scale: What values are multiplied with: 1e-6 from bit/s to Mbit/s.
-    heading, short: In the table, and below a panel of the figure; with the unit.
-    digits: After the decimal point, in the table.
+    name: Column of the data set.
+    frame: Data set: "sessions" or "beside".
+    scale: Factor for the values: 1e-6 converts bit/s to Mbit/s.
+    heading, short: Heading in the table, and label below a panel of the figure; with the unit.
+    digits: Digits after the decimal point in the table.
     """
 
     name: str
@@ -51,22 +51,22 @@ COLUMNS = (
     Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
-"""Columns of the table. It is our own: the study has none, and proposes without numbers."""
+"""Columns of the table. The table is leowarp's: the study has none, and its proposals have no numbers."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
-"""Columns of the picture; the two others are in the table alone."""
+"""Columns of the figure; the other two are only in the table."""
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
-    """A cell of the table; beside another flow there is the peak alone."""
+    """A cell of the table; results against another flow exist only at peak."""
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
-    # A group of which every run failed has no columns: its cells read "unknown".
+    # A group whose runs all failed has no columns: its cells read "unknown".
     return ev.over_seeds(rows, variant, column.name) if column.name in rows else middle([])
 
 
 def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """A panel a column, a line a variant: median and interval."""
+    """One panel per column, one line per variant: median and interval."""
     shown = [variant for variant in VARIANTS if cell_of(frames, COLUMNS[0], variant.name).known]
     if not shown:
         raise TraceError("there is no session at peak")
@@ -83,7 +83,7 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_xlabel(column.short)
         axes.set_xlim(0, 1.08 * _largest(frames, column, shown))
     panels[0].set_yticks(places, [variant.label for variant in shown])
-    # The first variant on top, as in the table.
+    # The first variant is on top, as in the table.
     panels[0].set_ylim(len(shown) - 0.4, -0.6)
     # A fair share of two flows.
     panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
@@ -96,16 +96,16 @@ def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]
     presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
     cells = [cell_of(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
-    # A recovery that never came has no place on an axis; its interval runs off the panel.
+    # A recovery that never happened has no place on an axis; its interval extends beyond the panel.
     ends = ends[np.isfinite(ends)]
     return float(ends.max()) * column.scale if len(ends) and ends.max() > 0 else 1.0
 
 
 def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str, *, hollow: bool = False) -> None:
-    """A median with its interval; nothing where there is no median."""
+    """A median with its interval; nothing if there is no median."""
     if not np.isfinite(value.median):
         return
-    # A variant has the colour and shape of the algorithm that it is made from.
+    # A variant has the colour and shape of its base algorithm.
     colour = OKABE_ITO[ALGORITHMS.get(variant.split("-")[0].split("_")[0], 6)]
     axes.plot(
         [value.low * column.scale, min(value.high * column.scale, _FAR)], [place, place], color=colour,
@@ -117,17 +117,17 @@ def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str, 
 
 
 def _seeds(rows: pd.DataFrame) -> str:
-    """For the foot of a figure."""
+    """Text for the footer of a figure."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"{count} seeds"
 
 
 _FAR = 1e6
-"""A window that never came back ends here, off every axis."""
+"""A window that never recovered ends here, outside every axis."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput against isolated loss; none is at the left end of the logarithmic axis."""
+    """Goodput as a function of isolated loss; zero loss is drawn at the left end of the logarithmic axis."""
     rows: pd.DataFrame = frames["losses"]
     drawn = new_figure(COLUMN_IN, 2.6, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()
@@ -144,7 +144,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
                   label=variant.label, **style)  # fmt: skip
     axes.set_xscale("log")
-    # The values that were run, and no others: between them nothing was measured.
+    # Ticks only at values that were run: nothing was measured between them.
     axes.set_xticks(x, [f"{100 * ratio:g}" for ratio in ratios])
     axes.minorticks_off()
     axes.set_xlabel("isolated loss in each direction, %")
@@ -155,7 +155,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """The rest of the gain if the schedule is taken to be late."""
+    """Remaining gain if the assumed schedule is late."""
     rows: pd.DataFrame = frames["phases"]
     drawn = new_figure(COLUMN_IN, 2.4, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()
@@ -165,11 +165,11 @@ def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
         cells = []
         for at_s in late_s:
             mine = rows[(rows["late_s"] == at_s) & (rows["variant"] == name)]
-            # The plain congestion control knows no schedule, so its sessions are those of the main group.
+            # The plain congestion control has no schedule, so its sessions are those of the main group.
             both = pd.concat([mine, plain[plain["variant"] == base]])
             cells.append(paired_ratio(both, "goodput_bps", name, base))
         style = line_style(ALGORITHMS[base])
-        # Beside each other: intervals at the same place would hide each other.
+        # Points are shifted: intervals at the same place would hide each other.
         shift = 0.12 * (place - 0.5)
         medians = np.array([cell.median for cell in cells])
         spread = np.array([[c.median - c.low for c in cells], [c.high - c.median for c in cells]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of TCP sessions: goodput over time (figs. 6 to 9), and which losses cut the window."""
+"""Figures of TCP sessions: goodput over time (figs. 6 to 9), and the losses that cut the window."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ KIND_STYLE: dict[str, dict[str, Any]] = {
     "isolated": {"color": "#D55E00", "marker": "x"},
     "other": {"color": "#000000", "marker": "+"},
 }
-"""Shapes besides colours: a grey printer tells them apart."""
+"""Marker shapes complement colours, for grey printers."""
 
 HATCHES = {"queue": "", "handover": "////", "isolated": "xxxx", "other": "....", NO_LOSS: ""}
-"""Hatches of the bars of `cuts`, for a grey printer."""
+"""Hatching of the bars of `cuts`, for grey printers."""
 _NONE_COLOUR = "#d9d9d9"
 
 
 def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) -> Figure:
-    """Goodput against capacity over time, and the window with the losses that cut it.
+    """Goodput with capacity over time, and the window with the losses that cut it.
 
     frames: With `shown`: (variant, preset) -> `Trace` in bins of 0.2 s.
     Raises TraceError if no such session was kept.
@@ -48,7 +48,7 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
     edges = np.append(trace.t_s, trace.t_s[-1] + width_s)
     above.stairs(trace.capacity_bps / 1e6, edges, fill=True, color="#e6e6e6", label="capacity (payload)")
     above.stairs(trace.capacity_bps / 1e6, edges, color="#888888", linewidth=0.5)
-    # Steps and not lines: a value is the mean of its bin.
+    # Steps instead of lines: a value is the mean of its bin.
     above.stairs(trace.goodput_bps / 1e6, edges, baseline=None, color=colour, linewidth=0.9, label="delivered")
     above.set_ylim(0, 1.3 * float(trace.capacity_bps.max()) / 1e6)
     above.set_ylabel("Mbit/s")
@@ -62,17 +62,17 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
 
 
 def _window(axes: Any, trace: Trace, colour: str) -> None:
-    """The congestion window over time, and above it each lost packet by where it fell."""
+    """The congestion window over time, with each lost packet above it by location."""
     axes.plot(trace.cwnd_t_s, trace.cwnd_pkts, color=colour, linewidth=0.9)
     top = float(np.nanmax(trace.cwnd_pkts))
     for kind in KINDS:
         lost = trace.losses[trace.losses["kind"] == kind]
         if len(lost):
             what = f"{len(lost)} lost: {ev.KIND_TEXT[kind]}"
-            # Above the window and not on it: many losses fall within one width of the line.
+            # Marks are above the window instead of on it: many losses fall within one line width.
             axes.plot(lost["t_s"], np.full(len(lost), 1.08 * top), linestyle="none", markersize=3.2,
                       markeredgewidth=0.8, label=what, **KIND_STYLE[kind])  # fmt: skip
-    # Room above the window for the marks of losses and for the legend.
+    # Space above the window for the marks of losses and the legend.
     axes.set_ylim(0, 1.6 * top)
     axes.set_ylabel("window, packets")
     if len(trace.losses):
@@ -80,10 +80,11 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
 
 
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Cuts a session by cause, of the study's own, its cures, and CUBIC without SACK, where they are loss-based."""
-    # BBR's threshold is not set at a loss, so it has no cuts (`traces.cuts`).
+    """Window cuts per session by cause, for the loss-based variants: the study's own, its cures, and CUBIC without
+    SACK."""
+    # BBR does not set its threshold at a loss, so it has no cuts (`traces.cuts`).
     shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
-    # By preset first: what is compared stands side by side.
+    # Sorted by preset first, so that compared bars are adjacent.
     every = [(name, preset) for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in shown]
     kept = [key for key in every if frames["traces"].get(key)]
     if not kept:
@@ -108,12 +109,12 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _stacked(axes: Any, rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> None:
-    """A bar a session, of pieces by kind of loss; kinds that no session has are left out of the legend."""
+    """One bar per session, stacked by kind of loss; kinds without losses are left out of the legend."""
     places = np.arange(len(rows))
     start = np.zeros(len(rows))
     for kind in (*KINDS, NO_LOSS):
         widths = np.array([row[kind] for row in rows])
-        # A kind that no session has would be an entry of the legend without a bar.
+        # A kind without losses would be a legend entry without a bar.
         if not widths.any():
             continue
         colour = KIND_STYLE[kind]["color"] if kind in KIND_STYLE else _NONE_COLOUR

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of the study's groups of runs: scenarios, hours, seeds."""
+"""Shared parts of the study's groups of runs: scenarios, hours, seeds."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-
 
 PEAK, OFF_PEAK = "peak", "off-peak"
 CLEAN_PEAK = "peak, no isolated loss"
-"""The name of sessions in the groups without isolated loss, as if it were a preset."""
+"""Name of the sessions in groups without isolated loss, used like a preset."""
 
 DURATION_S = 60
-"""Length of every TCP session: four reconfigurations."""
+"""Length of every TCP session, which contains four reconfigurations."""
 
 LOSS_KEYS = ("access.residual_loss", "access.residual_loss_up")
 NO_LOSS = dict.fromkeys(LOSS_KEYS, "0 %")
-"""Both directions: a lost ACK of a window costs little, but handovers alone are asked for."""
+"""Loss is removed in both directions: a lost ACK costs little, but only handovers should act."""
 
 
 def few_seeds(count: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """The runs of a quick reproduction: those of the first `count` seeds."""
+    """Runs of a quick reproduction: those with the first `count` seeds."""
     return lambda values, seed: seed <= count
 
 
 def content(name: str, scenario: str, parameters: dict[str, Any], seeds: int | None) -> dict[str, Any]:
-    """The content of a study file; without `seeds` each run has the seed that its parameters give it."""
+    """Content of a study file; without `seeds`, the parameters set the seed of each run."""
     made = {"name": name, "scenario": scenario, "set": {}, "parameters": dict(parameters)}
     return made if seeds is None else made | {"seeds": {"first": 1, "count": seeds}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs, claims, tables and figures on made-up results; the guest is not needed."""
+"""Runs, claims, tables and figures of the study on synthetic results; the guest is not needed."""
 
 import itertools
 import json
@@ -118,7 +118,7 @@ def test_groups_that_answer_a_question_change_one_thing_of_the_profile():
             "base_step_min_ns", "jitter_ns", "jitter_up_ns")  # fmt: skip
     plans = {run.values["name"]: run.combination.plan for run in expand(StudyFile.of(parts["conditions"].content))}
     assert len(plans) == 8
-    # With nothing still it is the profile itself.
+    # With all properties varying, the condition is the profile itself.
     free = plans[questions.condition(())].medium
     assert [getattr(free, key) for key in keys] == [getattr(own, key) for key in keys]
     for name, still in questions.conditions().items():
@@ -175,7 +175,7 @@ def test_a_cut_is_put_down_to_the_first_loss_before_it_and_grows_back():
     assert trace.cuts["kind"].tolist() == ["queue", "isolated", "handover", "handover"]
     assert trace.cuts["before_pkts"].tolist() == [1000, 1010, 1020, 1030]
     assert trace.cuts["after_pkts"].tolist() == [700, 707, 714, 721]
-    # Three tenths of the window at 100 packets a second.
+    # Three tenths of the window at 100 packets per second.
     assert trace.cuts["grown_after_s"].tolist() == pytest.approx([3.0] * 4, abs=0.11)
 
 
@@ -191,14 +191,15 @@ def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew
 
 
 def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
-    # As cubic_handover repairs a loss: as much as the window while it lasts, then the threshold of long ago.
+    # cubic_handover repairs a loss in this manner: the threshold equals the window during recovery, then the old
+    # threshold returns.
     t_ns = np.arange(0, 2 * S, 20 * MS)
     cwnd = np.linspace(740.0, 760.0, len(t_ns))
     ssthresh = np.where(np.abs(t_ns - 1 * S) < 30 * MS, cwnd, 600.0)
     state = np.where(np.abs(t_ns - 1 * S) < 30 * MS, CA_RECOVERY, 0)
     lost = losses(pd.DataFrame({"t_ns": [960 * MS], "cause": [2]}), np.zeros(0, "int64"))
     assert cuts(t_ns, cwnd, ssthresh, state, lost).empty
-    # A window that a mark reduces afterwards falls by the mark's threshold, and not by the loss.
+    # If a mark reduces the window afterwards, it falls to the mark's threshold, not because of the loss.
     later = t_ns > 1200 * MS
     window, threshold = np.where(later, 520.0, cwnd), np.where(later, 520.0, ssthresh)
     marked = cuts(t_ns, window, threshold, np.where(later, CA_CWR, state), lost)
@@ -215,7 +216,7 @@ def test_handovers_are_seen_by_their_rise_their_losses_and_the_time_without_a_re
     assert {handover.lost_pkts for handover in found} == {0}
     worst = max(found, key=lambda handover: handover.rise_ms)
     assert (worst.t_ns, worst.highest_ms) == (72 * S, 80.0)
-    # Nothing passes for 40 ms and the base's step; probes are 10 ms apart.
+    # Nothing arrives for 40 ms plus the step of the base delay; probes are 10 ms apart.
     assert 35 <= np.median([handover.gap_ms for handover in found]) <= 60
     schedule = pg.found_schedule(pings)
     assert schedule is not None
@@ -281,7 +282,7 @@ def test_lateness_is_read_from_the_parameter_as_written():
     assert units.TIME.parse("16 s") == 16 * S
 
 
-# --- How slow start ended, and what timeouts did
+# --- End of slow start, and effects of timeouts
 
 
 def ended(lost=(), hystart=()):
@@ -301,7 +302,7 @@ def test_slow_start_ends_by_a_loss_before_or_by_what_hystart_counted():
 
 
 def test_growth_after_a_timeout_is_by_the_round_trip_until_the_next_cut():
-    # 5 % every 40 ms from 0.4 s on, when the repair ends, to a cut at 1.4 s.
+    # 5 % every 40 ms from 0.4 s on, when the repair ends, until a cut at 1.4 s.
     t_ns = np.arange(0, 2 * S, 20_000_000)
     window = 10 * 1.05 ** ((t_ns - 0.4 * S) / (0.04 * S))
     state = np.where((t_ns >= 0.1 * S) & (t_ns < 0.4 * S), CA_LOSS, 0)
@@ -309,7 +310,7 @@ def test_growth_after_a_timeout_is_by_the_round_trip_until_the_next_cut():
     assert row["growth_ratio"] == pytest.approx(0.05)
     assert (row["t_s"], row["until_s"]) == (0.4, 1.38)
     assert traces.after_timeouts(t_ns, np.zeros(len(t_ns)), window, window, np.array([])).empty
-    # Too short to tell.
+    # Too short to compute a growth.
     assert traces.after_timeouts(t_ns, state, window, np.full(len(t_ns), 4e4), np.array([0.5])).empty
 
 
@@ -338,7 +339,7 @@ def test_the_table_has_a_row_for_every_variant_and_the_same_for_machines(as_the_
 def test_all_figures_are_drawn(as_the_study_says, tmp_path):
     drawn = figures.draw(as_the_study_says, tmp_path, Rules(kernel="Linux", seeds=7))
     pings = [figure for figure in drawn if figure.missing is not None]
-    # Figures 3 to 5 are those of a run's own page, and drawn of run directories alone.
+    # Figures 3 to 5 are those of a run's own page, and need run directories.
     assert [figure.missing for figure in pings] == ["the runs `flood_view` are missing"] * 3
     for figure in drawn:
         if figure.missing is None:
@@ -348,7 +349,7 @@ def test_all_figures_are_drawn(as_the_study_says, tmp_path):
 
 @pytest.fixture
 def engine(monkeypatch, as_the_study_says):
-    """`run_study` without a guest, results without rows: what is tested is what `make` does with them."""
+    """`run_study` replacement without a guest and without rows: this tests how `make` uses the results."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study reproduced: groups of runs by the study engine, checked and drawn from their data sets and kept traces."""
+"""Reproduction of the study: groups of runs from the study engine; claims and figures from their data sets and kept
+traces."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from leowarp_studies.huston2024.rules import Rules
 from leowarp_studies.huston2024.traces import Trace, trace_of
 
 OPTIONS = ("quick", "scheduler", "path", "capacity")
-"""This study's own keyword arguments of `reproduce`."""
+"""Keyword arguments of `reproduce` that only this study has."""
 
 TITLE = "A transport protocol's view of Starlink, re-made"
 LEAD = (
@@ -38,17 +39,17 @@ LEAD = (
 )
 
 TABLE = "table.csv"
-"""The table of all variants for machines, beside the page."""
+"""File beside the page with the table of all variants for programs."""
 TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
 }  # fmt: skip
-"""Groups of sessions whose traces claims look at, with the preset of those that vary none."""
+"""Groups of sessions whose traces claims use, each with its preset if the group has only one."""
 UNTRACED = ("others",)
 KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
-"""Groups whose whole run directories stay."""
+"""Groups whose whole run directories are kept."""
 SHOWN_BIN_NS = 200_000_000
-"""Of figures 6 to 9."""
+"""Sessions shown in figures 6 to 9."""
 PROGRAMS = Path("programs") / "programs.csv"
 """Results of the study `programs`, in a directory beside this study's."""
 
@@ -63,13 +64,12 @@ def make(
     path: Path | str | None = None,
     capacity: Path | str | None = None,
 ) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures; see `leowarp.study.Room`.
 
-    quick: Fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
+    quick: True for fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
     scheduler: Address of a Dask scheduler.
-    path, capacity: A recording of a dish, and what it could carry: sessions over a replay of it in place of the
-        profile.
-    Raises LeowarpError: The first failure, if no group has a good run.
+    path, capacity: A recording of a dish, and its capacity: the sessions then run over a replay instead of the profile.
+    Raises LeowarpError: The first failure, if no group has a successful run.
     """
     recording = None if path is None else recorded.read(path, capacity)
     if capacity is not None and recording is None:
@@ -126,11 +126,11 @@ CLAIM_FRAMES = {
     "shared": tuple(questions.shared_name(customers) for customers in questions.CUSTOMERS),
     "programs": (),
 }
-"""Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
+"""Data sets that claims name in `Claim.runs`, with the groups of runs that each is built from."""
 
 
 def why_not(kernel: str) -> str | None:
-    """Why runs on a kernel of the shelf are left out, with what to type; None: it is built."""
+    """Reason why runs on an optional kernel are left out, with the command to type; None if the kernel is built."""
     try:
         if is_built(kernel_of(kernel)):
             return None
@@ -140,7 +140,8 @@ def why_not(kernel: str) -> str | None:
 
 
 def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Adds the rows of the study `programs`, if it is beside this one; else what to type, by data set."""
+    """Add the rows of the study `programs` if it exists beside this one; otherwise return the command to type, by data
+    set."""
     file = folder.parent / PROGRAMS
     if file.is_file():
         frames["programs"] = pd.read_csv(file)
@@ -152,10 +153,10 @@ def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
 def _sections(
     parts: tuple[Part, ...], rows: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], folder: Path
 ) -> list[Section]:
-    """The rest of the page; the tables' rows for machines go into `TABLE`."""
+    """Remaining sections of the page; the tables' rows for programs are written to `TABLE`."""
     sections = [Section("runs", "Runs and their cost", study_parts.cost_table(parts, rows, folder)),
                 Section("data", "Data", _data_section(parts))]  # fmt: skip
-    # The table has columns of both groups.
+    # The table has columns from both groups.
     if "sessions" in frames and "beside" in frames:
         tables.frame(frames).to_csv(folder / TABLE, index=False)
         sections.insert(0, Section("table", "All variants", tables.table(frames)))
@@ -165,12 +166,12 @@ def _sections(
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures; a group of which every run failed is left out.
+    """Inputs of claims and figures; a group whose runs all failed is left out.
 
-    Returns frames: `flood` (way of sending -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
+    Returns frames: `flood` (sending pattern -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
         `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
         `shared`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
-    Returns view: One of the kept runs, of which the kernel's name is taken.
+    Returns view: One of the kept runs, from which the kernel's name is read.
     """
     kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}
     frames: dict[str, Any] = {}
@@ -187,10 +188,10 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     shown = {}
     for group, preset in TRACED.items():
         for row, view in kept.get(group, ()):
-            # Groups that vary no preset: their rows get the name under which claims look for them.
+            # Groups with a single preset: their rows get the name that claims expect.
             key = (row["name"], preset or row["preset"])
             traces.setdefault(key, []).append(trace_of(view))
-            # Figures show one session, the first seed; claims look at all of them.
+            # Figures show one session, the first seed; claims use all of them.
             if key not in shown:
                 shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
     # All or none: claims compare the three with each other at both hours.
@@ -199,7 +200,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     frames["hystart"] = [trace_of(view) for _, view in kept.get("hystart", ())]
     frames["conditions"] = _by_condition(kept.get("conditions", []))
     frames |= _tables(rows)
-    # For claims that need the other hour, or a schedule: a recording may lack either.
+    # For claims that need the other hour or a schedule, which a recording may lack.
     sessions = frames["sessions"]
     frames["off-peak"] = sessions[sessions["preset"] == OFF_PEAK]
     frames["clean"] = sessions[sessions["preset"] == CLEAN_PEAK]
@@ -210,7 +211,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """The data sets that are tables, some perhaps without rows."""
+    """Data sets that are tables; some may have no rows."""
     found = {
         "sessions": results.joined([results.sessions(rows[name], preset or groups.PEAK)
                                     for name, preset in (TRACED | dict.fromkeys(UNTRACED, "")).items()
@@ -229,7 +230,7 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list[Trace]]:
-    """Traces by condition; empty unless there are some of each, as claims compare them."""
+    """Traces by condition; empty unless every condition has some, because claims compare conditions."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
         traces.setdefault(row["name"], []).append(trace_of(view))
@@ -237,14 +238,14 @@ def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
-    """Rows of runs that were kept, with their directories, by seed."""
-    # By seed, so that the same session is shown however the rows lie in the data set.
+    """Rows of kept runs with their directories, by seed."""
+    # Sorted by seed, so that the same session is shown for any row order of the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """For the top of the page: what a quick reproduction leaves out, and the runs' own warnings."""
+    """Texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(
@@ -255,7 +256,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section(parts: tuple[Part, ...]) -> str:
-    """Where the results are, as HTML."""
+    """Location of the results, as HTML."""
     note = (
         f'The table of all variants with its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
         f"groups {', '.join(KEPT)} stand in their <code>runs/</code>."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a run of pings: its probes, their view of each handover, and of the slots between."""
+"""Evidence from a run with pings: its probes, each handover as they saw it, and the slots between handovers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ S = 1_000_000_000
 MS = 1_000_000
 
 AROUND_NS = S
-"""A handover's rise is looked for this long after its reconfiguration, its losses this long before and after."""
+"""Windows around a reconfiguration: the RTT rise is searched this long after, and losses this long before and after."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
-"""Probes sent from so long before to so long after a reconfiguration tell how long nothing came back."""
+"""Range around a reconfiguration in which probes are used to measure the time without replies."""
 
 
 @dataclass(frozen=True)
 class Pings:
-    """One run of pings.
+    """One run with pings.
 
-    changes_ns: int64 array, sorted. The reconfigurations.
+    changes_ns: int64 array, sorted. Times of the reconfigurations.
     """
 
     seed: int
@@ -38,7 +38,7 @@ class Pings:
     def replies_ms(self, start_ns: int, end_ns: int) -> np.ndarray:
         """Round-trip times of the replies to probes sent in [start, end).
 
-        Returns: float64 array. In the order of sending; lost probes are left out.
+        Returns: float64 array. Order of sending; lost probes are left out.
         """
         delay_ns = self.probes.between(start_ns, end_ns).delay_ns
         return delay_ns[~np.isnan(delay_ns)] / MS
@@ -57,13 +57,13 @@ def pings_of(run: RunView) -> Pings:
 
 @dataclass(frozen=True)
 class Handover:
-    """One reconfiguration as pings saw it.
+    """One reconfiguration as observed by pings.
 
     before_ms: Median round-trip time of the second before.
-    highest_ms: Largest in the window after.
-    lost_pkts: Probes sent within the window before or after and never answered.
-    gap_ms: Longest time between the arrivals of two successive replies to probes sent around the reconfiguration; nan
-        if one of these was lost.
+    highest_ms: Largest round-trip time in the window after.
+    lost_pkts: Probes sent within the window before or after that were never answered.
+    gap_ms: Longest time between the arrivals of successive replies to probes sent around the reconfiguration; nan if
+        one of these probes was lost.
     """
 
     t_ns: int
@@ -74,20 +74,20 @@ class Handover:
 
     @property
     def rise_ms(self) -> float:
-        """Excess over the value before."""
+        """Increase over the value before."""
         return self.highest_ms - self.before_ms
 
 
 def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
-    """One for each reconfiguration that has replies in the second before and in the window after it.
+    """One result per reconfiguration that has replies in the second before and in the window after.
 
-    around_ns: Length of the window after a reconfiguration, and of that for losses on either side.
+    around_ns: Length of the window after a reconfiguration, and of the window for losses on either side.
     """
     seen = []
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
-        # A window that the end of the run cuts would make a rise look small.
-        # Without a reply on either side there is nothing to compare; whether it was lost is `lost_pkts` of others.
+        # A window truncated by the end of the run would make a rise look small. Without replies on both sides there is
+        # nothing to compare; these losses still count in `lost_pkts` of others.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)
@@ -98,8 +98,7 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
                 before_ms=float(np.median(before)),
                 highest_ms=float(after.max()),
                 lost_pkts=int(pings.probes.between(t_ns - around_ns, t_ns + around_ns).is_lost.sum()),
-                # With a lost probe the gap would be the spacing of what was answered, not the time in which nothing
-                # came back.
+                # With a lost probe, the gap would be the spacing of answered probes, not the time without replies.
                 gap_ms=float(gaps_ns.max()) / MS if len(gaps_ns) and not close.is_lost.any() else np.nan,
             )
         )
@@ -107,29 +106,29 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
 
 
 def found_schedule(pings: Pings) -> Schedule | None:
-    """Period and phase of the reconfigurations as round-trip times and losses show them, as `leowarp timeline describe`
-    finds them; None: there is no period in the pings.
+    """Period and phase of the reconfigurations, derived from round-trip times and losses as `leowarp timeline describe`
+    does; None if the pings show no period.
     """
     measurement = Measurement.of_round_trips(pings.probes.sent_ns, pings.probes.delay_ns, source="the pings")
     return describe(measurement).schedule
 
 
 def slots_of(pings: Pings, schedule: Schedule) -> list[tuple[int, int]]:
-    """Start and end of each slot of a schedule that the run saw whole, ns."""
+    """Start and end in ns of each slot of a schedule that lies wholly within the run."""
     borders = schedule.instants_ns(0, pings.end_ns + 1).tolist()
     return list(itertools.pairwise(borders))
 
 
 def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-    """For each of these slots the smallest round-trip time of each second but the first, the handover's.
+    """Smallest round-trip time of each second of each slot, except the first second, which contains the handover.
 
     A second without a reply is left out.
 
-    Returns: list of float64 arrays. A slot each; at most 14 values for 15 s.
+    Returns: list of float64 arrays. One array per slot; at most 14 values for 15 s.
     """
     minima_ms = []
     for start_ns, end_ns in slots_ns:
-        # Whole seconds within the slot; the last part of a second, if any, is left out.
+        # Whole seconds within the slot; an incomplete last second is left out.
         seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
         minima_ms.append(np.array([second.min() for second in seconds if len(second)]))
     return minima_ms
@@ -138,18 +137,18 @@ def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np
 def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
     """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration.
 
-    from_ns: 0: the handovers too.
-    Returns: float64 array. ms; differences over a lost probe are between the replies on either side of it.
+    from_ns: Time after a reconfiguration from which RTTs count; 0 includes the handovers.
+    Returns: float64 array. Values in ms; across a lost probe, the difference is between the replies on either side.
     """
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
     steps = []
     for start_ns, end_ns in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-        # Nothing is left out after 0: the run begins within a slot, and no reconfiguration is there.
+        # Nothing is left out after 0: the run begins within a slot, not at a reconfiguration.
         inside = pings.replies_ms(start_ns + from_ns * (start_ns > 0), end_ns)
         steps.append(np.abs(np.diff(inside)))
     return pooled(steps)
 
 
 def pooled(every: Sequence[np.ndarray]) -> np.ndarray:
-    """Several arrays as one."""
+    """Concatenate several arrays."""
     return np.concatenate(every) if len(every) else np.zeros(0)

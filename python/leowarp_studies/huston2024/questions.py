@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that answer what the study asks or guesses: who makes the peak, why BBR does well, what HyStart and jitter do.
+"""Runs that answer questions of the study: what causes the peak, why BBR does well, and the effects of HyStart and
+jitter.
 
-Each group changes one thing of the profile. Seeds are those of the other groups, so that paths can be compared.
+Each group changes one property of the profile. Seeds equal those of the other groups, so that paths can be compared.
 """
 
 from __future__ import annotations
@@ -13,31 +14,31 @@ from leowarp.study.parts import Part
 from leowarp_studies.huston2024.groups import NO_LOSS, OFF_PEAK, PEAK, TCP_SCENARIO, content, few_seeds
 
 SHARED_SEEDS = CONDITION_SEEDS = 6
-"""The fewest of which the extremes hold a median with 95 % confidence."""
+"""Smallest number of seeds whose extremes enclose a median with 95 % confidence."""
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)
-"""Numbers of flows of other customers that share the link. The study does not know it: 45 of some 250 Mbit/s would be a
-fair share beside 4 or 5."""
+"""Numbers of flows of other customers that share the link. The study does not give the number: 45 of some 250 Mbit/s
+would be a fair share with 4 or 5 of them."""
 SHARING = ("cubic", "bbr")
 
 STILL = {
     "capacity": {"access.capacity_spread": "0 %", "access.wander": "0 %", "access.modulation": "0 %"},
-    # The middle of the profile's range, 20 to 35 ms.
+    # Middle of the profile's range, 20 to 35 ms.
     "base": {"access.base_rtt_min": "27.5 ms", "access.base_rtt_max": "27.5 ms", "access.base_step_min": "0 s"},
     "jitter": {"access.jitter": "0 s", "access.jitter_up": "0 s"},
 }
-"""Properties of the path that can be constant -> the keys that make them so."""
+"""Path properties that can be constant -> the keys that make them constant."""
 _VARIES: dict[str, Any] = {
     "access.capacity_spread": "20 %", "access.wander": "8 %", "access.modulation": "12 %",
     "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",
     "access.jitter": "2.2 ms", "access.jitter_up": "10.5 ms",
 }  # fmt: skip
-"""The profile's own values of the same keys; a test holds them to it."""
+"""The profile's own values of these keys; a test compares them."""
 ALL_STILL = tuple(STILL)
 
 NO_JITTER, MEAN_KEPT = "no-jitter", "no-jitter-same-mean"
-"""Without jitter round trips fall by its mean, 12.7 ms; with the mean kept the base is longer by as much."""
+"""Without jitter, round trips are shorter by its mean, 12.7 ms; to keep the mean, the base is longer by as much."""
 JITTER = {
     NO_JITTER: {"access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms"},
     MEAN_KEPT: {"access.base_rtt_min": "32.7 ms", "access.base_rtt_max": "47.7 ms"},
@@ -45,7 +46,7 @@ JITTER = {
 
 
 def condition(still: tuple[str, ...]) -> str:
-    """The name of a condition in the results: the constant properties of the path.
+    """Name of a condition in the results: the constant properties of the path.
 
     >>> condition(()), condition(("capacity", "jitter"))
     ('still-nothing', 'still-capacity-jitter')
@@ -54,7 +55,7 @@ def condition(still: tuple[str, ...]) -> str:
 
 
 def conditions() -> dict[str, tuple[str, ...]]:
-    """Name -> constant properties, all eight."""
+    """Name -> constant properties, for all eight conditions."""
     every = [still for count in range(len(ALL_STILL) + 1) for still in itertools.combinations(ALL_STILL, count)]
     return {condition(still): still for still in every}
 
@@ -65,7 +66,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def shared_name(customers: int) -> str:
-    """The group beside this number of flows.
+    """Name of the group with this number of flows.
 
     >>> shared_name(4)
     'shared-4'
@@ -74,7 +75,7 @@ def shared_name(customers: int) -> str:
 
 
 def _hystart() -> Part:
-    """CUBIC at peak without HyStart, for what it has to do with the first peak."""
+    """CUBIC at peak without HyStart, to test its influence on the first peak."""
     made = content("hystart", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= {"name": "cubic-nohystart", "access.preset": PEAK, "modules.tcp_cubic.hystart": "0"}
     made["keep"] = {"runs": "all"}
@@ -82,7 +83,7 @@ def _hystart() -> Part:
 
 
 def _jitter() -> Part:
-    """CUBIC without jitter, with and without isolated loss; the sessions with jitter are in other groups."""
+    """CUBIC without jitter, with and without isolated loss; sessions with jitter are in other groups."""
     made = content("jitter", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= STILL["jitter"] | {"access.preset": PEAK}
     keys = ("access.base_rtt_min", "access.base_rtt_max")
@@ -96,11 +97,11 @@ def _jitter() -> Part:
 
 
 def _conditions() -> Part:
-    """BBR with capacity, base delay and jitter as they are or still, in every combination."""
+    """BBR with capacity, base delay and jitter varying or constant, in every combination."""
     made = content("conditions", TCP_SCENARIO, {}, CONDITION_SEEDS)
     made["set"] |= {"flows.0.congestion_control": "bbr", "access.preset": PEAK}
     every = conditions()
-    # Values that go in step: the name says which of the keys are still.
+    # Values varied together: the name lists the constant keys.
     cells = [_VARIES | {key: value for what in still for key, value in STILL[what].items()} for still in every.values()]
     made["together"] = [{"name": list(every)} | {key: [cell[key] for cell in cells] for key in _VARIES}]
     made["keep"] = {"runs": "all"}
@@ -109,7 +110,7 @@ def _conditions() -> Part:
 
 
 def _shared(customers: int) -> Part:
-    """CUBIC and BBR beside CUBIC flows of other customers, with the isolated loss of off-peak hours."""
+    """CUBIC and BBR competing with CUBIC flows of other customers, with the isolated loss of off-peak hours."""
     made = content(shared_name(customers), TCP_SCENARIO, {}, SHARED_SEEDS)
     made["set"] |= {"access.preset": OFF_PEAK}
     for number in range(1, customers + 1):

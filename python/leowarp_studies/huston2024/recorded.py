@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's sessions over a replay of a recorded dish, in place of the profile.
+"""The study's sessions over a replay of a recorded dish instead of the profile.
 
-The recording is cut into windows as long as a session. They stand where seeds stand otherwise: variants are compared
-window by window, on the same part of the recording.
+The recording is cut into windows as long as a session. The windows replace seeds: variants are compared window by
+window, on the same part of the recording.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from leowarp_studies.huston2024.variants import (
 
 SCENARIO = "measured-path.toml"
 LINK = ("r0", "r1")
-"""The nodes between which the replay has its capacity, down."""
+"""Nodes at the ends of the link that has the replay's downlink capacity."""
 S = 1_000_000_000
 MOST_WINDOWS, QUICK_WINDOWS = 20, 2
 SPARE_NS = 2 * S
-"""After the last window: what is sent at its end still needs a path."""
+"""Time after the last window: packets sent at its end still need a path."""
 
 OTHERS = ("cubic-fq_codel", "cubic-nosack", "reno-nosack", "bbr-nosack", "cubic-fq", "reno-fq")
 SESSIONS, BESIDE_GROUP, BBR3_SESSIONS, BBR3_BESIDE = "replay", "replay-beside", "replay-bbr3", "replay-bbr3-beside"
 FRAMES = ("sessions", "traces", "beside", "bbr3", "aware")
-"""Data sets that a recording gives."""
+"""Data sets that a recording provides."""
 NOT_ASKED = "over a recording the claims about TCP are judged, and not those that need the profile or two hours of it"
 
 
@@ -56,9 +56,9 @@ NOT_ASKED = "over a recording the claims about TCP are judged, and not those tha
 class Recording:
     """A recorded path.
 
-    path, capacity: The delays, and what the path could carry if another file has it.
-    starts_ns: Where each window begins, on the recording's clock.
-    schedule: When it is reconfigured, found in the recording alone; None: no period is in it.
+    path, capacity: Recording of the delays, and of the capacity if that is in another file.
+    starts_ns: Start of each window, on the recording's clock.
+    schedule: Reconfiguration schedule found in the recording; None if there is no period.
     """
 
     path: Path
@@ -68,25 +68,25 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """As a sample of claims."""
+        """The recording as a sample of claims."""
         return f"the recording {self.path.name}"
 
     def changes_ns(self, start_ns: int) -> np.ndarray:
-        """Reconfigurations of the window that begins at `start_ns`, on the run's clock."""
+        """Reconfigurations in the window that begins at `start_ns`, on the run's clock."""
         if self.schedule is None:
             return np.zeros(0, dtype="int64")
         return self.schedule.instants_ns(start_ns, start_ns + DURATION_S * S) - start_ns
 
     def phase_ns(self, start_ns: int) -> int:
-        """The first reconfiguration of that window."""
+        """The first reconfiguration in that window."""
         assert self.schedule is not None, "handover-aware variants need a schedule"
         return (self.schedule.phase_ns - start_ns) % self.schedule.period_ns
 
 
 def read(path: Path | str, capacity: Path | str | None) -> Recording:
-    """A recording, its windows and its schedule.
+    """Read a recording with its windows and schedule.
 
-    Raises ScenarioError if it says nothing of what the path could carry, or is shorter than a session.
+    Raises ScenarioError if it contains no capacity, or is shorter than a session.
     """
     path, capacity = Path(path), None if capacity is None else Path(capacity)
     found = read_delays(path)
@@ -111,22 +111,22 @@ def read(path: Path | str, capacity: Path | str | None) -> Recording:
 
 
 def capacity_alone() -> ScenarioError:
-    """The error of a capacity that belongs to no recording."""
+    """The error for a capacity file without a recording."""
     return ScenarioError("--capacity says what a recording could carry, and none is given", hint="add --path FILE")
 
 
 def _span_ns(found: Measurement) -> tuple[int, int]:
-    """Where all of its series have begun, in whole seconds, and where the first of them ends."""
+    """Time in whole seconds at which all series have begun, and time at which the first of them ends."""
     series = [one for one in found.series.values() if len(one)]
     if not series:
         raise ScenarioError(f"reproducing huston2024 over {found.source}: it has no delays")
     first_ns = max(int(one.t_ns[0]) for one in series)
-    # A window begins where every series has a value.
+    # A window begins only where every series has a value.
     return -(-first_ns // S) * S, min(int(one.t_ns[-1]) for one in series)
 
 
 def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
-    """Groups of runs; without a schedule those that need none."""
+    """Groups of runs; without a schedule, only those that need none."""
     wanted = (*MAIN, *CURES, *PROPOSALS, *(BY_NAME[name] for name in OTHERS))
     if recording.schedule is None:
         wanted = tuple(variant for variant in wanted if not variant.congestion_control.endswith("_handover"))
@@ -150,7 +150,8 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
     made = content(name, SCENARIO, {}, 1)
     made["set"] |= {
         "run.duration": f"{DURATION_S} s", "measured.file": str(recording.path), "measured.queue": "5000 pkts",
-        # The one who measured is the user's host; what it did not measure is taken to be as before.
+        # The measuring device was the user's host, so the recording includes the whole path; unmeasured properties stay
+        # unchanged.
         "measured.rtt_from": "B", "measured.gaps": "hold",
         "observe.sockets": "20 ms", "observe.queues": "none", "observe.packets": "none",
     }  # fmt: skip
@@ -164,7 +165,7 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
     starts = [TIME.format(start_ns) for start_ns in recording.starts_ns]
     windows: dict[str, Any] = {"run.start": {"label": "start", "values": starts}}
     if recording.schedule is not None:
-        # Both modules get the schedule in every run, whichever the flow uses.
+        # Both modules get the schedule in every run, whichever module the flow uses.
         for module in ("bbr_handover", "cubic_handover"):
             made["set"][f"modules.{module}.period_ns"] = TIME.format(recording.schedule.period_ns)
             windows[f"modules.{module}.phase_ns"] = [
@@ -179,9 +180,9 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
 def frames(
     recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path
 ) -> tuple[dict[str, Any], RunView | None]:
-    """Data sets by the names that claims use; windows are in the column `seed`, and the one hour is called peak.
+    """Data sets by the names that claims use; windows are in the column `seed`, and the only preset is called peak.
 
-    Returns frames: Those of `FRAMES` of which there are runs.
+    Returns frames: Those data sets of `FRAMES` that have runs.
     Returns view: One of the runs.
     """
     numbered = {name: _numbered(recording, mine) for name, mine in rows.items()}
@@ -213,14 +214,14 @@ def frames(
 
 
 def _numbered(recording: Recording, rows: pd.DataFrame) -> pd.DataFrame:
-    """Good rows with the number of their window, from 1, as `seed`."""
+    """Successful rows with the number of their window, from 1, as `seed`."""
     good = rows[rows["status"] == "ok"]
     window = {start_ns: number for number, start_ns in enumerate(recording.starts_ns, 1)}
     return good.assign(seed=good["start_ns"].map(window)).sort_values("seed", kind="stable")
 
 
 def skipped(recording: Recording) -> dict[str, str]:
-    """Data sets that a recording without a schedule does not have, and why."""
+    """Data sets that a recording without a schedule lacks, with the reason."""
     if recording.schedule is not None:
         return {}
     why = f"no period is found in {recording.name}, so that there is no schedule to be aware of"
@@ -228,7 +229,7 @@ def skipped(recording: Recording) -> dict[str, str]:
 
 
 def warnings(recording: Recording, rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """For the top of the page."""
+    """Texts for the top of the page."""
     shown = "no reconfigurations are found in it" if recording.schedule is None else (
         f"it is reconfigured every {recording.schedule.period_ns / 1e9:.2f} s, as found in it"
     )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+"""The study's data sets for claims and figures: few columns, with consistent names that contain units."""
 
 from __future__ import annotations
 
@@ -28,36 +28,37 @@ SESSION_COLUMNS = {
     "dropped_queue_pkts": "drops_queue_pkts",
     "dropped_loss_pkts": "drops_loss_pkts",
 }
-"""Fields of each session's row, by the name in `summary.json`."""
+"""Fields of each session's row, by their name in `summary.json`."""
 
 SHARE_COLUMNS = {"share_ratio": "flow0_share_ratio", "jain_index": "fairness_jain_index"}
 BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
 
 
 def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
-    """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS` of rows of the study engine; failed runs are left out.
+    """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS` from rows of the study engine; failed runs are left out.
 
-    `preset`: of rows that do not say.
-    `retransmitted_ratio`: retransmissions over packets sent. `recovery_p50_ns` is infinite if most never came back.
+    `preset`: value for rows without one.
+    `retransmitted_ratio`: retransmissions over packets sent. `recovery_p50_ns` is infinite if most windows never
+        recovered.
     """
     rows = rows[rows["status"] == "ok"]
-    # Failed runs have no scalars: with them every median would count them as missing seeds.
+    # Failed runs have no scalars; otherwise every median would count them as missing seeds.
     frame = _picked(rows, SESSION_COLUMNS)
     presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])
     frame.insert(1, "preset", presets)
-    # Most reconfigurations of such a session were followed by a window in which it did not come back.
-    # Both missing: no reconfiguration was looked at. Only the median missing: fewer than half were followed by a
+    # In such a session, most reconfigurations were followed by a window that did not recover. If both columns are
+    # missing, no reconfiguration was examined. If only the median is missing, fewer than half were followed by a
     # recovery.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
-    # Share of all packets sent, retransmissions among them: it cannot exceed 1.
+    # Share of all packets sent, including retransmissions, so it cannot exceed 1.
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, seed`, its share of what the two had, Jain's index, both goodputs.
+    """`variant, seed`, its share of both flows' goodput, Jain's index, both goodputs.
 
     Ratios are 0 to 1, goodputs in bit/s.
     """
@@ -68,8 +69,8 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
-    """`variant` (the congestion control), `customers`, `seed`, goodput and the 99th percentile of RTT of the first flow
-    beside this number of flows of others.
+    """`variant` (the congestion control), `customers`, `seed`; goodput and 99th percentile of RTT of the first flow
+    with this number of competing flows.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in ("goodput_bps", "rtt_p99_ns")})
@@ -83,7 +84,7 @@ def jitter(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": SESSION_COLUMNS["goodput_bps"]})
     frame.insert(0, "variant", rows["name"])
-    # Without isolated loss it is the same path as that of the group `clean`.
+    # Without isolated loss, the path is the same as that of the group `clean`.
     clean = rows["residual_loss_ratio"].astype("float64") == 0
     frame.insert(1, "preset", clean.map({True: groups.CLEAN_PEAK, False: groups.PEAK}))
     return frame.reset_index(drop=True)
@@ -92,7 +93,7 @@ def jitter(rows: pd.DataFrame) -> pd.DataFrame:
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
     """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`.
 
-    `loss_ratio` is of each direction, 0 to 1.
+    `loss_ratio` applies to each direction, 0 to 1.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": "flow0_goodput_mean_bps"})
@@ -102,26 +103,26 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def phases(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, late_s` (how much too late the schedule is taken to be), `seed, goodput_bps, retransmissions_pkts`.
+    """`variant, late_s` (delay error of the assumed schedule), `seed, goodput_bps, retransmissions_pkts`.
 
-    Ratios against the plain congestion controls are made where they are drawn, from the sessions of the same seeds.
+    Ratios to the plain congestion controls are computed where they are drawn, from sessions with the same seeds.
     """
     rows = rows[rows["status"] == "ok"]
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})
     frame.insert(0, "variant", rows["congestion_control"])
-    # Either module's column would do: their phases go in step (`runs._phases`).
+    # The column of either module would do: their phases vary together (`runs._phases`).
     phases_s = [TIME.parse(text) / 1e9 - runs.FIRST_RECONFIGURATION_S for text in rows["phase_bbr_handover"]]
     frame.insert(1, "late_s", pd.Series(phases_s, index=rows.index, dtype="float64"))
     return frame.reset_index(drop=True)
 
 
 def capacity(rows: pd.DataFrame) -> pd.DataFrame:
-    """`test, at` (UTC), `down_bps, up_bps` of each capacity test, in order of time; `down_link_bps, up_link_bps`: what
-    the link could have carried as payload in the same time.
+    """`test, at` (UTC), `down_bps, up_bps` of each capacity test by time; `down_link_bps, up_link_bps`: payload that
+    the link could have carried in that time.
 
-    Bytes that the receivers of a direction's connections got in order, over the time in which they were let send. The
-    content of a full queue still counts, so a test may come out above its link.
+    Bytes received in order by all connections of a direction, divided by the time in which they could send. The content
+    of a full queue still counts, so a test may exceed its link's capacity.
     """
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):
@@ -132,19 +133,19 @@ def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     for name, flows in (("down_bps", runs.DOWN_FLOWS), ("up_bps", runs.UP_FLOWS)):
         carried = sum(_column(rows, f"flow{flow}_bytes") for flow in flows)
         frame[name] = carried * 8 / runs.TEST_S
-        # All connections of a direction live as long as each other, on one path.
+        # All connections of a direction last equally long and share one path.
         frame[name.replace("_bps", "_link_bps")] = _column(rows, f"flow{flows[0]}_path_capacity_mean_bps")
     frame["hour"] = frame["at"].dt.hour
     return frame.reset_index(drop=True)
 
 
 def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Several groups of sessions as one."""
+    """Concatenate several groups of sessions."""
     return pd.concat(frames, ignore_index=True)
 
 
 def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """`seed`, the columns under their short names, and what each run cost, where it is known."""
+    """`seed`, the columns under their short names, and the cost of each run, if known."""
     frame = pd.DataFrame({"seed": rows["seed"].astype("int64")})
     for name, column in columns.items():
         frame[name] = _column(rows, column)
@@ -156,10 +157,10 @@ def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
 def _column(rows: pd.DataFrame, name: str) -> pd.Series:
     """A column of the results as float64, missing values as nan.
 
-    Raises TraceError if runs were made and have no such scalar: an older version made them.
+    Raises TraceError if runs lack the scalar because an older version made them.
     """
     if name not in rows and len(rows) == 0:
-        # Every run failed: the engine has no columns but those that all studies have.
+        # If every run failed, the engine has only the columns that all studies share.
         return pd.Series(dtype="float64")
     if name not in rows:
         raise TraceError(f"the runs' results have no column {name}", "make the runs anew: --force")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The foot of every figure: the rules that shape the results."""
+"""Footer of every figure: the rules that shape the results."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SESSION_RULES = f"one flow of {groups.DURATION_S} s from the server to the dish,
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts of the runs that the figures' feet need.
+    """Facts about the runs for the footers of figures.
 
     kernel: Name and version of the guest's kernel, or "not recorded".
-    seeds: How many seeds the sessions have.
+    seeds: Number of seeds of the sessions.
     """
 
     kernel: str
     seeds: int
 
     def footer(self, *rules: str) -> str:
-        """Rules of a figure in one paragraph."""
+        """Rules of a figure as one paragraph."""
         return " · ".join((PATH_RULES, *rules, f"kernel: {self.kernel}"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: the study's pings, capacity tests and TCP sessions, and the cures that it proposes.
+"""Runs of the study: its pings, capacity tests and TCP sessions, and the cures that it proposes.
 
-Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
+Each group is a separate study (a scenario, parameters, seeds), made and resumed by the study engine.
 """
 
 from __future__ import annotations
@@ -39,50 +39,51 @@ from leowarp_studies.huston2024.variants import (
 )
 
 SEEDS, QUICK_SEEDS = 20, 3
-"""Seeds of what the table compares."""
+"""Seeds for the rows of the table."""
 
 NEW_SEEDS = 10
-"""Seeds of the proposals as written and of BBR version 3: their intervals go from the 2nd to the 9th value."""
+"""Seeds for the proposals as written and for BBR version 3: intervals go from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""The study's flood ping lasted 380 s. 1,800 pings once a second: at 1 to 2 % some 18 to 36 are lost."""
+"""The study's flood ping lasted 380 s. 1,800 pings, one per second: at a loss of 1 to 2 %, some 18 to 36 are lost."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
-"""How a flood ping sends: iputils' `ping -f` at least 100 a second; the study's words have the reply alone send the
-next."""
+"""Sending patterns of a flood ping: `ping -f` of iputils sends at least 100 per second; in the study's words, only the
+reply triggers the next ping."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
-"""The capacity tests in the study's figure 2, one every `TEST_EVERY_H` hours: 1,464 tests."""
+"""The capacity tests of the study's figure 2, one every `TEST_EVERY_H` hours: 1,464 tests."""
 TEST_EVERY_H = 4
 QUICK_STEP = 24
-"""A quick reproduction makes every 24th capacity test: one in four days, at each hour of the day in turn."""
+"""A quick reproduction makes every 24th capacity test: one in four days, at a different hour each time."""
 
 TEST_S = 10
 DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
-"""A capacity test: for how long each direction, and the flows of the scenario that are its connections."""
+"""A capacity test: duration per direction, and the scenario's flows that serve as connections."""
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
-"""Isolated loss in each direction: the profile has 0.01 % at peak and 0.001 % off-peak, of all its assumptions the one
-that decides what loss-based congestion controls get (design/starlink-profile.md)."""
+"""Isolated loss per direction. The profile has 0.01 % at peak and 0.001 % off-peak; of all its assumptions, this one
+decides what loss-based congestion controls get (design/starlink-profile.md)."""
 LOSS_SEEDS = 5
 
-# The period is 15 s, so 7.5 s is as far from every reconfiguration as can be, and 11 s late is 4 s early.
+# With a period of 15 s, an error of 7.5 s is as far as possible from every reconfiguration, and 11 s late equals 4 s
+# early.
 PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
-"""How much too late the handover-aware congestion controls take the reconfigurations to be."""
+"""Delay errors of the schedule in the handover-aware congestion controls."""
 PHASE_SEEDS = 10
 CLEAN_QUICK_SEEDS = 2
 OFF_PEAK_QUICK_SEEDS = 2
-"""Seeds of everything that is neither the study's own nor its cure."""
+"""Seeds of runs that belong neither to the study itself nor to its cures."""
 FIRST_RECONFIGURATION_S = 12.0
-"""Instant on the run's clock: the scenario's wall clock shows a full minute at the run's 0."""
+"""Time on the run's clock: the scenario's wall clock is at a full minute when the run is at 0."""
 
 
 def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
     """All groups.
 
-    bbr3: With those on the kernel `BBR3_KERNEL`.
-    Returns: Names are those of directories.
+    bbr3: True to include runs on the kernel `BBR3_KERNEL`.
+    Returns: Groups whose names are names of directories.
     """
     both = (PEAK, OFF_PEAK)
     return (
@@ -105,7 +106,7 @@ def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
 
 
 def _bbr3() -> tuple[Part, ...]:
-    """BBR of version 3 alone and beside CUBIC, on the kernel that has it."""
+    """BBR version 3 alone and against CUBIC, on the kernel that contains it."""
     found = (
         _sessions("bbr3", "BBR version 3", BBR3, (PEAK, OFF_PEAK), keep=True, seeds=NEW_SEEDS),
         _beside("bbr3-beside", BBR3, NEW_SEEDS),
@@ -116,7 +117,7 @@ def _bbr3() -> tuple[Part, ...]:
 
 
 def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[str]) -> Part:
-    """Pings of the dish; all run directories stay, since claims look at single probes."""
+    """Pings of the dish; all run directories are kept, because claims examine single probes."""
     made = content(name, PING_SCENARIO, {}, seeds)
     made["set"] = {"run.duration": f"{seconds} s", "flows.0.flood": bool(intervals)}
     made["keep"] = {"runs": "all"}
@@ -128,14 +129,14 @@ def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[st
 def _sessions(
     name: str, why: str, variants: Sequence[Variant], presets: Sequence[str], *, keep: bool, seeds: int = SEEDS
 ) -> Part:
-    """TCP sessions of some variants at some presets. A quick reproduction makes fewer seeds off-peak of what is not
-    compared.
+    """TCP sessions of some variants at some presets. A quick reproduction makes fewer off-peak seeds for variants that
+    are not compared.
     """
     made = content(name, TCP_SCENARIO, {"access.preset": {"label": "preset", "values": list(presets)}}, seeds)
     made["together"] = [in_step(variants)]
     if keep:
         made["keep"] = {"runs": "all"}
-    # Claims compare the study's own and its cures off-peak as well; of the others the table alone has a cell.
+    # Claims compare the study's own variants and its cures off-peak too; the others only have a cell in the table.
     off_peak = QUICK_SEEDS if variants in (MAIN, CURES) else OFF_PEAK_QUICK_SEEDS
     few = {PEAK: QUICK_SEEDS, OFF_PEAK: off_peak}
     return Part(name, why, made, len(variants) * len(presets) * seeds,
@@ -143,7 +144,7 @@ def _sessions(
 
 
 def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Variants without isolated loss: at peak it cuts windows so often that handovers hardly show."""
+    """Variants without isolated loss: at peak it cuts windows so often that effects of handovers are hardly visible."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= NO_LOSS
@@ -152,7 +153,7 @@ def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Each variant beside one CUBIC flow."""
+    """Each variant in competition with one CUBIC flow."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= {
@@ -163,23 +164,23 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """Reno, CUBIC and BBR over isolated loss, both ways alike: how much results depend on that number of the
-    profile."""
+    """Reno, CUBIC and BBR with isolated loss, equal in both directions, to measure how results depend on this number of
+    the profile."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",
         "values": [variant.congestion_control for variant in MAIN],
     }
-    # Both directions in step, and one column for the two.
+    # Both directions vary together, and share one column.
     first, *rest = LOSS_KEYS
     made["together"] = [{first: {"label": "loss", "values": list(LOSSES)}} | {key: list(LOSSES) for key in rest}]
     return Part("losses", "sensitivity to isolated loss", made, len(MAIN) * len(LOSSES) * LOSS_SEEDS, few_seeds(1))
 
 
 def _phases() -> Part:
-    """The handover-aware congestion controls with a schedule that is wrong by `PHASE_ERRORS_S`."""
+    """Handover-aware congestion controls with a schedule that is wrong by `PHASE_ERRORS_S`."""
     made = content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
-    # Both modules get the schedule in every run, whichever the flow uses: the parameter of the other has no effect.
+    # Both modules get the schedule in every run; the parameter of the unused module has no effect.
     names = ("bbr_handover", "cubic_handover")
     made["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
     phases = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
@@ -189,12 +190,12 @@ def _phases() -> Part:
 
 
 def _capacity() -> Part:
-    """Each test has a seed of its own, so that it is not the same day six times."""
+    """Each test has its own seed, so that the six tests of a day differ."""
     count = len(capacity_instants())
     made = content("capacity", CAPACITY_SCENARIO, {}, None)
     made["together"] = [
         {
-            # The wall clock decides the hour's capacity, and where the reconfigurations fall in the test.
+            # The wall clock determines the hour's capacity, and the times of reconfigurations within the test.
             "access.clock": {"label": "clock", "values": [_iso(at) for at in capacity_instants()]},
             "run.seed": {"label": "test", "values": list(range(1, count + 1))},
         }
@@ -204,7 +205,7 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """One test in `QUICK_STEP`, moving on by an hour of the day each time.
+    """One test in `QUICK_STEP`, each at an hour of the day later than the one before.
 
     >>> [place for place in range(100) if _in_quick_schedule(place)]
     [0, 25, 50, 75]
@@ -214,19 +215,19 @@ def _in_quick_schedule(place: int) -> bool:
 
 
 def capacity_instants() -> list[datetime]:
-    """When the capacity tests begin: every four hours; at a second of the minute that moves on, as with any timer.
+    """Start times of the capacity tests: every four hours, at a varying second of the minute, as with any timer.
 
     >>> len(capacity_instants()), capacity_instants()[1].isoformat()
     (1464, '2023-08-01T04:00:07+00:00')
     """
-    # The last day counts whole: 244 days, six tests each.
+    # The last day counts in full: 244 days, six tests each.
     hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
     starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
-    # 7 and 60 have no common divisor: all seconds of the minute come in turn, near reconfigurations (12, 27, 42, 57)
-    # and away.
+    # 7 and 60 have no common divisor: all seconds of the minute occur in turn, near reconfigurations (12, 27, 42, 57)
+    # and away from them.
     return [start + timedelta(seconds=7 * place % 60) for place, start in enumerate(starts)]
 
 
 def _iso(at: datetime) -> str:
-    """An instant as a scenario writes it."""
+    """An instant in the notation of scenarios."""
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")

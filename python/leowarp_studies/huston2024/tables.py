@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the study's page: all variants, and why sessions ended where they did."""
+"""Tables of the study's page: all variants, and reasons for the results of sessions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from leowarp_studies.huston2024.variants import VARIANTS, Variant
 
 
 def table(frames: Mapping[str, Any]) -> str:
-    """A row per variant, at peak; below it off-peak, at peak without isolated loss, and what the columns mean."""
+    """One row per variant, at peak; below it tables for off-peak, for peak without isolated loss, and an explanation of
+    the columns."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
-    # A variant of which there is no run, as those on a kernel that is not built, has no row.
+    # A variant without runs, for example because its kernel is not built, has no row.
     for variant in _those_in(sessions):
         cells = [cell_of(frames, column, variant.name).text(column.scale, column.digits) for column in COLUMNS]
         rows.append([variant.label, _share(frames, variant.name, PEAK), _of_plain(frames, variant, PEAK), *cells])
@@ -30,7 +31,7 @@ def table(frames: Mapping[str, Any]) -> str:
     first = html.table(f"At peak; {HOW}", header, rows)
     mine = [column for column in COLUMNS if column.frame == "sessions"]
     others = []
-    # Tables of their own: beside another flow, and with every column, there is the peak alone.
+    # Separate tables: results against another flow, and full columns, exist only at peak.
     for preset, caption in ELSEWHERE.items():
         here = sessions[sessions["preset"] == preset]
         rows = []
@@ -62,8 +63,8 @@ MEANING = (
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """The same for machines: one row a variant, preset and column, `variant, preset, quantity, median, low, high,
-    count` (of seeds); units are in the quantity's name."""
+    """The table for programs: one row per variant, preset and column, `variant, preset, quantity, median, low, high,
+    count` (of seeds); the quantity's name contains its unit."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
     for variant in _those_in(sessions):
@@ -80,9 +81,9 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def causes(frames: Mapping[str, Any]) -> str:
-    """Losses and cuts of the sessions whose traces are kept, a session each, mean over seeds.
+    """Losses and cuts per session, for sessions with kept traces, mean over seeds.
 
-    Returns: HTML; what no session has is an empty cell.
+    Returns: HTML; a cell without events is empty.
     """
     rows = []
     for (variant, preset), traces in frames["traces"].items():
@@ -108,25 +109,26 @@ def causes(frames: Mapping[str, Any]) -> str:
 
 
 def _those_in(rows: pd.DataFrame) -> list[Variant]:
-    """Variants that a data set has, in the order of the table."""
+    """Variants in a data set, in the order of the table."""
     there = set(rows["variant"])
     return [variant for variant in VARIANTS if variant.name in there]
 
 
 def _of_plain(frames: Mapping[str, Any], variant: Variant, preset: str) -> str:
-    """Goodput of a variant over that of the same congestion control unchanged, seed by seed; empty for the latter."""
+    """Goodput of a variant relative to the unchanged congestion control, paired by seed; empty for the unchanged
+    one."""
     if variant.name == variant.plain:
         return ""
     return ev.gain(frames, variant.name, variant.plain, preset=preset).text(1, 2)
 
 
 def _share(frames: Mapping[str, Any], variant: str, preset: str) -> str:
-    """Goodput over the capacity of the same session, in percent."""
+    """Goodput relative to the capacity of the same session, in percent."""
     return ev.used_ratio(frames, variant, preset).text(100, 0) if "traces" in frames else "unknown"
 
 
 def _cell(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """A cell of the table off-peak or without isolated loss; "unknown" if the runs have no such column."""
+    """A cell of the table for off-peak or without isolated loss; "unknown" if the runs lack the column."""
     return ev.over_seeds(rows if column in rows else rows.assign(**{column: None}), variant, column)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences and counts that several claims' texts share."""
+"""Sentences and counts that several claims use in their texts."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ CALIBRATED = (
     "The isolated loss of the presets was set so that CUBIC gets about what the study saw it get at peak and off-peak "
     "(design/starlink-profile.md)"
 )
-"""For the claims that this makes hold."""
+"""Text for claims that hold for this reason."""
 
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
-    """The measured value with its counts; for a claim that does not hold whole they are in the cause alone."""
+    """The measured value with its counts; for a claim that does not fully hold, the counts are only in the cause."""
     if all(parts.values()):
         return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
 def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
-    """Losses, cuts and regrowth of the sessions whose traces are kept, for `claims.json`; empty if none are."""
+    """Losses, cuts and regrowth of sessions with kept traces, for `claims.json`; empty if there are none."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return {}
@@ -39,7 +39,7 @@ def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
 
 
 def elsewhere(frames: Frames, one: str, other: str) -> str:
-    """The same ratio where handovers weigh more."""
+    """The same ratio where handovers matter more."""
     return ", ".join(
         f"{where} {ev.gain(frames, one, other, preset=preset).text(1, 3)} of {ev.label(other)}'s goodput"
         for where, preset in (("off-peak", OFF_PEAK), ("at peak without isolated loss", CLEAN_PEAK))
@@ -47,7 +47,7 @@ def elsewhere(frames: Frames, one: str, other: str) -> str:
 
 
 def recovery_text(frames: Frames, *variants: str, preset: str = PEAK) -> str:
-    """For causes: how long goodput took to be back after a handover, in seconds, by variant."""
+    """For the causes of verdicts: time in seconds until goodput recovered after a handover, by variant."""
     rows = frames["sessions"]
     rows = rows[rows["preset"] == preset]
     return ", ".join(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of page loads and films: how long a page takes, what players show and for how long they stall."""
+"""Figures of page loads and films: load times, displayed bit rates and stalls."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from leowarp_studies.programs.ways import BY_NAME, LOADED, PLAYERS
 SECONDS = (1, 2, 5, 10, 20, 50, 100)
 """Ticks of load times on a logarithmic axis."""
 MOST_RATIO = 5
-"""Load times that differ by more have such an axis: those over the mobile channel do."""
+"""Range ratio above which load times get a logarithmic axis, as over the mobile channel."""
 
 
 def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Page load time by way, a panel a path; a mark a run.
+    """Page load time by protocol and stack, one panel per path, one mark per run.
 
     Raises TraceError if no page was loaded.
     """
@@ -51,7 +51,7 @@ def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Mean bit rate, and below it stalled time, by player and way, a column a path; a mark a run.
+    """Mean bit rate, and below it stalled time, by player, protocol and stack; one column per path, one mark per run.
 
     Raises TraceError if no film was played.
     """
@@ -84,7 +84,7 @@ def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series) -> None:
-    """A mark a run in its row, the path as it is above its control."""
+    """One mark per run in its row, with the unmodified path above its control."""
     for place, (condition, style) in enumerate(CONDITIONS.items()):
         mine = frame["condition"] == condition
         look: dict[str, Any] = {"linestyle": "none", "markersize": 3.4, "markeredgewidth": 0.8} | style
@@ -92,7 +92,7 @@ def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series
 
 
 def _seconds(axes: Axes, values: pd.Series) -> None:
-    """An axis of load times from 0, or a logarithmic one where they differ by more than `MOST_RATIO`."""
+    """An axis for load times from 0, or a logarithmic one if they differ by more than `MOST_RATIO`."""
     if values.max() <= MOST_RATIO * values.min():
         axes.set_xlim(0, 1.08 * values.max())
         return

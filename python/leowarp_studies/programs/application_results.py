@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page loads and films as claims and figures take them: a row per run, from what its client measured and its
-packets."""
+"""Page loads and films for claims and figures: one row per run, from its client's measurements and its packets."""
 
 from __future__ import annotations
 
@@ -22,23 +21,23 @@ VIDEO_COLUMNS = ("path", "sample", "condition", "player", "way", "startup_ns", "
 
 
 def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """All page loads that were made.
+    """All page loads.
 
-    rows: Of the study engine, by group.
-    Returns: `PAGE_COLUMNS`: `path` (as `application_runs.PAGES` has it), `load_ns` (from the client's first packet to
-        the last byte of the last object; infinite: it was given up), `object_mean_ns` (mean over objects of the time
-        from the load's start to its last byte; infinite with `load_ns`), datagrams or packets of all connections from
-        the server, `run` (directory).
+    rows: Rows of the study engine, by group.
+    Returns: `PAGE_COLUMNS`: `path` (as in `application_runs.PAGES`), `load_ns` (from the client's first packet to the
+        last byte of the last object; infinite if the load was given up), `object_mean_ns` (mean over objects of the
+        time from the load's start to the object's last byte; infinite if `load_ns` is), datagrams or packets from the
+        server over all connections, `run` (directory).
     """
     return _frame(rows, folder, PAGES, PAGE_COLUMNS, _page)
 
 
 def videos_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """All films and live streams that were played; parameters as of `pages_of`.
+    """All films and live streams; parameters as for `pages_of`.
 
-    Returns: `VIDEO_COLUMNS`: `startup_ns` (infinite: there was no first picture), `stalls`, `stalled_ns`, `bitrate_bps`
-        (mean; null without a segment), `switches`, `latency_ns` (median over segments; null: not live), packets as of
-        pages.
+    Returns: `VIDEO_COLUMNS`: `startup_ns` (infinite without a first picture), `stalls`, `stalled_ns`, `bitrate_bps`
+        (mean; null without a segment), `switches`, `latency_ns` (median over segments; null unless live), packets as
+        for pages.
     """
     return _frame(rows, folder, VIDEOS, VIDEO_COLUMNS, _video)
 
@@ -77,6 +76,6 @@ def _video(run: Run, who: str) -> dict[str, Any]:
 
 
 def _packets(run: Run) -> dict[str, int]:
-    """Counts over all connections of the program."""
+    """Packet counts over all connections of the program."""
     flows = run.summary["flows"][1:]
     return {name: sum(flow[name] for flow in flows) for name in ("sent_pkts", "lost_pkts", "late_pkts")}

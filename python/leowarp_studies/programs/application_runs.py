@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page loads and films over the paths of `runs`, each beside the same control."""
+"""Page loads and films over the paths of `runs`, each with the same control."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
 """A page takes some 1.5 s over the paths with route changes, and less over the access link, whose round trip is half as
-long: what changes does so in the middle."""
+long; the path changes in the middle of the load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
-"""After which a page has failed; before the next route change there is."""
+"""Time after which a page load has failed; it ends before the next route change."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
-"""6 s before the route change, 4 s and 19 s before reconfigurations."""
+"""6 s before the route change; 4 s and 19 s before reconfigurations."""
 VIDEO_SEEDS = (1, 2)
 VIDEO_KEYS: dict[str, dict[str, Any]] = {
     CHANGES: {f"{section}.{key}": value for section in ("isl", "ground")
@@ -30,18 +30,18 @@ VIDEO_KEYS: dict[str, dict[str, Any]] = {
     STARLINK: {"access.capacity": "10 Mbit/s", "access.queue": "200 pkts"},
     MOBILE: {},
 }  # fmt: skip
-"""Half the rate that transfers have, with queues that hold the same time, as a film goes on for longer."""
+"""Half the rate used for transfers, with queues that hold the same time, because a film lasts longer."""
 LADDERS_KBPS = {
     CHANGES: "1000,2000,4000,6000,8000",
     STARLINK: "1000,2000,4000,6000,8000",
     MOBILE: "250,500,1000,2000,4000,6000,8000",
 }
-"""The highest is what the path can just carry, of 10 Mbit/s. The mobile channel's lowest is below what any stack got
-there."""
+"""The highest bit rate just fits the path's 10 Mbit/s. The lowest one for the mobile channel is below what any stack
+achieved there."""
 
 
 def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
-    """All groups of page loads and films; parameters as of `runs.parts`."""
+    """All groups of page loads and films; parameters as for `runs.parts`."""
     here, everybody = ways.names_there(frozenset(senders)), tuple(ways.BY_NAME)
     found = []
     for kind, groups, maker in (("page loads", PAGES, _pages), ("DASH", VIDEOS, _videos)):
@@ -59,7 +59,8 @@ _WHY = {
 
 
 def _samples(path: str, condition: str, seeds: Sequence[int]) -> Iterator[tuple[str, tuple[str, str], dict[str, Any]]]:
-    """Samples of a path with the stations of server and client and the scenario's keys; a quick study has the first."""
+    """Samples of a path, with the stations of server and client and the scenario's keys; a quick study uses the first
+    sample."""
     if path == CHANGES:
         for change in runs.looked_at():
             ends = (change.pair.source, change.pair.destination)
@@ -94,5 +95,5 @@ def _videos(path: str, names: Sequence[str], programs: Path) -> Iterator[One]:
 
 
 def _lasting(end_s: float) -> dict[str, str]:
-    """Somewhat longer than its program, which ends it."""
+    """The run is somewhat longer than its program, which ends it."""
     return {"run.duration": f"{end_s + 10:g} s"}

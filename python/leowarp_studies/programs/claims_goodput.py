@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what senders get (6.6, 6.8, 6.9, 6.11, 6.12)."""
+"""Claims about senders' goodput (6.6, 6.8, 6.9, 6.11, 6.12)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ HALF = 0.5
 
 # Implements claim 6.6 of programs (a queue of one bandwidth-delay product covers a halved window).
 def a_change_costs_little(frames: Frames) -> Outcome:
-    """Payload that is missing 3 s after a change against the still path, of what the link carries: the worst change.
+    """Payload missing 3 s after a change relative to the unchanging path, as a share of the link's capacity, at the
+    worst change.
 
     Returns: Numbers: `missing_max_ratio` by sender.
     """
@@ -35,7 +36,7 @@ def a_change_costs_little(frames: Frames) -> Outcome:
 
 # Implements claim 6.8 of programs (losses around reconfigurations are no congestion).
 def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
-    """Median goodput of BBR over seeds against that of each other sender.
+    """Median goodput of BBR over seeds, compared with that of each other sender.
 
     Returns: Numbers: `goodput_bps` by sender.
     """
@@ -46,7 +47,7 @@ def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
 
 # Implements claim 6.9 of programs (RFC 9438 in three implementations).
 def cubic_is_cubic(frames: Frames) -> Outcome:
-    """Median goodput of ngtcp2 and quinn over that of the kernel's CUBIC.
+    """Median goodput of ngtcp2 and quinn relative to the kernel's CUBIC.
 
     Returns: Numbers: `goodput_bps` by sender.
     """
@@ -63,7 +64,7 @@ def cubic_is_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 6.11 of programs (RFC 8985, 6.2: Linux adapts, and takes reductions back).
 def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
-    """Median goodput of the kernel's CUBIC over that of quinn, quic-go and aioquic, without resequencing.
+    """Median goodput of the kernel's CUBIC relative to quinn, quic-go and aioquic, without resequencing.
 
     Returns: Numbers: `goodput_bps` by sender.
     """
@@ -78,7 +79,7 @@ def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
 
 # Implements claim 6.12 of programs (RFC 9438; quic-go and aioquic have Reno unless told otherwise).
 def shares_follow_congestion_control(frames: Frames) -> Outcome:
-    """Share beside a flow of the kernel's CUBIC, mean over paths.
+    """Share in competition with a flow of the kernel's CUBIC, mean over paths.
 
     Returns: Numbers: `share_ratio` by sender.
     """

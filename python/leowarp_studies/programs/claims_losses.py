@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on packets that senders declare lost (6.1 to 6.5, 6.7, 6.10)."""
+"""Claims about packets that senders declare lost (6.1 to 6.5, 6.7, 6.10)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from leowarp_studies.programs.senders import AIOQUIC, BY_NAME, FIXED, KERNEL, NG
 IN_VAIN_RATIO = 0.01
 NINE_TENTHS = 0.9
 UNHEARD_SPREAD = 0.2
-"""Allowed difference between the packets that a receiver threw away and those beyond its window."""
+"""Allowed difference between packets that a receiver discarded and packets beyond its window."""
 
 
 # Implements claim 6.1 of programs (packets are conserved).
 def still_paths_are_told_right(frames: Frames) -> Outcome:
-    """Packets declared lost that were not, of those sent, where nothing changes: all groups, the worst run of each
-    sender.
+    """Share of packets spuriously declared lost where nothing changes: over all groups, the worst run of each sender.
 
     Returns: Numbers: `in_vain_max_ratio` by sender.
     """
@@ -30,7 +29,7 @@ def still_paths_are_told_right(frames: Frames) -> Outcome:
 
 # Implements claim 6.2 of programs (RFC 9002, 6.1.1 and 6.1.2).
 def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
-    """The share of late packets that was declared lost, all changes together: quinn, quic-go, aioquic.
+    """Share of late packets that were declared lost, over all changes: quinn, quic-go, aioquic.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
@@ -39,7 +38,7 @@ def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
 
 # Implements claim 6.3 of programs (ngtcp2, lib/ngtcp2_rtb.c: its packet threshold is half of what is in flight).
 def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
-    """The same share of ngtcp2 against that of each of the three.
+    """Share of late packets declared lost by ngtcp2, compared with each of the three.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -60,7 +59,7 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.4 of programs (RFC 8985: RACK widens its window when it sees reordering).
 def linux_is_fooled_less(frames: Frames) -> Outcome:
-    """The share of late packets with a spurious retransmission (TCP) or declared lost (QUIC), all changes together.
+    """Share of late packets with a spurious retransmission (TCP) or declared lost (QUIC), over all changes.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -79,9 +78,10 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.5 of programs (aioquic, quic/recovery.py: a window of 128 packet numbers).
 def a_receiver_forgets(frames: Frames) -> Outcome:
-    """Packets spuriously declared lost of which the sender never heard, against those that came beyond the window.
+    """Packets spuriously declared lost that were never acknowledged, compared with packets that arrived beyond the
+    window.
 
-    Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, sums over changes.
+    Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, as sums over changes.
     """
     tells = {name: ev.rows(frames, CHANGES, sender=name)["found_spurious_pkts"].notna().all() for name in QUIC}
     names = [name for name in ev.present(frames, CHANGES, (AIOQUIC, QUIC_GO, NGTCP2)) if tells[name]]
@@ -111,7 +111,7 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
 
 # Implements claim 6.7 of programs (the profile keeps the order).
 def starlink_keeps_the_order(frames: Frames) -> Outcome:
-    """Late packets over the profile, all runs, and packets declared lost that were not, of those sent.
+    """Late packets over the profile, in all runs, and the share of packets spuriously declared lost.
 
     Returns: Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
     """
@@ -134,7 +134,7 @@ def starlink_keeps_the_order(frames: Frames) -> Outcome:
 
 # Implements claim 6.10 of programs (RFC 9002, 6.1.1: 20 ms late is 17 packets late).
 def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
-    """As 6.2, over the mobile channel without resequencing.
+    """Test of claim 6.2 over the mobile channel without resequencing.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
@@ -142,7 +142,7 @@ def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
 
 
 def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, float]:
-    """The largest share of packets spuriously declared lost by each sender, over the runs of these groups."""
+    """Largest share of packets spuriously declared lost by each sender, over the runs of these groups."""
     worst: dict[str, float] = {}
     for group in groups:
         for name in ev.present(frames, group):

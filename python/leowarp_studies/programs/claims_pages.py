@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on page loads (6.13 to 6.19)."""
+"""Claims about page loads (6.13 to 6.19)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ TWICE = 2.0
 HTTP1, HTTP2, HTTP2_BBR = "http1-cubic", "http2-cubic", "http2-bbr"
 HTTP3 = ("http3-ngtcp2", "http3-aioquic")
 FIXED3 = "http3-aioquic"
-"""The one whose thresholds are RFC 9002's."""
+"""The HTTP/3 stack whose thresholds are those of RFC 9002."""
 
 
 def loads(frames: Frames, path: str, condition: str, way: str) -> pd.DataFrame:
-    """Page loads of a way over a path."""
+    """Page loads with one protocol and stack over a path."""
     frame: pd.DataFrame = frames["pages"]
     return frame[(frame["path"] == path) & (frame["condition"] == condition) & (frame["way"] == way)]
 
@@ -37,7 +37,7 @@ def load(frames: Frames, path: str, condition: str, way: str) -> Middle:
 
 
 def longer(frames: Frames, path: str, way: str, column: str = "load_ns") -> Middle:
-    """Median over samples of a time over that of the same sample where nothing changes."""
+    """Median over samples of the ratio of a time to that of the same sample where nothing changes."""
     both = loads(frames, path, MOVING, way).merge(loads(frames, path, STILL, way), on="sample", suffixes=("", "_still"))
     return middle(both[column] / both[f"{column}_still"])
 
@@ -65,7 +65,7 @@ def _labelled(parts: Mapping[str, bool]) -> dict[str, bool]:
 
 # Implements claim 6.13 of programs (as 6.6; a page is over in some round trips).
 def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
-    """Load time with a route change on the way over that without, median over changes.
+    """Load time with a route change during the load relative to that without, median over changes.
 
     Returns: Numbers: `longer_ratio` by way.
     """
@@ -79,7 +79,7 @@ def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
 
 # Implements claim 6.14 of programs (RFC 9113, 1: an object costs a connection of HTTP/1.1 a round trip).
 def http2_is_faster_than_http1(frames: Frames) -> Outcome:
-    """Median load times over the frozen paths, both with CUBIC.
+    """Median load times over the frozen paths; both protocols use CUBIC.
 
     Returns: Numbers: `load_ns` by way.
     """
@@ -90,7 +90,7 @@ def http2_is_faster_than_http1(frames: Frames) -> Outcome:
 
 # Implements claim 6.15 of programs (RFC 9001: TLS is in the handshake of one round trip).
 def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
-    """Median load times where nothing changes, over that of HTTP/2 with CUBIC.
+    """Median load times where nothing changes, relative to HTTP/2 with CUBIC.
 
     Returns: Numbers: `load_ns` by path and way.
     """
@@ -110,7 +110,8 @@ def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
 
 # Implements claim 6.16 of programs (RFC 9000, 2.2: a lost packet holds up its own streams alone).
 def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
-    """Mean time until an object is there, with a reconfiguration over that without: HTTP/3 against HTTP/2 with CUBIC.
+    """Mean time until an object has arrived, with a reconfiguration relative to without: HTTP/3 compared with HTTP/2
+    over CUBIC.
 
     Returns: Numbers: `longer_ratio` by way.
     """
@@ -125,7 +126,8 @@ def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
 
 # Implements claim 6.17 of programs (losses around reconfigurations are no congestion).
 def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
-    """Load time with a reconfiguration on the way over that without; BBR's against CUBIC's by the same protocol.
+    """Load time with a reconfiguration during the load relative to that without; BBR compared with CUBIC under the same
+    protocol.
 
     Returns: Numbers: `longer_ratio` by way.
     """
@@ -140,7 +142,7 @@ def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
 
 # Implements claim 6.18 of programs (of six windows a late packet halves one).
 def six_windows_are_better_than_one(frames: Frames) -> Outcome:
-    """Median load times over the mobile channel without resequencing: HTTP/1.1 against HTTP/2, both with CUBIC.
+    """Median load times over the mobile channel without resequencing: HTTP/1.1 compared with HTTP/2, both with CUBIC.
 
     Returns: Numbers: `load_ns` by way.
     """
@@ -152,7 +154,8 @@ def six_windows_are_better_than_one(frames: Frames) -> Outcome:
 
 # Implements claim 6.19 of programs (6.10 and 6.11).
 def fixed_thresholds_make_pages_slow(frames: Frames) -> Outcome:
-    """Median load times over the mobile channel: HTTP/3 by aioquic against HTTP/2 with CUBIC, and put in order.
+    """Median load times over the mobile channel: HTTP/3 by aioquic compared with HTTP/2 over CUBIC, and with
+    resequencing.
 
     Returns: Numbers: `load_ns` by way, `resequenced_load_ns`.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on DASH players (6.20 to 6.23)."""
+"""Claims about DASH players (6.20 to 6.23)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CUBIC, BBR, QUIC = PLAYED
 
 
 def played(frames: Frames, path: str, condition: str, player: str, way: str) -> pd.DataFrame:
-    """Films of a player by a way over a path."""
+    """Films of one player with one protocol and stack over a path."""
     frame: pd.DataFrame = frames["videos"]
     mine = (frame["path"] == path) & (frame["condition"] == condition)
     return frame[mine & (frame["player"] == player) & (frame["way"] == way)]
 
 
 def _each(frames: Frames, path: str, column: str, condition: str = MOVING) -> dict[str, dict[str, float]]:
-    """Mean of a column by player and way, those that were played."""
+    """Mean of a column by player, protocol and stack, over the films that were played."""
     found: dict[str, dict[str, float]] = {}
     for player in PLAYERS:
         mine = {way: played(frames, path, condition, player.name, way) for way in player.ways}
@@ -46,7 +46,7 @@ def _by_bit_rate(parts: Mapping[str, bool], found: Mapping[str, Mapping[str, flo
 
 # Implements claim 6.20 of programs (6.6: what is missing is less than 5 % of 3 s).
 def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
-    """Stalls of all films around route changes.
+    """Number of stalls of all films around route changes.
 
     Returns: Numbers: `stalls`, mean by player and way.
     """
@@ -63,7 +63,7 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
 
 # Implements claim 6.21 of programs (a buffer covers an interruption that is shorter).
 def a_short_buffer_stalls(frames: Frames) -> Outcome:
-    """Rebuffering over the profile starlink: 2 s of buffer against 6 s.
+    """Rebuffering over the profile starlink: 2 s of buffer compared with 6 s.
 
     Returns: Numbers: `stalled_ns`, mean by player and way.
     """
@@ -75,7 +75,7 @@ def a_short_buffer_stalls(frames: Frames) -> Outcome:
 
 # Implements claim 6.22 of programs (losses around reconfigurations are no congestion).
 def bbr_shows_better_pictures(frames: Frames) -> Outcome:
-    """Mean bit rate over the profile starlink: BBR against CUBIC.
+    """Mean bit rate over the profile starlink: BBR compared with CUBIC.
 
     Returns: Numbers: `bitrate_bps`, mean by player and way.
     """
@@ -86,7 +86,7 @@ def bbr_shows_better_pictures(frames: Frames) -> Outcome:
 
 # Implements claim 6.23 of programs (6.11).
 def fixed_thresholds_show_poor_pictures(frames: Frames) -> Outcome:
-    """Mean bit rate over the mobile channel without resequencing: HTTP/3 by aioquic against CUBIC.
+    """Mean bit rate over the mobile channel without resequencing: HTTP/3 by aioquic compared with CUBIC.
 
     Returns: Numbers: `bitrate_bps`, mean by player and way.
     """

@@ -15,11 +15,11 @@ from leowarp_studies.programs.runs import MOVING
 from leowarp_studies.programs.senders import BY_NAME, SENDERS
 
 Frames = Mapping[str, Any]
-"""The study's data sets by name: `runs`, and for figures `views`."""
+"""Data sets of the study by name: `runs`, and `views` for figures."""
 
 
 def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: str | None = None) -> pd.DataFrame:
-    """Runs of a group, under one condition or under both (None), of one sender or of all."""
+    """Runs of a group; one condition or both (None), one sender or all."""
     frame: pd.DataFrame = frames["runs"]
     mine = frame["group"] == group
     for column, value in (("condition", condition), ("sender", sender)):
@@ -29,14 +29,14 @@ def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: 
 
 
 def present(frames: Frames, group: str, among: Sequence[str] | None = None) -> list[str]:
-    """Those of these senders (or of all) that have runs in a group, in order."""
+    """The senders, among those given or all, that have runs in a group, in order."""
     have = set(rows(frames, group, condition=None)["sender"])
     wanted = [sender.name for sender in SENDERS] if among is None else among
     return [name for name in wanted if name in have]
 
 
 def ratio(frames: Frames, group: str, sender: str, of: str, to: str, condition: str = MOVING) -> float:
-    """Sum of a column over a sender's runs by that of another; nan if the latter is 0."""
+    """Sum of a column over a sender's runs divided by the sum of another; nan if the latter is 0."""
     mine = rows(frames, group, condition=condition, sender=sender)
     below = float(mine[to].sum())
     return float(mine[of].sum()) / below if below else float("nan")
@@ -48,7 +48,7 @@ def median(frames: Frames, group: str, sender: str, column: str, condition: str 
 
 
 def listed(values: Mapping[str, float], scale: float = 1.0, digits: int = 0, unit: str = "") -> str:
-    """`quinn 3 %, quic-go 4 %`, by sender; a value that is not known reads "unknown"."""
+    """Text such as `quinn 3 %, quic-go 4 %`, by sender; a missing value reads "unknown"."""
     return ", ".join(
         f"{BY_NAME[name].label} " + (f"{value * scale:.{digits}f}{unit}" if value == value else "unknown")
         for name, value in values.items()
@@ -63,10 +63,10 @@ def not_so(parts: Mapping[str, bool]) -> str:
 def outcome(
     parts: Mapping[str, bool], measured: str, numbers: dict[str, Any], *, is_known: bool = True, because: str = ""
 ) -> Outcome:
-    """The result of a claim's parts, by sender.
+    """The outcome of a claim from its parts, by sender.
 
-    is_known: Whether there is what the claim asks for; without parts there is not, either.
-    because: Stands behind the parts that do not hold.
+    is_known: Whether the data that the claim needs exist; without parts the outcome is unknown too.
+    because: Explanation appended to the parts that do not hold.
     """
     if not (parts and is_known):
         return Outcome("cannot be told", measured, numbers)

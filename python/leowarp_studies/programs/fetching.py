@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The QUIC stacks of the study: which are there, and building the others from registries, at the user's request.
+"""QUIC stacks of the study: availability, and building the missing ones from registries at the user's request.
 
-ngtcp2 is Debian's. The others are built by examples/programs/build.sh, whose versions are pinned, into the cache.
+ngtcp2 comes from Debian. The others are built by examples/programs/build.sh, with pinned versions, into the cache.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NGTCP2_PROGRAMS = ("gtlsserver", "gtlsclient", "openssl")
 
 
 def place() -> Path:
-    """Where the transfers are built: `bin/` in it has them."""
+    """Build directory of the transfer programs, which are in `bin/`."""
     return cache_folder("programs").absolute()
 
 
 def missing() -> dict[str, str]:
-    """Stacks that cannot be run, each with what to type; empty if all are there."""
+    """Unavailable stacks, each with the command to type; empty if all are available."""
     found = {}
     for name in QUIC:
         if name == NGTCP2:
@@ -41,15 +41,15 @@ def missing() -> dict[str, str]:
 
 
 def fetch(on_message: Callable[[str], None]) -> None:
-    """Builds the stacks that are not there.
+    """Build the missing stacks.
 
-    on_message: Told of each.
-    Raises HostError if one cannot be built; what its build said is in the message.
+    on_message: Called with the name of each stack.
+    Raises HostError if a stack cannot be built; the message contains the output of the build.
     """
     script = example_file("programs/build.sh")
     make_directory(place())
     for name in missing():
-        # Debian's packages are the administrator's to install.
+        # Packages of Debian must be installed by the administrator.
         if name == NGTCP2:
             continue
         on_message(f"building {name} from its registry (minutes)")

@@ -26,15 +26,15 @@ CONDITIONS = {
     MOVING: {"color": BEFORE, "marker": "o", "label": "as it is"},
     STILL: {"color": AFTER, "marker": "s", "markerfacecolor": "white", "label": "control: nothing changes, order kept"},
 }
-"""Shapes besides colours: a grey printer tells them apart."""
+"""Marker shapes complement colours, for grey printers."""
 CLOSE = (QUINN, NGTCP2)
-"""Stacks shown packet by packet."""
+"""Stacks whose packets are shown."""
 CLOSE_S = (-0.15, 0.45)
-"""The part of the run that is shown around the change."""
+"""Part of the run around the change that is shown."""
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput by sender, a panel a path; a mark a run."""
+    """Goodput by sender, one panel per path, one mark per run."""
     names = [sender.name for sender in SENDERS if sender.name in set(frames["runs"]["sender"])]
     groups = [group for group in TITLES if len(ev.rows(frames, group, condition=None))]
     drawn = new_figure(
@@ -60,7 +60,8 @@ def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Late packets, those declared lost, and those that the sender found to be spurious, by sender; means over runs.
+    """Late packets, packets declared lost, and those that the sender recognised as spurious, by sender; means over
+    runs.
 
     Raises TraceError if no packet was late.
     """
@@ -86,9 +87,9 @@ def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """One change with every datagram of two stacks: when each was sent, and when it arrived.
+    """One change with every datagram of two stacks: sending and arrival times.
 
-    Raises TraceError if the runs of neither stack are there.
+    Raises TraceError if the runs of both stacks are missing.
     """
     shown = {name: run for name in CLOSE if (run := _first_run(frames, name)) is not None}
     if not shown:
@@ -100,7 +101,7 @@ def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_title(BY_NAME[name].label, loc="left")
         axes.set_xlabel("after the change, ms")
     panels[0].set_ylabel("datagram, from the first one after the change")
-    # A panel without losses has no mark for them.
+    # A panel without losses has no marks for them.
     fullest = max(panels, key=lambda axes: len(axes.get_legend_handles_labels()[1]))
     drawn.legend(*fullest.get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return drawn
@@ -114,7 +115,7 @@ def _first_run(frames: Mapping[str, Any], sender: str) -> Path | None:
 
 def _datagrams(run: Path) -> pd.DataFrame:
     """Packets of the transfer's connection, from its source: `number` (0: the first after the change), `sent_ms,
-    received_ms` after the change, `is_late`, by number; those within `CLOSE_S` at either end."""
+    received_ms` after the change, `is_late`, by number; limited to `CLOSE_S` at either end."""
     opened = Run(run)
     flow = max((flow for flow in opened.summary["flows"] if flow["kind"] == "udp"), key=lambda flow: flow["sent_pkts"])
     echoes = opened.echoes(flow["flow"]).sort_values("sent_ns")
@@ -123,7 +124,7 @@ def _datagrams(run: Path) -> pd.DataFrame:
         "received_ms": (echoes["received_ns"].to_numpy(dtype="float64", na_value=np.nan) - BEFORE_S * 1e9) / 1e6,
     })  # fmt: skip
     frame["number"] = np.arange(len(frame)) - int((frame["sent_ms"] < 0).sum())
-    # Overtaken: one that was sent later had arrived.
+    # Overtaken: a packet that was sent later had already arrived.
     frame["is_late"] = frame["received_ms"] > frame["received_ms"][::-1].cummin()[::-1]
     shown = [frame[column].between(1e3 * CLOSE_S[0], 1e3 * CLOSE_S[1]) for column in ("sent_ms", "received_ms")]
     return frame[shown[0] | shown[1]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The actions of a sender's loss detection by its own account: read from what its programs left in a run."""
+"""Decisions of a sender's loss detection, read from the logs that its programs left in a run."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from leowarp import TraceError
 from leowarp.base import layout
 
 LOST, RECEIVED = "recovery:packet_lost", "transport:packet_received"
-"""Events of qlog (draft-ietf-quic-qlog-quic-events), by the names that ngtcp2 gives them."""
+"""Events of qlog (draft-ietf-quic-qlog-quic-events), under the names that ngtcp2 uses."""
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Counts of a sender.
+    """Packet counts of a sender.
 
     declared_pkts: Declared lost.
-    found_spurious_pkts: Of those, acknowledged later; None: the stack does not tell.
+    found_spurious_pkts: Packets declared lost that were acknowledged later; None if the stack does not report this.
     """
 
     declared_pkts: int
@@ -29,7 +29,7 @@ class Losses:
 
 
 def client_lines(run: Path) -> list[tuple[int, str]]:
-    """The output of the client of flow 0: virtual time in ns, and the line.
+    """Output of the client of flow 0: virtual time in ns, and the line.
 
     run: Run directory.
     """
@@ -43,9 +43,9 @@ def client_lines(run: Path) -> list[tuple[int, str]]:
 
 
 def done_ns(run: Path, size_bytes: int) -> int:
-    """When the client of flow 0 had all bytes, on the run's clock.
+    """Time on the run's clock when the client of flow 0 had received all bytes.
 
-    Raises TraceError if it never said so.
+    Raises TraceError if the client did not report it.
     """
     for at_ns, text in client_lines(run):
         if text.startswith(f"{size_bytes} bytes"):
@@ -54,9 +54,9 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """The account of flow 0's server: from the statistics that its client printed, else from its qlog.
+    """Counts of flow 0's server: from the statistics that its client printed, else from its qlog.
 
-    Raises TraceError if there is neither.
+    Raises TraceError if neither exists.
     """
     for _, text in client_lines(run):
         if text.startswith("{"):
@@ -70,7 +70,7 @@ def of_run(run: Path) -> Losses:
 
 
 def from_qlog(lines: Iterable[str]) -> Losses:
-    """Counts from a qlog, a JSON text a line (application/qlog+json-seq), of packets of type 1RTT.
+    """Counts of 1RTT packets from a qlog with one JSON text per line (application/qlog+json-seq).
 
     >>> lost = '{"name": "recovery:packet_lost", "data": {"header": {"packet_type": "1RTT", "packet_number": 7}}}'
     >>> heard = '{"name": "transport:packet_received", "data": {"header": {"packet_type": "1RTT"}, "frames": [
@@ -95,7 +95,7 @@ def from_qlog(lines: Iterable[str]) -> Losses:
 
 def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for line in lines:
-        # Nine lines in ten are of other events, and a qlog has megabytes.
+        # Nine of ten lines are other events, and a qlog has megabytes.
         if LOST in line or (RECEIVED in line and '"ack"' in line):
             event = json.loads(line.lstrip("\x1e"))
             yield event["name"], event["data"]
@@ -104,5 +104,5 @@ def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 def _acknowledged(data: dict[str, Any]) -> Iterator[tuple[int, int]]:
     for frame in data.get("frames", []):
         for numbers in frame.get("acked_ranges", []):
-            # A range of one packet is written as one number.
+            # A range of one packet is written as a single number.
             yield int(numbers[0]), int(numbers[-1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made: groups of runs by the study engine, checked and drawn from their run directories."""
+"""Make the study: groups of runs from the study engine; claims and figures from their run directories."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from leowarp_studies.programs.rules import Rules
 from leowarp_studies.programs.senders import BY_NAME, QUIC, SENDERS
 
 OPTIONS = ("quick", "fetch")
-"""This study's own keyword arguments of `reproduce`."""
+"""Keyword arguments of `reproduce` that only this study has."""
 
 TITLE = "QUIC stacks beside the kernel's TCP"
 LEAD = (
@@ -39,17 +39,17 @@ LEAD = (
     "expected was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE = "programs.csv"
-"""All runs for machines, beside the page."""
+"""File beside the page with all runs for programs."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures; see `leowarp.study.Room`.
 
-    quick: One change, one seed.
-    fetch: Build the stacks that are not there, from their registries.
-    Raises HostError if no QUIC stack is there, or one cannot be built.
+    quick: True for one change and one seed.
+    fetch: True to build missing stacks from their registries.
+    Raises HostError if no QUIC stack is available, or one cannot be built.
     Raises LeowarpError: The first failure, if no run could be made.
     """
     if fetch:
@@ -95,7 +95,7 @@ def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Materia
 
 
 def _warnings(rows: Mapping[str, Any], *, quick: bool) -> list[str]:
-    """For the top of the page: what a quick study leaves out, and the runs' own warnings."""
+    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(
@@ -115,7 +115,7 @@ def _stacks(missing: Mapping[str, str]) -> str:
 
 
 def _data_section(parts: Any) -> str:
-    """Where the results are, as HTML."""
+    """Location of the results, as HTML."""
     note = (
         f'A row a run: <a href="{TABLE}">{TABLE}</a>, <a href="pages.csv">pages.csv</a>, '
         '<a href="videos.csv">videos.csv</a>. '

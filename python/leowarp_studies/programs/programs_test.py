@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs, claims, tables and figures on made-up results; neither the guest nor a QUIC stack is needed."""
+"""Runs, claims, tables and figures of the study on synthetic results; neither the guest nor a QUIC stack is needed."""
 
 import json
 import math
@@ -60,7 +60,7 @@ def outcome(number, frames):
 
 
 def changed(where, **columns):
-    """The made-up runs with columns replaced in those rows for which `where(frame)` is true."""
+    """Synthetic runs with some columns replaced in rows where `where(frame)` is true."""
     frame = synthetic.runs()
     frame.loc[where(frame), list(columns)] = list(columns.values())
     return synthetic.frames() | {"runs": frame}
@@ -124,7 +124,7 @@ def test_a_sender_that_is_missing_has_no_runs():
     assert [part.runs for part in parts] == [part.runs for part in runs.parts(EVERYBODY, Path("/there"))]
 
 
-# --- Stacks that are not there
+# --- Missing stacks
 
 
 def test_without_any_stack_the_study_says_what_to_type(tmp_path, monkeypatch):
@@ -155,7 +155,7 @@ def test_a_build_that_fails_is_an_error_with_its_last_words(tmp_path, monkeypatc
     assert told == ["building quinn from its registry (minutes)"]
 
 
-# --- What senders say
+# --- Reports of senders
 
 
 def written(run, lines, qlog=None):
@@ -212,7 +212,7 @@ def test_a_dip_is_held_against_the_still_path():
     depth, recovery_ns = results.dipped(half, still)
     assert depth == pytest.approx(0.5)
     assert recovery_ns == 11 * results.BIN_NS
-    # More than without the change is no dip
+    # A value above the one without the change is not a dip
     assert results.dipped(still * 2, still) == (0.0, 0.0)
 
 
@@ -238,7 +238,7 @@ def test_what_was_expected_holds_on_results_that_are_so(as_expected, number):
 
 
 def changed_in(name, where, **columns):
-    """The made-up page loads or films with columns replaced in those rows for which `where(frame)` is true."""
+    """Synthetic page loads or films with some columns replaced in rows where `where(frame)` is true."""
     frames = synthetic.frames()
     frame = frames[name]
     frame.loc[where(frame), list(columns)] = list(columns.values())

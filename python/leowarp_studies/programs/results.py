@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs as claims and figures take them: a row per run, from its packets and from its sender's account."""
+"""The study's runs for claims and figures: one row per run, from its packets and from its sender's own counts."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ from leowarp_studies.programs.runs import (
 from leowarp_studies.programs.senders import KERNEL
 
 DATA = DIRECTIONS[0]
-"""Packets that go from source to destination."""
+"""Packets from source to destination."""
 BIN_NS = 100_000_000
 """Width of the trace's table `bins`."""
 AFTER_S = 3
-"""The time after a change that is looked at."""
+"""Length of time after a change that is evaluated."""
 DIP_BINS = 3
-"""A dip is one of 300 ms: two round trips of the longest path with a full queue."""
+"""Minimum length of a dip, 300 ms: two round trips of the longest path with a full queue."""
 DIPPED_RATIO = 0.9
 WARM_S = 5
-"""After its start, before shares are counted: slow start is over."""
+"""Time after the start before shares are counted, so that slow start is over."""
 BEYOND_PKTS = 128
-"""Packet numbers that aioquic's receiver looks back (quic/recovery.py, QuicPacketNumberWindow)."""
+"""Number of packet numbers that aioquic's receiver keeps (quic/recovery.py, QuicPacketNumberWindow)."""
 CHANGE_S = {CHANGES: BEFORE_S, STARLINK: RECONFIGURATION_S}
-"""When something changes, on the run's clock."""
+"""Time of the path change on the run's clock."""
 
 
 def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """All runs that were made.
+    """All runs of the study.
 
-    rows: Of the study engine, by group.
+    rows: Rows of the study engine, by group.
     Returns: Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
-        lost_pkts, late_pkts`, `beyond_pkts` (late by more than `BEYOND_PKTS`), `declared_pkts` (taken for lost; of TCP
-        sent again), `spurious_pkts` (of these more than were lost; of TCP those whose original arrived too),
-        `found_spurious_pkts` (as the sender itself found out; null: it does not tell), `share_ratio` (of what arrived
-        of the transfer and of the one beside it), `bytes` (that arrived in `AFTER_S` after the change), and against the
-        same sender on the still path `missing_ratio` (of what the link carries), `dip_ratio, recovery_ns`; `run`
-        (directory). Null where a group has no such thing.
+        lost_pkts, late_pkts`, `beyond_pkts` (late by more than `BEYOND_PKTS`), `declared_pkts` (declared lost; for TCP,
+        retransmitted), `spurious_pkts` (declared lost beyond those really lost; for TCP, retransmissions whose original
+        arrived too), `found_spurious_pkts` (recognised by the sender itself; null if it does not report them),
+        `share_ratio` (share of the data that arrived for the transfer and the competing one), `bytes` (arrived in
+        `AFTER_S` after the change), and relative to the same sender on the unchanging path `missing_ratio` (of the
+        link's capacity), `dip_ratio, recovery_ns`; `run` (directory). Null where a column does not apply to a group.
     """
     found = []
     for group in rows:
@@ -65,7 +65,7 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
 
 def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Values of a run, and its bytes that arrived in bins from the change on."""
+    """Values of a run, and its arrived bytes in bins from the change on."""
     sample, condition, sender = parts_of(name)
     run = Run(directory)
     transfer = TRANSFERS[group]
@@ -78,8 +78,8 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
         completion_ns = losses.done_ns(directory, transfer.size_bytes) - start_ns
         said = losses.of_run(directory)
         declared, heard = said.declared_pkts, said.found_spurious_pkts
-        # Every lost packet is declared lost in the end, as the client has all bytes: declarations beyond that number
-        # were spurious.
+        # Every lost packet is eventually declared lost, since the client receives all bytes: further declarations were
+        # spurious.
         spurious = declared - flow["lost_pkts"]
     if completion_ns is None:
         raise TraceError(f"the transfer of {directory} did not end", "make the runs anew: --force")
@@ -99,7 +99,7 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
 
 
 def _transfer_flow(run: Run, sender: str) -> dict[str, Any]:
-    """The summary of the flow that carries the transfer: TCP's own, or of a program's connections the largest."""
+    """Summary of the flow that carries the transfer: the TCP flow, or the largest connection of a program."""
     flows = run.summary["flows"]
     if sender in KERNEL:
         return flows[0]
@@ -110,7 +110,7 @@ def _transfer_flow(run: Run, sender: str) -> dict[str, Any]:
 
 
 def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
-    """Payload that arrived at the destination, retransmissions included: bytes in each bin."""
+    """Payload that arrived at the destination, in bytes per bin, including retransmissions."""
     bins = run.bins(flow)
     mine = bins[bins["direction"] == DATA]
     counts = np.zeros(round(seconds * 1e9) // BIN_NS)
@@ -121,18 +121,19 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """The share of a transfer in all that arrived of it and the one beside it, while both had something to send; None
-    if one of them had ended before."""
+    """Share of a transfer in the data that arrived for it and the competing transfer while both had data to send; None
+    if one had ended before."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
-    # The last bin with something of each is not whole.
+    # The last bin in which both have data is incomplete.
     until = min(int(np.flatnonzero(each)[-1]) if each.any() else 0 for each in both)
     one, other = (float(each[:until].sum()) for each in both)
     return one / (one + other) if until else None
 
 
 def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.DataFrame:
-    """The frame with what a change did: against the same sender on the still path, alike up to the change."""
+    """The frame with effects of a change: relative to the same sender on the unchanging path, which is identical up to
+    the change."""
     still = {
         (row.group, row.sample, row.sender): series[place]
         for place, row in enumerate(frame.itertuples())
@@ -155,11 +156,11 @@ def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.D
 
 
 def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
-    """How deep a dip goes against another series, and how long it lasts.
+    """Depth and duration of a dip relative to another series.
 
-    mine, theirs: Bytes in bins of `BIN_NS` from the change on; the latter without it.
-    Returns dip_ratio: Of `DIP_BINS` bins in a row, the largest share that is missing; 0: none is.
-    Returns recovery_ns: Until the end of the last such bins that have less than `DIPPED_RATIO`; 0: there are none.
+    mine, theirs: Bytes in bins of `BIN_NS` from the change on; `theirs` without the change.
+    Returns dip_ratio: Largest missing share in `DIP_BINS` consecutive bins; 0 if nothing is missing.
+    Returns recovery_ns: Time until the end of the last such bins below `DIPPED_RATIO`; 0 if there are none.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
     (0.5, 400000000.0)

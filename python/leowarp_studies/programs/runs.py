@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: every sender over the same paths, each beside a control in which nothing of the path changes.
+"""Runs of the study: every sender over the same paths, each with a control in which the path does not change.
 
-Transfers are of a given size, so that a stack ends by itself and says what it did. Rates are below those of the paths
-elsewhere in leowarp (10 to 20 Mbit/s), as a QUIC stack costs some 10 us a system call; queues hold the same time.
+Transfers have a fixed size, so that a stack ends by itself and reports its counts. Rates are below those of the paths
+elsewhere in leowarp (10 to 20 Mbit/s), because a QUIC stack costs some 10 us per system call; queues hold the same
+time.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from leowarp_studies.programs.senders import CUBIC, KERNEL, SENDERS, Transfer
 CHANGES, STARLINK, MOBILE, SHARE = "changes", "starlink", "mobile", "share"
 """Groups of runs."""
 MOVING, STILL = "moving", "still"
-"""Conditions: the path as it is; and the control: routes frozen, no reconfiguration, order kept by the link."""
+"""Conditions: the unmodified path, and the control: frozen routes, no reconfiguration, order kept by the link."""
 
 RATE_BPS = 20_000_000
 QUEUE_PKTS = 150
-"""Madrid to Tokyo: a bandwidth-delay product of 92 ms x 20 Mbit/s is 152 packets of 1514 bytes."""
+"""Madrid to Tokyo: the bandwidth-delay product of 92 ms x 20 Mbit/s is 152 packets of 1514 bytes."""
 STARLINK_RATE = "20 Mbit/s"
 STARLINK_QUEUE = "400 pkts"
-"""Median capacity; the profile's own are 250 Mbit/s and 5000 packets, which wait as long."""
+"""Median capacity; the profile has 250 Mbit/s and 5000 packets, which give the same waiting time."""
 MOBILE_RATE = "10 Mbit/s"
 RECONFIGURATION_S = 12
-"""When the first one is, with the profile's clock."""
+"""Time of the first reconfiguration with the profile's clock."""
 NEVER = {"access.period": "1 h", "access.phase": "30 min"}
-"""No reconfiguration within a run: its slot lasts half an hour more."""
+"""No reconfiguration within a run: the slot lasts another half hour."""
 FULL_PACKETS = {"mobile.data_bits": 12_000, "mobile.codeword_bits": 72_000}
-"""IP packets of 1500 bytes, with codewords of the same rate, 1/6: of the channel's own 1,115 bytes none would carry the
-1,200 that QUIC needs (RFC 9000, 14)."""
+"""IP packets of 1500 bytes, with codewords of the same rate, 1/6: the channel's default of 1,115 bytes could not carry
+QUIC's minimum of 1,200 (RFC 9000, 14)."""
 
 TRANSFERS = {
     CHANGES: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
@@ -46,7 +47,7 @@ TRANSFERS = {
     SHARE: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
 }
 LATER_S = {CHANGES: 40, STARLINK: 52, MOBILE: 599, SHARE: 50}
-"""Time after its start for which a transfer is waited for; a run ends with its transfer."""
+"""Time limit for a transfer after its start; a run ends with its transfer."""
 SEEDS = (1, 2, 3)
 QUICK_SEEDS = (1,)
 
@@ -55,9 +56,9 @@ QUICK_SEEDS = (1,)
 class One:
     """A run.
 
-    sample: What all senders have in common: a change, a seed.
+    sample: Condition that all senders share: a change or a seed.
     condition: `MOVING` or `STILL`.
-    keys: Of the scenario, flows included.
+    keys: Keys of the scenario, flows included.
     """
 
     sample: str
@@ -68,12 +69,12 @@ class One:
 
     @property
     def name(self) -> str:
-        """The scenario's name, by which its row is found again."""
+        """Name of the scenario, used to find its row."""
         return f"{self.sample}.{self.condition}.{self.sender}"
 
 
 def parts_of(name: str) -> tuple[str, str, str]:
-    """Sample, condition and sender of a scenario's name.
+    """Sample, condition and sender encoded in a scenario's name.
 
     >>> parts_of("seed-1.still.quic-go")
     ('seed-1', 'still', 'quic-go')
@@ -83,9 +84,9 @@ def parts_of(name: str) -> tuple[str, str, str]:
 
 
 def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Iterator[tuple[str, Path]]:
-    """Name and directory of each run of a group that was made, in the order of the study engine's rows.
+    """Name and directory of each successful run of a group, in the order of the study engine's rows.
 
-    rows: Of the study engine, by group.
+    rows: Rows of the study engine, by group.
     """
     good = rows[group][rows[group]["status"] == "ok"]
     for row in good.to_dict("records"):
@@ -93,9 +94,10 @@ def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Ite
 
 
 def looked_at() -> tuple[Change, ...]:
-    """Changes at which the sender's own station takes another satellite, where a full path's queue stands.
+    """Changes at which the sender's own station, which has the queue of a saturated path, switches to another
+    satellite.
 
-    The first of such of each pair of `cures`.
+    The first such change of each pair of `cures`.
     """
     found: dict[str, Change] = {}
     for change in route_changes.changes(each=5):
@@ -107,8 +109,8 @@ def looked_at() -> tuple[Change, ...]:
 def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
     """All groups.
 
-    senders: Those that are there.
-    programs: As for `Transfer.flow`.
+    senders: Available senders.
+    programs: See `Transfer.flow`.
     """
     makers: dict[str, tuple[str, str, Callable[[Sequence[str], Path], Iterator[One]]]] = {
         CHANGES: ("one-change.toml", "a route change that leaves a queue behind, and the path frozen", _changes),
@@ -126,8 +128,8 @@ def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
 def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) -> Part:
     """A group of runs over an example's path.
 
-    ones: Those that can be made here.
-    whole: How many there are where nothing is missing.
+    ones: Runs that can be made on this machine.
+    whole: Number of runs if nothing is missing.
     """
     content = {
         "name": name,
@@ -140,12 +142,12 @@ def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) ->
 
 
 def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
-    """The runs of a quick study."""
+    """Runs of a quick study."""
     return lambda values, seed: values["name"] in names
 
 
 def _together(ones: Sequence[One]) -> dict[str, Any]:
-    """Every run's keys, in step."""
+    """Keys of all runs, varied together."""
     return {"name": [one.name for one in ones]} | {key: [one.keys[key] for one in ones] for key in ones[0].keys}
 
 
@@ -162,7 +164,7 @@ def links() -> dict[str, Any]:
 def at(change: Change, condition: str) -> dict[str, Any]:
     """The scenario's path around a change."""
     stations = [{"name": change.pair.source}, {"name": change.pair.destination}]
-    # Routes are computed at the run's start and every 30 s; frozen, the first stay.
+    # Routes are computed at the run's start and every 30 s; if frozen, the first ones stay.
     interval = "30 s" if condition == MOVING else "3600 s"
     start = {"run.start": f"{change.at_s - BEFORE_S} s"}
     return {"constellation.preset": change.pair.preset, "stations": stations, "routing.interval": interval} | start

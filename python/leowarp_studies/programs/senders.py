@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The senders: the kernel's TCP, and QUIC stacks as their registries and Debian have them, each with its defaults."""
+"""Senders: the kernel's TCP, and QUIC stacks from their registries and Debian, each with its defaults."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 PORT = 4433
 CLIENT_AFTER_S = 0.5
-"""`client_after` of a program flow, unless it says otherwise."""
+"""Default of `client_after` for a program flow."""
 CUBIC, BBR = "cubic", "bbr"
 NGTCP2, QUINN, QUIC_GO, AIOQUIC = "ngtcp2", "quinn", "quic-go", "aioquic"
 STORAGE = "256 MiB"
-"""For the page that ngtcp2's server serves, and its qlog: some 900 bytes a packet."""
+"""Space for the page that ngtcp2's server serves, and its qlog: some 900 bytes per packet."""
 
 
 @dataclass(frozen=True)
 class Sender:
-    """A TCP of the kernel's, or a QUIC stack.
+    """A TCP of the kernel, or a QUIC stack.
 
-    name, label: In names of runs, and on figures.
-    congestion_control: What it has unless told otherwise, in words.
-    version: As pinned, or where it comes from.
+    name, label: Name in runs, and label in figures.
+    congestion_control: Its default, as text.
+    version: Pinned version, or origin.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Sender:
 
     @property
     def is_quic(self) -> bool:
-        """Whether it is a QUIC stack."""
+        """Whether the sender is a QUIC stack."""
         return self.name not in (CUBIC, BBR)
 
 
@@ -45,7 +45,7 @@ SENDERS = (
     Sender(QUIC_GO, "quic-go", "Reno", "Go modules, examples/programs/quic-go/go.sum"),
     Sender(AIOQUIC, "aioquic", "Reno", "PyPI, examples/programs/aioquic/requirements.txt"),
 )
-"""All, in the order of tables and figures."""
+"""All senders, in the order of tables and figures."""
 BY_NAME = {sender.name: sender for sender in SENDERS}
 KERNEL = (CUBIC, BBR)
 QUIC = tuple(sender.name for sender in SENDERS if sender.is_quic)
@@ -55,10 +55,10 @@ FIXED = (QUINN, QUIC_GO, AIOQUIC)
 
 @dataclass(frozen=True)
 class Transfer:
-    """A transfer of a given size.
+    """A transfer of a fixed size.
 
     source, destination: Stations.
-    start_s: When TCP's first SYN leaves, or a QUIC client's first datagram, within about a millisecond.
+    start_s: Time at which TCP's first SYN, or a QUIC client's first datagram, is sent, to within about a millisecond.
     """
 
     source: str
@@ -69,8 +69,8 @@ class Transfer:
     def flow(self, sender: str, programs: Path) -> dict[str, Any]:
         """A flow of a scenario, as a mapping.
 
-        sender: One of `BY_NAME`.
-        programs: Where the transfers of examples/programs were built.
+        sender: A name in `BY_NAME`.
+        programs: Build directory of the transfers of examples/programs.
         """
         ends = {"source": self.source, "destination": self.destination}
         if sender in KERNEL:
@@ -83,7 +83,8 @@ class Transfer:
 
 
 def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
-    """Command lines of server and client. Each client prints a line that begins `<size> bytes` when it has them all."""
+    """Command lines of server and client. Each client prints a line that begins with `<size> bytes` when it has
+    received them all."""
     if sender != NGTCP2:
         program = programs / "bin" / f"{sender}-transfer"
         return f"{program} server {{port}}", f"{program} client {{server}} {{port}} {size_bytes}"
@@ -92,7 +93,7 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
         "-out cert -days 30 -subj /CN=b 2> log; mkdir qlog; "
         "exec gtlsserver -q --qlog-dir qlog -d {run_dir} {server} {port} key cert'"
     )
-    # The server writes the end of its qlog when the connection has drained, three probe timeouts later.
+    # The server writes the end of its qlog after the connection has drained, three probe timeouts later.
     client = (
         "sh -c 'set -e; gtlsclient -q --exit-on-all-streams-close {server} {port} https://b:4433/page; "
         f"echo {size_bytes} bytes; sleep 3'"

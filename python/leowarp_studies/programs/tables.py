@@ -23,7 +23,7 @@ CONDITIONS = {MOVING: "as it is", STILL: "control"}
 
 
 def senders(frames: Mapping[str, Any]) -> str:
-    """The one table: a row per path, condition and sender."""
+    """The main table: one row per path, condition and sender."""
     rows = []
     for group, title in TITLES.items():
         for condition, word in CONDITIONS.items():
@@ -45,7 +45,7 @@ def senders(frames: Mapping[str, Any]) -> str:
 
 
 def pages(frames: Mapping[str, Any]) -> str:
-    """Page load times: a row per path, condition and protocol."""
+    """Page load times: one row per path, condition and protocol."""
     rows = []
     for path in PAGES:
         for condition, word in CONDITIONS.items():
@@ -69,7 +69,7 @@ def pages(frames: Mapping[str, Any]) -> str:
 
 
 def films(frames: Mapping[str, Any]) -> str:
-    """Results of players: a row per path, condition, player and protocol."""
+    """Results of players: one row per path, condition, player and protocol."""
     rows = []
     for path in PAGES:
         for condition, word in CONDITIONS.items():
@@ -104,6 +104,6 @@ def _cells(mine: pd.DataFrame) -> list[Any]:
 
 
 def _mean(values: pd.Series, scale: float = 1.0, digits: int = 0) -> str:
-    """Mean of the known values; "-" if none is."""
+    """Mean of the known values; "-" if there are none."""
     mean = pd.to_numeric(values).mean() * scale
     return "-" if mean != mean else f"{mean:,.{digits}f}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The senders of page loads and films: a protocol, a congestion control, and a player's buffer."""
+"""Senders of page loads and films: a protocol, a congestion control, and a player's buffer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LIVE, FILM = "live", "film"
 
 @dataclass(frozen=True)
 class Way:
-    """How objects come: the protocol of HTTP, and whose congestion control sends them.
+    """How objects are fetched: the version of HTTP, and the sender with its congestion control.
 
-    name, label: In names of runs, and on figures.
-    http: As `--http` of the programs that come with leowarp has it.
-    sender: One of `senders.BY_NAME`.
+    name, label: Name in runs, and label in figures.
+    http: Value of `--http` for the programs that come with leowarp.
+    sender: A name in `senders.BY_NAME`.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Way:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Stacks without which there is none: HTTP/3's client is aioquic's, whoever serves."""
+        """Stacks that must be available; the client for HTTP/3 is aioquic for every server."""
         return frozenset({self.sender, AIOQUIC}) if self.http == "3" else frozenset()
 
 
@@ -42,20 +42,20 @@ WAYS = (
     Way("http3-ngtcp2", "HTTP/3, ngtcp2", "3", NGTCP2),
     Way("http3-aioquic", "HTTP/3, aioquic", "3", AIOQUIC),
 )
-"""Pages come by HTTP/1.1 over six connections, else over one. Both stacks of HTTP/3 have CUBIC here."""
+"""HTTP/1.1 uses six connections, the other versions one. Both stacks of HTTP/3 use CUBIC here."""
 BY_NAME = {way.name: way for way in WAYS}
 LOADED = ("http1-cubic", "http2-cubic", "http2-bbr", "http3-ngtcp2", "http3-aioquic")
-"""Those by which pages are loaded."""
+"""Entries used for page loads."""
 PLAYED = ("http1-cubic", "http1-bbr", "http3-aioquic")
-"""Those by which DASH is played, a segment at a time over one connection: there HTTP/2 does what HTTP/1.1 does, and
-ngtcp2's server has no manifest of a live stream."""
+"""Entries used for DASH, one segment at a time over one connection. There HTTP/2 behaves like HTTP/1.1, and ngtcp2's
+server has no manifest of a live stream."""
 
 
 @dataclass(frozen=True)
 class Player:
-    """A DASH player with dash.js's rule.
+    """A DASH player with the rule of dash.js.
 
-    ways: By which it plays.
+    ways: Entries with which it plays.
     served, played: Options of server and client.
     """
 
@@ -67,27 +67,27 @@ class Player:
 
 
 PLAYERS = (
-    # Three segments behind the live edge, of which two are there when it begins.
+    # Three segments behind the live edge; two of them exist when playback begins.
     Player(LIVE, "live, 2 s of buffer", PLAYED, "--live --segment 1", "--latency 3 --begin 2 --target 2"),
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
 )
 PLAY_S = 20
-"""Time for which the viewer stays."""
+"""Time for which the viewer watches."""
 
 
 def names_there(senders: frozenset[str]) -> tuple[str, ...]:
-    """Names of the ways for which these stacks are enough."""
+    """Names of the entries that can run with the available stacks."""
     return tuple(way.name for way in WAYS if way.needs <= senders)
 
 
 def page_flow(name: str, ends: tuple[str, str], start_s: float, timeout_s: int, programs: Path) -> dict[str, Any]:
     """A page load as a flow of a scenario.
 
-    name: One of `BY_NAME`.
+    name: A name in `BY_NAME`.
     ends: Stations of server and client.
     start_s: When the client starts.
-    timeout_s: After which a page has failed.
-    programs: Where the stacks of examples/programs were built.
+    timeout_s: Time after which a page load has failed.
+    programs: Build directory of the stacks of examples/programs.
     """
     return _flow(name, ends, start_s, "", f"page {{server}} {{port}} --timeout {timeout_s}", programs)
 
@@ -95,13 +95,13 @@ def page_flow(name: str, ends: tuple[str, str], start_s: float, timeout_s: int, 
 def video_flow(
     name: str, player: Player, ladder_kbps: str, ends: tuple[str, str], start_s: float, programs: Path
 ) -> dict[str, Any]:
-    """A film or live stream as a flow of a scenario; parameters as of `page_flow`."""
+    """A film or live stream as a flow of a scenario; parameters as for `page_flow`."""
     served = f"{player.served} --ladder {ladder_kbps}"
     return _flow(name, ends, start_s, served, f"video {{server}} {{port}} {player.played} --play {PLAY_S}", programs)
 
 
 def sysctl(name: str) -> dict[str, str]:
-    """`tcp.sysctl` with the congestion control that programs get."""
+    """`tcp.sysctl` with the congestion control for programs."""
     sender = BY_NAME[name].sender
     return {"net.ipv4.tcp_congestion_control": sender if sender == BBR else CUBIC}
 
@@ -111,7 +111,7 @@ def _flow(name: str, ends: tuple[str, str], start_s: float, served: str, client:
     python = str(programs / "aioquic" / "bin" / "python3") if way.http == "3" else "python3"
     server = f"{python} {{applications}} serve {{port}} {served}".rstrip() + (" --http3" if way.http == "3" else "")
     if way.sender == NGTCP2:
-        # It serves files, and its key and certificate are made as it starts.
+        # The server delivers files, and makes its key and certificate when it starts.
         server = (
             "sh -c 'set -e; python3 {applications} serve {port} --files page; openssl req -x509 -newkey rsa:2048 "
             "-nodes -keyout key -out cert -days 30 -subj /CN=b 2> log; "

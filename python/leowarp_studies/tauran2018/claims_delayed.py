@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what delayed ACKs change (4.4 to 4.11)."""
+"""Claims about the effects of delayed ACKs (4.4 to 4.11)."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import OFF, ON
 
 HIGH_SNR_DB = 11
-"""The study's "high SNR", as a number: 11, 12 and 13 dB of its 7 to 13."""
+""""High SNR" of the study as numbers: 11, 12 and 13 dB of its 7 to 13."""
 
 GREATLY_RATIO = 0.1
-"""The study's "greatly decreases", as a number."""
+""""Greatly decreases" of the study as a number."""
 
 WAIT_MS = 10.0
-"""The study's: the second packet of a pair is over 10 ms behind in 10 % of cases."""
+"""Number in the study: in 10 % of the pairs, the second packet arrives more than 10 ms after the first."""
 
 STUDY_CHANGE = {"reno": 706 / 1068 - 1, "cubic": 789 / 1333 - 1, "hybla": 20688 / 6969 - 1}
-"""Retransmissions at 13 dB over those at 7 dB, less 1: the study's table 1."""
+"""Relative change of retransmissions from 7 dB to 13 dB: the study's table 1."""
 
 SIGNS = {
     "timeouts_ratio": "timeouts",
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
-"""Columns that count what a sender takes for loss, each per packet sent: a faster session sends more."""
+"""Columns with signs of loss at the sender, each per packet sent, because a faster session sends more."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
 """Columns of claim 4.11 that rise with delayed ACKs; the others fall."""
@@ -47,7 +47,7 @@ def helps_newreno(frames: Frames) -> Outcome:
     """
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
-    # By the intervals: with five seeds at seven SNRs a median alone may lie on either side by chance.
+    # The intervals decide: with five seeds at seven SNRs, a median alone may be on either side by chance.
     parts = {"goodput": gain.above(0.0)} | {column: change.below(0.0) for column, change in signs.items()}
     text = (
         f"with delayed ACKs: goodput {ev.percent(gain)} (5 % or more: {'yes' if gain.median >= 0.05 else 'no'}); per "
@@ -59,12 +59,12 @@ def helps_newreno(frames: Frames) -> Outcome:
 
 # Implements claim 4.5 of tauran2018 (figures 3, 4).
 def leaves_cubic(frames: Frames) -> Outcome:
-    """The same for CUBIC, whose goodput is to stay within 10 %.
+    """The same for CUBIC, whose goodput should change by less than 10 %.
 
-    An interval that holds 0 would not do for "stays": it holds 0 whenever there are few seeds. So the median is
+    An interval that contains 0 is not enough for "stays": with few seeds, it always contains 0. The median is therefore
     checked.
 
-    Returns: Numbers as `helps_newreno`, without timeouts.
+    Returns: Numbers as for `helps_newreno`, without timeouts.
     """
     gain = ev.effect(frames, "goodput_bps", "cubic", resequencing=False)
     signs = {
@@ -89,7 +89,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
-    """The effect of delayed ACKs with resequencing, at all SNRs and from `HIGH_SNR_DB` on, for NewReno and CUBIC.
+    """Effect of delayed ACKs with resequencing, at all SNRs and from `HIGH_SNR_DB` on, for NewReno and CUBIC.
 
     Returns: Numbers: `<name>_change`, `<name>_high_snr_change`.
     """
@@ -99,11 +99,11 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {f"{ev.label(name)} loses": cost.below(0.0) for name, cost in all_snrs.items()}
-    # "Greatly", in figures: a tenth in the median.
+    # "Greatly" as a number: a tenth in the median.
     parts |= {
         f"{ev.label(name)} greatly": cost.known and cost.median <= -GREATLY_RATIO for name, cost in all_snrs.items()
     }
-    # "Most": the larger loss in the median, whatever the other algorithm has.
+    # "Most": the larger loss in the median, whatever the other algorithm loses.
     parts["CUBIC most, at high SNR"] = high["cubic"].below(0.0) and high["cubic"].median < high["reno"].median
     text = (
         "goodput with delayed ACKs, with resequencing: "
@@ -126,12 +126,13 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """Hybla's goodput with and without delayed ACKs against the study's numbers and the other two.
+    """Hybla's goodput with and without delayed ACKs, compared with the study's numbers and with the other two
+    algorithms.
 
-    tcp_hybla.c adds to the window for each ACK and not, as tcp_slow_start and tcp_cong_avoid_ai do, for each segment
-    that an ACK acknowledges: so delayed ACKs slow its growth, and theirs not.
+    tcp_hybla.c increases the window per ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged
+    segment. Delayed ACKs therefore slow only Hybla's growth.
 
-    Returns: Numbers: `<name>_<on or off>_bps` (a median an SNR), `worst_change`.
+    Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `worst_change`.
     """
     curves = {
         (name, delayed): ev.curve(frames, "goodput_bps", name, resequencing=False, delayed_ack=delayed)
@@ -143,9 +144,9 @@ def hybla(frames: Frames) -> Outcome:
     others = [curves[name, ON] for name in ("reno", "cubic")]
     parts = {
         "loses by delayed ACKs": ev.effect(frames, "goodput_bps", "hybla", resequencing=False).below(0.0),
-        # 40 % give or take half of it: the study's number is the worst of seven points of a figure.
+        # 40 % with a tolerance of half of that: the study's number is the worst of seven points of a figure.
         "up to 40 %": -0.6 <= worst <= -0.2,
-        # At every SNR, as the study's text has it of all of them.
+        # Tested at every SNR, because the study's text refers to all of them.
         "above both": all(
             mine.median > other.median
             for curve in others
@@ -153,7 +154,8 @@ def hybla(frames: Frames) -> Outcome:
         ),
         "above 850 kbit/s": min(value.median for value in curves["hybla", ON]) > 850e3,
         "the others under 650": max(value.median for curve in others for value in curve) < 650e3,
-        # A factor and not a margin: goodput depends on what HARQ leaves, which assumptions decide (design/lms-harq.md).
+        # A factor instead of a margin: goodput depends on losses after HARQ, which depend on assumptions
+        # (design/lms-harq.md).
         "1141 to 1764 kbit/s": _near_both(curves["hybla", OFF], 1.5),
     }
     twice = _near_both(curves["hybla", OFF], 2.0)
@@ -173,7 +175,7 @@ def hybla(frames: Frames) -> Outcome:
 
 
 def _hybla_elsewhere(frames: Frames) -> str:
-    """The cost of delayed ACKs to Hybla where fewer losses cut its window."""
+    """Cost of delayed ACKs to Hybla where fewer losses cut its window."""
     rows = frames["profiles"]
     rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
     texts = []
@@ -191,11 +193,12 @@ def _hybla_elsewhere(frames: Frames) -> str:
 
 # Implements claim 4.8 of tauran2018 (figure 6).
 def slows_growth(frames: Frames) -> Outcome:
-    """How much later the window is 500 packets with delayed ACKs, for one flow over a path without loss.
+    """Ratio of the times until the window reaches 500 packets, with and without delayed ACKs, for one flow over a path
+    without loss.
 
-    Returns: Numbers: `<name>_ratio`, 1.2 if it takes 20 % longer; infinite if the window never gets there.
+    Returns: Numbers: `<name>_ratio`, 1.2 if it takes 20 % longer; infinite if the window never reaches the size.
     """
-    # 500 of the 807 packets of the path: slow start has not filled it, so that no queue slows it yet.
+    # 500 of the path's 807 packets: slow start has not filled the path, so no queue slows it yet.
     most = growth.GROWN_PKTS[1]
     slower = {
         name: frames["growth"][name, ON].reaches_s(most) / frames["growth"][name, OFF].reaches_s(most)
@@ -213,9 +216,9 @@ def slows_growth(frames: Frames) -> Outcome:
 
 # Implements claim 4.9 of tauran2018 (table 1).
 def retransmissions(frames: Frames) -> Outcome:
-    """Retransmissions per session with delayed ACKs: their order over algorithms, whether and by how much they fall.
+    """Retransmissions per session with delayed ACKs: order of the algorithms, and decrease with SNR.
 
-    Returns: Numbers: `<name>_pkts`, a median an SNR; `<name>_change` from the lowest SNR to the highest, and
+    Returns: Numbers: `<name>_pkts`, a median per SNR; `<name>_change` from the lowest SNR to the highest, and
         `<name>_steps_down` of `steps`.
     """
     curves = {
@@ -235,7 +238,7 @@ def retransmissions(frames: Frames) -> Outcome:
     }
     steps = len(curves["reno"]) - 1
     for name in ("reno", "cubic"):
-        # A sign alone would hold for a fall of less than what seeds differ by.
+        # A sign alone would accept a decrease that is smaller than the spread over seeds.
         parts[f"{ev.label(name)} by half of the study's or more"] = change[name] <= STUDY_CHANGE[name] / 2
         parts[f"{ev.label(name)} at two steps of three"] = 3 * down[name] >= 2 * steps
     # The study's table 1: Hybla's retransmissions rise from 6,969 at 7 dB to 20,688 at 13 dB.
@@ -262,9 +265,9 @@ def retransmissions(frames: Frames) -> Outcome:
 
 # Implements claim 4.10 of tauran2018 (text).
 def pairs_wait(frames: Frames) -> Outcome:
-    """The share of ACKs of two segments whose second came `WAIT_MS` or more after the first, with resequencing.
+    """Share of ACKs for two segments whose second segment came `WAIT_MS` or more after the first, with resequencing.
 
-    A wait ends with the receiver's timer, at 40 ms (TCP_DELACK_MIN), at the latest.
+    A wait ends at the latest with the receiver's timer, at 40 ms (TCP_DELACK_MIN).
 
     Returns: Numbers: `<name>_ratio` of the pairs, median over SNRs.
     """
@@ -273,7 +276,7 @@ def pairs_wait(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
-    # 10 % give or take a third.
+    # 10 % with a tolerance of a third.
     tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "
@@ -292,8 +295,8 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
     The study names two causes: the lower RTO, and the delay that delayed ACKs add.
 
-    Linux's RTO is never less than SRTT and 200 ms (TCP_RTO_MIN), so it need not follow the variation. The cause gives
-    the share of time in which that floor holds, and a sample of its own has the sessions without it.
+    Linux's RTO is never below SRTT plus 200 ms (TCP_RTO_MIN), so it need not follow the variation. The cause gives the
+    share of time at that floor, and a separate sample has sessions without the floor.
 
     Returns: Numbers: `<name>_<column>_change`.
     """
@@ -318,7 +321,7 @@ def timeouts_rise(frames: Frames) -> Outcome:
         f"{', '.join(f'{what} {ev.percent(changes[name, column])}' for column, what in columns.items())}"
         for name in ("reno", "cubic")
     )
-    # The RTO has a floor of SRTT and 200 ms, which hides changes of the variation: 5 % less is much.
+    # The RTO has a floor of SRTT plus 200 ms, which hides changes of the variation: even 5 % less is substantial.
     strong = all(value.median <= -0.05 for (_, column), value in changes.items() if column == "rto_us")
     cause = ""
     if not all(parts.values()) and "traces" not in frames:
@@ -339,7 +342,7 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
 
 def _near_both(curve: list[Middle], factor: float) -> bool:
-    """Whether a curve's ends are within a factor of what the study has at 7 and 13 dB."""
+    """Whether the ends of a curve are within a factor of the study's values at 7 and 13 dB."""
     return all(
         value.known and expected_bps / factor <= value.median <= expected_bps * factor
         for value, expected_bps in ((curve[0], 1141e3), (curve[-1], 1764e3))
@@ -347,7 +350,7 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
 
 
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
-    """Why a claim does not hold whole: which parts, and what the sessions did in counts; empty if it holds."""
+    """Reason why a claim does not fully hold: the parts, and counts from the sessions; empty if it holds."""
     if all(parts.values()):
         return ""
     named = not_so({SIGNS.get(what, what): held for what, held in parts.items()})
@@ -355,12 +358,12 @@ def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: b
 
 
 def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
-    """Traces with resequencing, one an SNR, of seed 1."""
+    """Traces with resequencing, one per SNR, of seed 1."""
     return ev.traces(frames, name, resequencing=True, delayed_ack=delayed)
 
 
 def _waits_text(frames: Frames, name: str) -> str:
-    """For causes: how long pairs waited, pooled over SNRs, as shares of all pairs."""
+    """For the causes of verdicts: waiting times of pairs, pooled over SNRs, as shares of all pairs."""
     waits = [trace.pair_waits() for trace in _traces(frames, name, ON)]
     wait_ms, count = (np.concatenate([each[part] for each in waits]) for part in (0, 1))
     shares = ", ".join(f"{limit} ms {count[wait_ms >= limit].sum() / count.sum():.1%}" for limit in (1, 5, 20, 35))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what the link does to TCP, delayed ACKs or not (4.1 to 4.3, 4.12)."""
+"""Claims about the link's effect on TCP, with or without delayed ACKs (4.1 to 4.3, 4.12)."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import OFF, ON
 
 LINK_BPS = 40e6
-"""The study's goodput of an error-free link."""
+"""Goodput over an error-free link in the study."""
 PAYLOAD_RATIO = 1075 / 1115
 """Headers of a packet: 20 bytes of IP and 20 of TCP, without timestamps."""
 
 OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
-"""The study's two, with delayed ACKs and without."""
+"""The two algorithms of the study, with and without delayed ACKs."""
 
 
 # Implements claim 4.1 of tauran2018 (text).
 def residual_loss(frames: Frames) -> Outcome:
-    """Share of the packets that the link lost after all retransmissions of HARQ, by SNR.
+    """Share of packets lost on the link after all HARQ retransmissions, by SNR.
 
-    Share of TCP's packets, not of all codewords: TCP sends few while the channel is bad, so the two differ. Both are
-    given.
+    The share refers to TCP's packets, not to all codewords: TCP sends few while the channel is bad, so the two differ.
+    Both are listed.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
     """
     lost = packets_lost(frames)
     low, high = lost[min(lost)], lost[max(lost)]
-    # Medians: with each dB the loss falls by about a third, far more than seeds differ by.
+    # Medians: the loss falls by about a third per dB, far more than the spread over seeds.
     falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(lost.values()))
     parts = {
-        # A factor of 2: over all codewords the channel rebuilt from published tables loses 8.1 % at 7 dB with every
-        # default. The threshold, the bits of a transmission and the speed are assumptions (design/lms-harq.md).
+        # A factor of 2: the channel rebuilt from published tables with all defaults loses 8.1 % of all codewords at 7
+        # dB. The threshold, the bits per transmission and the speed are assumptions (design/lms-harq.md).
         "about 4 % at 7 dB": 0.02 <= low.median <= 0.08,
         "under 0.5 % at 13 dB": high.median < 0.005,
         "falls at each step": falls,
@@ -53,7 +53,7 @@ def residual_loss(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        # Means over the seeds, which with those lost add up to 100 %, as in the figure.
+        # Means over the seeds, which add up to 100 % together with the lost share, as in the figure.
         shares = channel[channel["snr_db"] == min(lost)].mean(numeric_only=True)
         decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
         cause = (
@@ -67,7 +67,7 @@ def residual_loss(frames: Frames) -> Outcome:
 
 
 def packets_lost(frames: Frames) -> dict[float, Middle]:
-    """Share of packets that the link got and lost for good, by SNR: median over all NewReno and CUBIC sessions."""
+    """Share of packets sent on the link and finally lost, by SNR: median over all NewReno and CUBIC sessions."""
     rows: pd.DataFrame = frames["sessions"]
     rows = rows[rows["congestion_control"].isin(["reno", "cubic"])]
     return {snr_db: middle(rows.loc[rows["snr_db"] == snr_db, "lost_ratio"]) for snr_db in ev.snrs_db(frames)}
@@ -75,18 +75,18 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 
 # Implements claim 4.2 of tauran2018 (figure 3).
 def goodput_is_low(frames: Frames) -> Outcome:
-    """Goodput without resequencing at each SNR, and that of the same path without fading.
+    """Goodput without resequencing at each SNR, and on the same path without fading.
 
-    The latter shows that it is the channel and not the path that limits; of its 60 s the last 40 count.
+    The path without fading shows that the channel is the limit, not the path; the last 40 of its 60 s count.
 
-    Returns: Numbers: `<name>_<on or off>_bps` (a median an SNR), `without_errors_bps`.
+    Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `without_errors_bps`.
     """
     curves = {
         (control, delayed): ev.curve(frames, "goodput_bps", control, resequencing=False, delayed_ack=delayed)
         for control, delayed in OURS
     }
     highest = max(value.median for values in curves.values() for value in values)
-    # The path's capacity: either congestion control showing it is enough.
+    # Capacity of the path: it suffices if one of the congestion controls reaches it.
     free_bps = max(_settled_bps(frames, control) for control in ("reno", "cubic"))
     parts = {
         f"{ev.label(control)}, {delayed}": all(value.median < LINK_BPS / 10 for value in values)
@@ -108,7 +108,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
 
 
 def _settled_bps(frames: Frames, control: str) -> float:
-    """Goodput of the last 40 s of 60 over the link without fading, delayed ACKs off."""
+    """Goodput in the last 40 s of 60 over the link without fading, without delayed ACKs."""
     trace = frames["growth"][control, OFF]
     late = trace.goodput_t_s >= 20
     return float(trace.goodput_bps[late].mean())
@@ -118,9 +118,9 @@ def _settled_bps(frames: Frames, control: str) -> float:
 def signs_of_loss_stay(frames: Frames) -> Outcome:
     """Duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
 
-    A share of packets, not a count: a session that is faster sends more packets and so has more of both.
+    A share of packets instead of a count: a faster session sends more packets, so it has more of both.
 
-    Returns: Numbers: `<name>_<on or off>_<column>`, a median an SNR, 0 to 1.
+    Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, 0 to 1.
     """
     parts, lines, numbers = {}, [], {}
     stays_half = True
@@ -133,7 +133,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
             first, last = values[0].median, values[-1].median
             what = f"{ev.label(control)}, {delayed}, {name}"
             parts[f"{what}: high"] = all(value.median >= least for value in values)
-            # 0.8 and not 1: seeds move either end by some per cent.
+            # 0.8 instead of 1: seeds move either end by some per cent.
             parts[f"{what}: does not fall"] = last >= 0.8 * first
             stays_half &= last >= 0.5 * first
             lines.append(f"{what}: {ev.over_snr(values, 100, 1)}")
@@ -149,9 +149,9 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
 # Implements claim 4.12 of tauran2018 (text).
 def resequencing_helps(frames: Frames) -> Outcome:
-    """Goodput with resequencing over that without, paired by SNR and seed: the same fading for both.
+    """Goodput with resequencing relative to that without, paired by SNR and seed, so that both have the same fading.
 
-    The study says it of sessions with delayed ACKs. Those without are given beside them.
+    The study makes the statement for sessions with delayed ACKs. Sessions without are listed too.
 
     Returns: Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
     """
@@ -162,8 +162,8 @@ def resequencing_helps(frames: Frames) -> Outcome:
             ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
-        # Pairs of the same SNR and seed: a deep fade hits both, and would otherwise outweigh what the order of packets
-        # does.
+        # Pairs with the same SNR and seed: a deep fade affects both, and would otherwise outweigh the effect of packet
+        # order.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
         if delayed == ON:
@@ -183,7 +183,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
-"""The common part of all tests on sessions, for their texts."""
+"""Wording shared by the descriptions of all tests on sessions."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",

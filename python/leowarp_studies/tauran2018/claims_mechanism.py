@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of the study's section on causes (4.13 to 4.15, 4.20): waits of ACKs, phases of growth, duplicate ACKs."""
+"""Claims of the study's section about causes (4.13 to 4.15, 4.20): waiting times of ACKs, phases of growth, duplicate
+ACKs."""
 
 from __future__ import annotations
 
@@ -15,21 +16,21 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import LABELS, ON
 
 ROUND_MS = 20.0
-"""From one transmission of HARQ to the next. The study has 10 ms without and 70 ms with three retransmissions; evenly
-spaced is our reading."""
+"""Time from one HARQ transmission to the next. The study has 10 ms without and 70 ms with three retransmissions; even
+spacing is an assumption."""
 WAIT_MS = 10.0
-"""The study's limit of a long wait (claim 4.10)."""
+"""Limit of a long waiting time in the study (claim 4.10)."""
 NEAR_MS = 2.5
-"""A wait so near to a round counts as one: the packets of a burst begin some tenths of a ms after each other."""
+"""A waiting time this close to a round counts as one round: the packets of a burst start some tenths of a ms apart."""
 TIMER_MS = 38.0
-"""Longer waits may be the delayed-ACK timer's, which is two rounds long."""
+"""Longer waiting times may come from the delayed-ACK timer, which is two rounds long."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
-"""The share near a round if waits from half a round to `TIMER_MS` were spread evenly."""
+"""Share near a round if waiting times were spread evenly from half a round to `TIMER_MS`."""
 
 
 # Implements claim 4.13 of tauran2018 (text).
 def waits_follow_rounds(frames: Frames) -> Outcome:
-    """Among the pairs whose second packet came late, the share that came a round of HARQ late, with resequencing.
+    """Share of late second packets that came one HARQ round late, with resequencing.
 
     Returns: Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.
     """
@@ -58,17 +59,17 @@ def waits_follow_rounds(frames: Frames) -> Outcome:
 
 # Implements claim 4.14 of tauran2018 (text).
 def cubic_grows_more_often(frames: Frames) -> Outcome:
-    """Share of time in slow start or recovery, CUBIC's less NewReno's, with delayed ACKs and without resequencing.
+    """Share of time in slow start or recovery: CUBIC's minus NewReno's, with delayed ACKs and without resequencing.
 
-    The study infers it from retransmissions (its table 1); here it is read off the sender's socket.
+    The study infers it from retransmissions (its table 1); here it is read from the sender's socket.
 
-    Returns: Numbers: `<name>_ratio` (a value an SNR), `difference` (median over SNRs, with its interval).
+    Returns: Numbers: `<name>_ratio` (one value per SNR), `difference` (median over SNRs, with its interval).
     """
     shares = {
         name: [trace.growing_ratio for trace in ev.traces(frames, name, resequencing=False, delayed_ack=ON)]
         for name in ("reno", "cubic", "hybla")
     }
-    # Pairs of the same SNR, which met the same fading: traces come by SNR, and each of them has one of each.
+    # Pairs of the same SNR, which had the same fading: traces are sorted by SNR, with one per algorithm.
     difference = middle([more - less for less, more in zip(shares["reno"], shares["cubic"], strict=True)])
     verdict: Verdict = "holds" if difference.above(0.0) else "does not hold"
     each = "; ".join(
@@ -87,9 +88,9 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
 
 # Implements claim 4.15 of tauran2018 (figures 4, 5).
 def fewer_duplicate_acks(frames: Frames) -> Outcome:
-    """Duplicate ACKs per packet sent, with resequencing less without, paired by SNR and seed.
+    """Duplicate ACKs per packet sent: with resequencing minus without, paired by SNR and seed.
 
-    Returns: Numbers: `<name>_<on or off>_difference`, 0.1 is 10 more per 100 packets.
+    Returns: Numbers: `<name>_<on or off>_difference`; 0.1 means 10 more per 100 packets.
     """
     parts, lines, numbers = {}, [], {}
     halved = True
@@ -121,10 +122,10 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
 
 # Implements claim 4.20 of tauran2018 (text).
 def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
-    """Share of pairs whose second packet came `WAIT_MS` or more after the first: with resequencing less without.
+    """Share of pairs whose second packet came `WAIT_MS` or more after the first: with resequencing minus without.
 
-    Returns: Numbers: `<name>_difference`, median over SNRs with its interval, 0.1 is 10 more per 100 pairs;
-        `<name>_ordered_ratio` and `<name>_shuffled_ratio`, a value an SNR.
+    Returns: Numbers: `<name>_difference`, median over SNRs with its interval (0.1 means 10 more per 100 pairs);
+        `<name>_ordered_ratio` and `<name>_shuffled_ratio`, one value per SNR.
     """
     parts, lines = {}, []
     numbers: dict[str, Any] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on why delayed ACKs help some senders and not others (4.16 to 4.19): late packets that count as losses, losses
+"""Claims about why delayed ACKs help only some senders (4.16 to 4.19): late packets that count as losses, losses
 without congestion, and gains smaller than the counts suggest."""
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import ALGORITHMS
 
 AGGRESSIVE = ("cubic", "hybla")
-"""The study calls these aggressive, and NewReno not."""
+"""Algorithms that the study calls aggressive, in contrast to NewReno."""
 
 
 # Implements claim 4.16 of tauran2018 (text).
 def newreno_gains_most(frames: Frames) -> Outcome:
-    """Change of goodput by delayed ACKs without resequencing: NewReno's less that of the others, by SNR and seed.
+    """Change of goodput by delayed ACKs without resequencing: NewReno's minus that of the others, by SNR and seed.
 
-    Returns: Numbers: `<name>_change` (-0.1 is 10 % less), `<name>_behind` (NewReno's change less this one's).
+    Returns: Numbers: `<name>_change` (-0.1 is 10 % less), `<name>_behind` (NewReno's change minus this one).
     """
     changes = {
         name: ev.effects(frames, "goodput_bps", name, resequencing=False).set_index(ev.KEY)["change"]
         for name in ALGORITHMS
     }
-    # Pairs of the same SNR and seed, which met the same fading.
+    # Pairs with the same SNR and seed, which had the same fading.
     behind = {name: middle((changes["reno"] - changes[name]).dropna()) for name in AGGRESSIVE}
     parts = {f"NewReno gains more than {ev.label(name)}": value.above(0.0) for name, value in behind.items()}
     text = (
@@ -54,8 +54,8 @@ def newreno_gains_most(frames: Frames) -> Outcome:
 def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
     """Share of all retransmissions that were spurious, without resequencing.
 
-    A spurious retransmission is one of bytes that had arrived, or were still on their way and arrived. After a timeout
-    a sender without SACK sends its whole window again, so that retransmissions by timeout are given too.
+    A spurious retransmission repeats bytes that had arrived, or that were still in flight and arrived later. After a
+    timeout, a sender without SACK retransmits its whole window, so retransmissions by timeout are listed too.
 
     Returns: Numbers: `<name>_<on or off>_ratio`, 0 to 1.
     """
@@ -85,16 +85,16 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
 
 # Implements claim 4.18 of tauran2018 (text).
 def something_counteracts(frames: Frames) -> Outcome:
-    """CUBIC's signs of loss and its goodput with delayed ACKs, without resequencing, beside NewReno's.
+    """CUBIC's signs of loss and its goodput with delayed ACKs, without resequencing, compared with NewReno's.
 
-    Claim 4.5 has two of the signs; the study names timeouts with them where it infers another mechanism.
+    Claim 4.5 covers two of the signs; the study adds timeouts where it infers another mechanism.
 
     Returns: Numbers: the columns of `SIGNS` for CUBIC, `cubic_change` and `reno_change` of goodput.
     """
     signs = {column: ev.effect(frames, column, "cubic", resequencing=False) for column in SIGNS}
     gain = {name: ev.effect(frames, "goodput_bps", name, resequencing=False) for name in ("reno", "cubic")}
     parts = {f"fewer {SIGNS[column]}": change.below(0.0) for column, change in signs.items()}
-    # "Especially when using CUBIC": half of what NewReno gains, whose signs of loss fall too.
+    # "Especially when using CUBIC": half of the gain of NewReno, whose signs of loss decrease too.
     parts["counteracted"] = gain["cubic"].known and gain["cubic"].median < gain["reno"].median / 2
     text = (
         "with delayed ACKs CUBIC has per packet sent "
@@ -112,10 +112,10 @@ def something_counteracts(frames: Frames) -> Outcome:
 
 # Implements claim 4.19 of tauran2018 (text).
 def losses_are_errors(frames: Frames) -> Outcome:
-    """Packets that the link lost, of all that the link or its queue lost.
+    """Packets lost on the link as a share of those lost on the link or in its queue.
 
     Returns: Numbers: `<name>_<with or without>_ratio`, a median over sessions; `<name>_<with or without>_pooled_ratio`,
-        of all lost packets together.
+        over all lost packets.
     """
     parts, lines = {}, []
     numbers: dict[str, Any] = {}

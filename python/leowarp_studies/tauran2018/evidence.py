@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that several claims' tests, causes, figures and tables share: what delayed ACKs change, and why."""
+"""Numbers shared by tests, causes, figures and tables of several claims: effects of delayed ACKs, and their reasons."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from leowarp_studies.tauran2018.runs import LABELS, OFF, ON
 from leowarp_studies.tauran2018.traces import Trace
 
 Frames = Mapping[str, Any]
-"""The study's data sets by name; fewer if runs are missing."""
+"""Data sets of the study by name; incomplete if runs are missing."""
 
 KEY = ["snr_db", "seed"]
-"""The common part of pairs of runs: the same fading."""
+"""Columns that pair runs with the same fading."""
 
 TIMER_MS = 35.0
-"""An ACK of one segment that waited so long waited for the timer of 40 ms."""
+"""An ACK of one segment after this waiting time was sent by the 40 ms timer."""
 
 EFFECT_TEXT = (
     "Change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "
@@ -39,9 +39,9 @@ def sessions(
     delayed_ack: str | None = None,
     snr_db: float | None = None,
 ) -> pd.DataFrame:
-    """Rows of the study's own sessions: a row an SNR and seed.
+    """Rows of the study's own sessions: one row per SNR and seed.
 
-    delayed_ack, snr_db: Of these alone; of all of them if not given.
+    delayed_ack, snr_db: Filters; all rows if not given.
     """
     rows: pd.DataFrame = frames["sessions"]
     mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
@@ -71,7 +71,7 @@ def curve(
 ) -> list[Middle]:
     """Medians over seeds of a column at each SNR, the lowest first.
 
-    Returns: As many as `snrs_db`.
+    Returns: One median per entry of `snrs_db`.
     """
     return [
         median(frames, column, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)
@@ -82,7 +82,7 @@ def curve(
 def effect(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
 ) -> Middle:
-    """Change of a column by delayed ACKs, see `EFFECT_TEXT`; of SNRs from `from_db` on."""
+    """Change of a column by delayed ACKs, see `EFFECT_TEXT`; only SNRs from `from_db` on."""
     return middle(effects(frames, column, congestion_control, resequencing=resequencing, from_db=from_db)["change"])
 
 
@@ -91,32 +91,33 @@ def effects(
 ) -> pd.DataFrame:
     """The pairs: `snr_db, seed, change`.
 
-    Differences and not ratios: a session of 600 s may have no timeout at all. Where there is none with either, nothing
-    has changed; where there is none without delayed ACKs, the change is infinite.
+    Differences instead of ratios, because a session of 600 s may have no timeout at all. If there are none in both
+    sessions, nothing has changed; if there are none only without delayed ACKs, the change is infinite.
     """
     rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]
     with_them, without = (rows[rows["delayed_ack"] == each].set_index(KEY)[column] for each in (ON, OFF))
-    # By SNR and seed: a session that failed takes its pair out, not the point.
+    # Paired by SNR and seed: a failed session removes its pair, not the point.
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
-    # Nothing without delayed ACKs and something with them: a change without bound, which a median can hold.
+    # Nothing without delayed ACKs but something with them: an infinite change, which a median can handle.
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Over the mean of the SNR and not the session's own count: of a few timeouts a ratio of two small numbers would
-        # jump.
+        # Relative to the mean at this SNR instead of the session's own count: with few timeouts, the ratio of two small
+        # numbers would vary widely.
         change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
     both["change"] = change
     return both.reset_index()[[*KEY, "change"]]
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Data sets in which the sessions are those of Reno and CUBIC by ACKs (`BY_ACKS`), for the functions above."""
+    """Data sets in which the sessions are those of Reno and CUBIC with growth by ACKs (`BY_ACKS`), for the functions
+    above."""
     return {"sessions": frames["by_acks"]}
 
 
 def like_by_acks(frames: Frames) -> dict[str, Any]:
-    """The study's own sessions at the SNRs and seeds at which those by ACKs were run."""
+    """The study's own sessions, limited to the SNRs and seeds that were also run with growth by ACKs."""
     pairs = frames["by_acks"][KEY].drop_duplicates()
     return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
 
@@ -137,7 +138,7 @@ def percent(value: Middle) -> str:
 
 
 def kbps(value: Middle) -> str:
-    """A rate in kbit/s, `median (low to high)`."""
+    """A rate as text in kbit/s, `median (low to high)`."""
     return value.text(1e-3, 0)
 
 
@@ -147,12 +148,12 @@ def over_snr(values: list[Middle], scale: float = 1.0, digits: int = 0) -> str:
 
 
 def label(congestion_control: str) -> str:
-    """As figures and tables name it."""
+    """Names for figures and tables."""
     return LABELS[congestion_control]
 
 
 def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) -> str:
-    """Sessions with delayed ACKs and without in counts of a session's, means over all SNRs and seeds."""
+    """Counts per session, with and without delayed ACKs, as means over all SNRs and seeds."""
     parts = []
     for delayed_ack in (ON, OFF):
         rows = sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack)
@@ -162,12 +163,12 @@ def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) 
 
 
 def _counts(rows: pd.DataFrame) -> str:
-    """Means over the sessions, in words; nan of none."""
+    """Means over the sessions as text; nan if there are none."""
 
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
 
-    # A count again out of a ratio of packets sent, as the other numbers of the sentence are counts.
+    # Convert a ratio of sent packets back into a count, like the other numbers of the sentence.
     spurious = float((rows["spurious_ratio"] * rows["sent_pkts"]).mean()) if len(rows) else math.nan
     return (
         f"{mean('sent_pkts'):,.0f} packets sent, {100 * mean('late_ratio'):.1f} % of them overtaken, "
@@ -179,7 +180,7 @@ def _counts(rows: pd.DataFrame) -> str:
 
 
 def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delayed_ack: str) -> list[Trace]:
-    """All SNRs, the lowest first."""
+    """All SNRs in ascending order."""
     kept: Mapping[tuple[str, str, bool, float], Trace] = frames["traces"]
     return [
         trace
@@ -189,7 +190,7 @@ def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delay
 
 
 def floor_text(frames: Frames, congestion_control: str) -> str:
-    """How often Linux's smallest RTO stood, with resequencing."""
+    """Share of time at which Linux's minimum RTO was in force, with resequencing."""
     shares = [
         f"{delayed} {np.mean([trace.floor_ratio for trace in own]):.0%}"
         for delayed in (ON, OFF)
@@ -199,12 +200,12 @@ def floor_text(frames: Frames, congestion_control: str) -> str:
 
 
 def held_back_text(frames: Frames, congestion_control: str) -> str:
-    """Time for which ACKs are delayed with delayed ACKs and resequencing, over all SNRs."""
+    """Waiting times of ACKs with delayed ACKs and resequencing, over all SNRs."""
     own = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
     single = floats(waits["segments_pkts"]) == 1
-    # 5 ms below the timer's 40: it runs in ticks of the kernel's clock, and from when the segment was handled.
+    # 5 ms below the timer's 40: it runs in ticks of the kernel's clock, and starts when the segment was processed.
     timer = single & (wait_ms >= TIMER_MS)
     return (
         f"{label(congestion_control)}: {count[timer].sum() / count.sum():.0%} of the ACKs wait for the timer, "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 3 to 7, re-made, and those that its text and its causes need."""
+"""The study's figures 3 to 7, reproduced, and figures for its text and causes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leowarp_studies.tauran2018.rules import Rules
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draws all figures into `folder`; one whose data are missing says so."""
+    """Draw all figures into `folder`; a figure without its data is returned with the reason."""
     return drawing.draw(KINDS, frames, folder, rules)
 
 

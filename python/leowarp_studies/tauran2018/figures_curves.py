@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures over SNR, delayed ACKs on and off (figs. 3, 4, 5 and 7)."""
+"""Figures over SNR, with delayed ACKs on and off (figs. 3, 4, 5 and 7)."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ STYLES: dict[str, dict[str, Any]] = {
     OFF: {"color": AFTER, "linestyle": (0, (5, 1.5)), "marker": "s", "markerfacecolor": "white",
           "label": "off: every segment acknowledged"},
 }  # fmt: skip
-"""Shapes and dashes besides colours: a grey printer tells them apart."""
+"""Marker shapes and dashes complement colours, for grey printers."""
 
 
 @dataclass(frozen=True)
 class Row:
     """A row of panels.
 
-    column: Of the sessions.
-    scale: What values are multiplied with.
-    label: Of the axis, with the unit.
+    column: Column of the sessions.
+    scale: Factor for the values.
+    label: Label of the axis, with the unit.
     """
 
     column: str
@@ -77,7 +77,7 @@ def _grid(
     frames: Mapping[str, Any], rules: Rules, rows: Sequence[Row], algorithms: Sequence[str], *, resequencing: bool,
     height_in: float,
 ) -> Figure:  # fmt: skip
-    """A row of panels a quantity, a column a congestion control; each panel has its own scale, from 0."""
+    """One row of panels per quantity, one column per congestion control; each panel has its own scale, from 0."""
     order = "packets put in order by the link" if resequencing else "packets not put in order"
     drawn = new_figure(PAGE_IN, height_in, rules.footer(SESSION_RULES, STUDY_TCP, order, rules.counted))
     panels = drawn.subplots(len(rows), len(algorithms), sharex=True, squeeze=False)
@@ -86,10 +86,10 @@ def _grid(
         for axes, control in zip(row, algorithms, strict=True):
             for place, delayed in enumerate((ON, OFF)):
                 values = ev.curve(frames, quantity.column, control, resequencing=resequencing, delayed_ack=delayed)
-                # 0.06 dB to either side, so that the intervals of on and off do not hide each other.
+                # Shifted by 0.06 dB to either side, so that the intervals of on and off do not hide each other.
                 _line(axes, snrs_db + 0.06 * (2 * place - 1), values, quantity.scale, STYLES[delayed])
             axes.margins(y=0.08)
-            # From 0: a change of some per cent should look like one.
+            # Axes start at 0, so that a change of some per cent looks small.
             axes.set_ylim(0, max(1.02 * axes.get_ylim()[1], axes.dataLim.y1 * 1.08))
         row[0].set_ylabel(quantity.label)
     for axes, control in zip(panels[0], algorithms, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 6, packets that HARQ gives up, waits of ACKs, other TCPs, and effects of the assumptions."""
+"""Figure 6, packets lost after HARQ, waiting times of ACKs, other TCPs, and effects of the assumptions."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from leowarp_studies.tauran2018.runs import (
 )
 
 BDP_PKTS = 40e6 * 0.18 / 8 / 1115
-"""Bandwidth-delay product of the path without HARQ: 180 ms there and back."""
+"""Bandwidth-delay product of the path without HARQ, for a round trip of 180 ms."""
 
 WINDOW_S = 5.0
-"""Most of figure 6: what slow starts need."""
+"""Upper limit of figure 6: enough for slow start."""
 
 STUDY_LOST = ((7, 0.04), (13, 0.005))
-"""Claim 4.1: the share of packets lost for good that the study's text has."""
+"""Claim 4.1: share of packets finally lost, according to the study's text."""
 
 ORDERED: dict[bool, dict[str, Any]] = {
     True: {"color": BEFORE, "marker": "o", "label": "with resequencing"},
     False: {"color": BAD, "marker": "^", "markerfacecolor": "white", "label": "without"},
 }
-"""With and without resequencing, by shape as well as colour."""
+"""With and without resequencing, distinguished by shape and colour."""
 
 
 def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -54,15 +54,15 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
-    # Until the slowest has filled path and a queue of the same length; infinite if it never does, hence the next line.
+    # Time until the slowest flow has filled the path and a queue of the same length; infinite if it never does, hence
+    # the next line.
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):
         for delayed, style in (*STYLES.items(), (ADAPTIVE, adaptive)):
             if (control, delayed) in growth:
                 trace = growth[control, delayed]
-                # Without markers, which are meant for some seven points of a curve: samples of a window lie side by
-                # side.
+                # Without markers, which suit curves of some seven points: window samples are too dense.
                 line = {key: value for key, value in style.items() if not key.startswith("marker")}
                 axes.plot(trace.t_s, trace.cwnd_pkts, **line)
         axes.axhline(BDP_PKTS, color="#555555", linewidth=0.7, linestyle=":")
@@ -77,28 +77,28 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Residual loss, and how many retransmissions codewords take."""
+    """Residual loss, and number of retransmissions per codeword."""
     channel: pd.DataFrame = frames["codewords"]
     drawn = new_figure(PAGE_IN, 2.5, rules.footer(SESSION_RULES, STUDY_TCP, rules.counted))
     left, right = drawn.subplots(1, 2)
     lost = packets_lost(frames)
     snrs_db = np.array(list(lost))
-    # 0.06 dB to either side, as in the figures over SNR: the intervals of the two do not hide each other.
+    # Shifted by 0.06 dB to either side, as in the figures over SNR, so that the two intervals do not hide each other.
     _points(left, snrs_db - 0.06, list(lost.values()), color=BEFORE, marker="o", linestyle="-", label="packets of TCP")
     each = [middle(rows["lost_ratio"]) for _, rows in channel.groupby("snr_db")]
     _points(left, np.sort(channel["snr_db"].unique()) + 0.06, each, color=AFTER, marker="s", markerfacecolor="white",
             linestyle=(0, (5, 1.5)), label="all codewords")  # fmt: skip
     left.plot(*np.array([(snr_db, 100 * ratio) for snr_db, ratio in STUDY_LOST]).T, "x", color="black", markersize=5,
               label="the study's text (13 dB: less)")  # fmt: skip
-    # Loss falls by a factor of some ten over the SNRs.
+    # Loss falls by a factor of about ten over the SNRs.
     left.set_yscale("log")
     left.set_yticks([0.2, 0.5, 1, 2, 5, 10, 20], ["0.2", "0.5", "1", "2", "5", "10", "20"])
     left.minorticks_off()
     left.set_ylabel("lost for good, %")
     left.set_xlabel("SNR, dB")
     left.legend(loc="lower left")
-    # Means, which add up to 100 % as the shares of each seed do: each seed has as many codewords. Medians of shares,
-    # taken one by one, do not.
+    # Means add up to 100 %, as the shares of each seed do, because each seed has equally many codewords. Medians of
+    # single shares do not.
     shares = channel.groupby("snr_db").mean(numeric_only=True)
     columns = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     names = ["at once", "after 1", "2", "3 retransmissions", "lost"]
@@ -136,7 +136,7 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
                 if (name, delayed, ordered) == (control, ON, True)}  # fmt: skip
         if not kept:
             raise TraceError(f"there is no session of {ev.label(control)} with resequencing and delayed ACKs")
-        # The two ends; `fromkeys`, as a group may have one SNR alone.
+        # The lowest and the highest SNR; `fromkeys` because a group may have only one.
         for place, snr_db in enumerate(dict.fromkeys((min(kept), max(kept)))):
             wait_ms, count = kept[snr_db].pair_waits()
             later = 100 * (1 - np.cumsum(count) / count.sum())
@@ -157,7 +157,7 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def profiles(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput by profile and delayed ACKs, at the SNR that every reproduction has."""
+    """Goodput by profile and delayed ACKs, at the SNR that every reproduction includes."""
     rows: pd.DataFrame = frames["profiles"]
     snr_db = 10.0
     here = rows[rows["snr_db"] == snr_db]
@@ -197,7 +197,7 @@ def _all_tcps() -> list[tuple[str, str]]:
 
 
 def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput, and what delayed ACKs change, with one assumption changed at a time."""
+    """Goodput and the effect of delayed ACKs, with one assumption changed at a time."""
     rows: pd.DataFrame = frames["assumptions"]
     settings = [(BASE, "as in all other figures")] + [
         (setting(each, value), f"{each.label}: {value}") for each in ASSUMPTIONS for value in each.others
@@ -217,12 +217,12 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
             here = mine[mine["setting"] == name]
             for ordered, style in ORDERED.items():
                 there = here[here["resequencing"] == ordered]
-                # Goodput is shown without delayed ACKs, as a quick reproduction has those runs alone.
+                # Goodput is shown without delayed ACKs, because a quick reproduction has only those runs.
                 off = there[there["delayed_ack"] == OFF]
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)
                 else:
-                    # Seed by seed: the two sessions of a seed met the same fading.
+                    # Paired by seed: both sessions of a seed had the same fading.
                     both = there[there["delayed_ack"] == ON].merge(off, on="seed", suffixes=("_on", "_off"))
                     change = (both["goodput_bps_on"] / both["goodput_bps_off"] - 1) * 100
                     _dot(axes, place, middle(change), 1.0, style)
@@ -239,27 +239,27 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _has(rows: pd.DataFrame, control: str, what: str) -> bool:
-    """Whether there are runs for a panel: of a quick reproduction Reno without delayed ACKs alone."""
+    """Whether a panel has runs: a quick reproduction has only Reno without delayed ACKs."""
     changed = rows[(rows["congestion_control"] == control) & (rows["setting"] != BASE)]
     wanted = {OFF} if what == "goodput" else {ON, OFF}
     return wanted <= set(changed["delayed_ack"])
 
 
 def _dot(axes: Axes, place: float, value: Middle, scale: float, style: Mapping[str, Any]) -> None:
-    """A median with its interval; nothing where no run is."""
+    """A median with its interval; nothing where there is no run."""
     if value.known:
         axes.plot([value.low * scale, value.high * scale], [place, place], color=style["color"], linewidth=1.2)
         axes.plot(value.median * scale, place, linestyle="none", markersize=3.6, **style)
 
 
 def _seeds(rows: pd.DataFrame) -> str:
-    """For the foot of a figure; settings may have fewer than the base."""
+    """Text for the footer of a figure; the varied settings may have fewer seeds than the base."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"up to {count} seeds"
 
 
 def _legend_once(drawn: Figure, axes: Axes) -> None:
-    """A figure's legend from one panel, each name once."""
+    """A figure's legend, taken from one panel, with each name once."""
     handles, texts = axes.get_legend_handles_labels()
     named = dict(zip(texts, handles, strict=True))
     drawn.legend(list(named.values()), list(named), loc="outside upper right", ncols=len(named))

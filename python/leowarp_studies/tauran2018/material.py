@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study reproduced: groups of runs by the study engine, checked and drawn from their data sets and kept traces."""
+"""Reproduction of the study: groups of runs from the study engine; claims and figures from their data sets and kept
+traces."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from leowarp_studies.tauran2018.rules import Rules
 from leowarp_studies.tauran2018.traces import trace_of
 
 OPTIONS = ("quick", "scheduler")
-"""This study's own keyword arguments of `reproduce`."""
+"""Keyword arguments of `reproduce` that only this study has."""
 
 TITLE = "Delayed ACKs over LEO satellites with hybrid ARQ, re-made"
 LEAD = (
@@ -31,10 +32,10 @@ LEAD = (
 )
 
 LINUX, NO_FLOOR, CHARGED = "Linux 6.12", "no RTO floor", "retransmissions take capacity"
-"""Samples: the study's own sessions, and what is changed in the others."""
+"""Samples: the study's own sessions, and what the others change."""
 
 TABLE = "curves.csv"
-"""All points of the figures for machines, beside the page."""
+"""File beside the page with all points of the figures for programs."""
 
 CLAIM_FRAMES = {
     "sessions": ("first", "main"),
@@ -43,17 +44,17 @@ CLAIM_FRAMES = {
     "traces": ("first",),
     "timers": ("first", "main"),
 }
-"""Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
+"""Data sets that claims name in `Claim.runs`, with the groups of runs that each is built from."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures; see `leowarp.study.Room`.
 
-    quick: Fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
+    quick: True for fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
     scheduler: Address of a Dask scheduler.
-    Raises LeowarpError: The first failure, if no group has what claims need.
+    Raises LeowarpError: The first failure, if no group has the runs that claims need.
     """
     rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, view = _frames(rows, making.folder)
@@ -90,12 +91,12 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures; an input that lacks a point that a claim needs is left out."""
+    """Inputs of claims and figures; an input is left out if it lacks a point that a claim needs."""
     frames: dict[str, Any] = {}
-    # Traces of seed 1 alone: those of all sessions are not kept.
+    # Only traces of seed 1: those of the other sessions are not kept.
     kept = _views(rows["first"], folder / "first")
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
-    # Claims go over whole curves: with a point missing they would compare other SNRs than they name.
+    # Claims evaluate whole curves: with a missing point they would compare other SNRs than stated.
     if len(sessions) and results.complete(sessions):
         frames["sessions"] = frames["timers"] = sessions
         frames["codewords"] = results.codewords(
@@ -111,7 +112,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         for name in ("growth", "growth_by_acks")
         for row, view in _views(rows[name], folder / name)
     }
-    # Claim 4.8 compares these four; those by ACKs are there for the cause and may be missing.
+    # Claim 4.8 compares these four; sessions with growth by ACKs are for the cause and may be missing.
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
     for name, beside in (("profiles", _same(sessions, "profiles")), ("assumptions", _same(sessions, "assumptions"))):
@@ -130,22 +131,22 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Sessions in which one thing is otherwise, for those claims that they have the runs of.
+    """Sessions in which one thing differs, for the claims whose runs are included.
 
-    Without the RTO's floor that is claim 4.11; where retransmissions take capacity, all claims on sessions alone.
+    Without the RTO's floor, only claim 4.11; if retransmissions take capacity, all claims that use only sessions.
     """
     samples: list[tuple[str, dict[str, Any]]] = []
     if "rto_floor" in frames:
         samples.append((NO_FLOOR, {"timers": frames["rto_floor"]}))
     if "capacity" in frames:
-        # Without fading nothing is sent again: the growth of the window is the same.
+        # Without fading there are no retransmissions, so the growth of the window is the same.
         growth = {"growth": frames["growth"]} if "growth" in frames else {}
         samples.append((CHARGED, {"sessions": frames["capacity"], "timers": frames["capacity"]} | growth))
     return samples
 
 
 def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
-    """The study's own sessions that a group is set beside: the same SNRs and seeds."""
+    """The study's own sessions for comparison with a group: the same SNRs and seeds."""
     if not len(sessions):
         return sessions
     snrs_db, seeds = {
@@ -156,13 +157,13 @@ def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
-    """Rows of runs that were kept, with their directories."""
+    """Rows of kept runs, with their directories."""
     good = rows[rows["status"] == "ok"]
     return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """For the top of the page: what a quick reproduction leaves out, and the runs' own warnings."""
+    """Texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         few = ", ".join(f"{snr_db:g}" for snr_db in runs.FEW_SNRS_DB)
@@ -174,7 +175,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section() -> str:
-    """Where the results are, as HTML."""
+    """Location of the results, as HTML."""
     note = (
         f'Every point of the figures: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the groups first, '
         "growth and growth_by_acks stand in their <code>runs/</code>."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+"""The study's data sets for claims and figures: few columns, with consistent names that contain units."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ COLUMNS = {
     "rto_us": "flow0_rto_p50_us",
     "cwnd_pkts": "flow0_cwnd_p50_pkts",
 }
-"""Fields of each session's row, by the name in `summary.json`. Retransmissions are those that the sender counted;
+"""Fields of each session's row, by their name in `summary.json`. Retransmissions are counted by the sender;
 retransmitted and spurious packets are counted from the trace."""
 
 
 def sessions(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the study engine, failed runs left out.
+    """Rows from the study engine, without failed runs.
 
     Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed`, those of `COLUMNS`, and per packet
-    sent `timeouts_ratio`, `lost_ratio` (by the link, of packets that it got), `late_ratio` (overtaken on their way).
-    `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; nan without a retransmission or a loss.
+    sent `timeouts_ratio`, `lost_ratio` (on the link, relative to the packets it transmitted), `late_ratio` (packets
+    overtaken in transit). `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; nan without a
+    retransmission or a loss.
 
-    Raises TraceError if a column is missing: an older version made the runs.
+    Raises TraceError if a column is missing because an older version made the runs.
     """
     rows = rows[rows["status"] == "ok"]
     frame = pd.DataFrame({"congestion_control": rows["congestion_control"], "delayed_ack": rows["delayed_ack"]})
@@ -62,7 +63,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
         frame[name] = rows[column].astype("float64")
     frame["timeouts_ratio"] = frame["timeouts"] / frame["sent_pkts"]
     frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
-    # Share of the link's packets: packets that its queue dropped never met the channel.
+    # Relative to the link's packets: packets dropped by its queue never reached the channel.
     frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
     frame["spurious_of_retransmitted_ratio"] = frame["spurious_pkts"] / frame["retransmitted_pkts"]
     frame["link_of_lost_ratio"] = frame["lost_pkts"] / (frame["lost_pkts"] + frame["dropped_pkts"])
@@ -70,22 +71,22 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """Whether no point of a curve is missing: every congestion control, order, delayed ACKs at each SNR."""
+    """Whether all curves are complete: every congestion control, order and delayed-ACK setting at each SNR."""
     points = frame.groupby(["congestion_control", "resequencing", "delayed_ack", "snr_db"]).ngroups
     return points == len(runs.ALGORITHMS) * 2 * 2 * frame["snr_db"].nunique()
 
 
 def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
-    """The channel's effect on codewords, whether they carry a packet or not: it is known without a run.
+    """Effect of the channel on all codewords, with or without a packet: it is computed without a run.
 
-    Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after this number of retransmissions).
+    Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after that number of retransmissions).
 
-    Raises nothing of a run's: the channel is a function of the plan and the seed.
+    No errors of runs are raised: the channel is a function of the plan and the seed.
     """
     rows = []
     for snr_db in snrs_db:
         for seed in seeds:
-            # The same seed and length as the sessions: this is the very fading that they met.
+            # Seed and length equal those of the sessions, so this is exactly their fading.
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
             assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"
@@ -97,6 +98,6 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Several groups of sessions as one."""
+    """Concatenate several groups of sessions."""
     filled = [frame for frame in frames if len(frame)]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()

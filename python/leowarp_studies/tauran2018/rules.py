@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The foot of every figure: the rules that shape the results."""
+"""Footer of every figure: the rules that shape the results."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ STUDY_TCP = "profile newreno: no SACK, three duplicate ACKs"
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts of the runs that the figures' feet need.
+    """Facts about the runs for the footers of figures.
 
     kernel: Name and version of the guest's kernel, or "not recorded".
-    seeds: How many seeds the study's own sessions have.
+    seeds: Number of seeds of the study's own sessions.
     """
 
     kernel: str
     seeds: int
 
     def footer(self, *rules: str, path: str = PATH_RULES) -> str:
-        """Rules of a figure in one paragraph."""
+        """Rules of a figure as one paragraph."""
         return " · ".join((path, *rules, f"kernel: {self.kernel}"))
 
     @property

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: the study's sessions, the same on other TCPs, the window alone, and one assumption changed at a time.
+"""Runs of the study: its own sessions, the same on other TCPs, window growth alone, and one assumption changed at a
+time.
 
-Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
+Each group is a separate study (a scenario, parameters, seeds), made and resumed by the study engine.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from leowarp.study.parts import Part
 SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
 
 SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
-"""The study's: 7 to 13 dB."""
+"""SNRs of the study: 7 to 13 dB."""
 FEW_SNRS_DB = (7, 10, 13)
 """Seeds of the other TCPs, and of a quick reproduction."""
 
@@ -27,8 +28,8 @@ DURATION_S, GROWTH_S = 600, 60
 
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
-"""Linux's own except for one thing: their windows grow by ACKs, as ns-2's Reno does, and not by segments acknowledged.
-Modules, the examples of these names."""
+"""Linux's algorithms with one change: their windows grow per ACK, as in ns-2's Reno, instead of per acknowledged
+segment. They are modules, the examples with these names."""
 
 LABELS = {
     "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
@@ -36,7 +37,7 @@ LABELS = {
 }  # fmt: skip
 
 ON, OFF, ADAPTIVE = "on", "off", "adaptive"
-"""Delayed ACKs: after every second segment or 40 ms; none; Linux's own."""
+"""Delayed ACKs: after every second segment or 40 ms; none; Linux's default."""
 
 STUDY_PROFILE = "newreno"
 OTHER_TCPS = (
@@ -51,8 +52,8 @@ PROFILE_TEXT = {
 }
 
 RTO_FLOOR = {"net.ipv4.tcp_rto_min_us": "1000"}
-"""Nothing but the clock's granularity under four times the RTT's variation (RFC 6298, 2.3), in place of Linux's 200 ms:
-the RTO is then what the study says, SRTT and four times RTTVAR."""
+"""Minimum of the RTT variation term (RFC 6298, 2.3): only the clock's granularity, instead of Linux's 200 ms. The RTO
+is then SRTT plus four times RTTVAR, as in the study."""
 
 DEEP = "20000 pkts"
 """Queue of the group `growth`, which never overflows."""
@@ -62,13 +63,13 @@ ASSUMPTION_SNR_DB = 10
 
 @dataclass(frozen=True)
 class Assumption:
-    """Values that the study does not state.
+    """A value that the study does not state.
 
-    name, label: In names of runs, and on figures.
+    name, label: Name in runs, and label in figures.
     key: Dotted key of the scenario.
-    default: The value in all other runs.
-    others: What is tried besides.
-    why: Of the default; design/lms-harq.md has more.
+    default: Value in all other runs.
+    others: Further values that are tried.
+    why: Reason for the default; design/lms-harq.md has more.
     """
 
     name: str
@@ -79,53 +80,52 @@ class Assumption:
     why: str
 
 
-# The reason of each default, and how much depends on it: design/lms-harq.md.
+# Reason for each default, and sensitivity of the results to it: design/lms-harq.md.
 ASSUMPTIONS = (
-    # A car on a road between trees. At 60 km/h it moves 1 m in the 60 ms that three retransmissions take, so that all
-    # of them may meet one fade.
+    # A car on a road between trees. At 60 km/h it moves 1 m in the 60 ms of three retransmissions, so that all of them
+    # may be within one fade.
     Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
                "a car; how many looks at the fading three retransmissions get hangs on it"),
-    # Perez-Fontan's tables were measured in S band; half a wavelength, over which the multipath changes, is 7 cm at 2.2
-    # GHz.
+    # Perez-Fontan's tables were measured in S band; at 2.2 GHz the multipath changes over half a wavelength, 7 cm.
     Assumption("carrier", "carrier", "mobile.carrier", "2.2 GHz", ("1.5 GHz", "4 GHz"),
                "the tables are of S band; the multipath's pace hangs on it"),
-    # Nothing is known of the channel before the first transmission; a half is neutral between delay and symbols
+    # The channel is unknown before the first transmission; a half is neutral between delay and symbols
     # (design/lms-harq.md).
     Assumption("first_target", "first transmission decodes with", "mobile.first_target", "50 %", ("10 %", "90 %"),
                "which bits the first transmission has: in adaptive HARQ, those that decode with this probability"),
-    # Monte Carlo of that code at low rates: half of the codewords decode at 1.13 to 1.14 times the data bits, nine in
-    # ten at 1.16 to 1.17.
+    # Monte Carlo simulation of the code at low rates: half of the codewords decode at 1.13 to 1.14 times the data bits,
+    # nine in ten at 1.16 to 1.17.
     Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
                "typical of the turbo code at low rate (own Monte Carlo)"),
-    # The one default that was set after losses had been computed. The authors' abstracts describe `received` (arXiv
-    # 1411.3625, 1501.01471), and it alone of three stays between the two extreme models at 13 dB.
+    # The only default that was chosen after losses had been computed. The authors' abstracts describe `received` (arXiv
+    # 1411.3625, 1501.01471). Of the three models, only this one stays between the two extreme models at 13 dB.
     Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
                "the paper's own rule is not public"),
-    # The content of a codeword. ns-2's TCP has 1000 bytes of data and 40 of headers unless a script says otherwise; 576
-    # bytes are what a path without discovery of its MTU carries (RFC 1122, 3.3.3).
+    # Content of a codeword. ns-2's TCP has 1000 bytes of data and 40 of headers by default. A path without MTU
+    # discovery carries 576 bytes (RFC 1122, 3.3.3).
     Assumption("packet", "IP packet", "network.mtu", "1115 B", ("1040 B", "576 B"),
                "one codeword; smaller ones share a codeword's fate with the next"),
     # 40 Mbit/s x 180 ms are 807 packets of 1,115 bytes.
     Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
                "about half of the path's bandwidth-delay product"),
-    # The choice of satellite decides how often the route changes, and so how often packets overtake each other besides
-    # HARQ.
+    # The choice of satellite decides how often the route changes, and thus how often packets overtake each other for
+    # reasons other than HARQ.
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
-    # The study names no time; another one tells how much of a result is the stretch of 600 s that was taken.
+    # The study names no time; another start time shows the influence of the chosen 600 s.
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
-"""One at a time; the default is not among the others."""
+"""Changes are made one at a time; the default is not among the others."""
 
 BASE = "base"
-"""Setting of a run in which every assumption is as it stands."""
+"""Setting of a run with all assumptions at their defaults."""
 
 
 def parts() -> tuple[Part, ...]:
     """All groups, the study's own first."""
     return (
-        # Seed 1 in a group of its own, as whole run directories of all seeds would be five times as large.
+        # Seed 1 is a separate group, because whole run directories of all seeds would be five times as large.
         _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
         _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),
         _growth("growth", "figure 6: no loss, no HARQ", ALGORITHMS[:2], (ON, OFF, ADAPTIVE)),
@@ -139,7 +139,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def snr_text(snr_db: float) -> str:
-    """An SNR as a scenario writes it."""
+    """An SNR in the notation of scenarios."""
     return f"{snr_db:g} dB"
 
 
@@ -153,7 +153,7 @@ def setting(assumption: Assumption, value: Any) -> str:
 
 
 def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Part:
-    """Sessions over all SNRs, with and without resequencing and delayed ACKs; seeds from `first` on."""
+    """Sessions over all SNRs, with and without resequencing and delayed ACKs; seeds are numbered from `first`."""
     content = _content(name, SNRS_DB, ALGORITHMS, first, seeds)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:
@@ -164,8 +164,8 @@ def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Par
 
 
 def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequence[str]) -> Part:
-    """The window of one flow over a link that loses nothing and delays all packets alike: no constellation under it."""
-    # The SNR is of no account without fading; one seed, as nothing is drawn.
+    """Window of one flow over a link without loss and with constant delay, without a constellation."""
+    # Without fading, the SNR has no effect; one seed suffices, because nothing is random.
     content = _content(name, (13,), algorithms, 1, 1)
     content["parameters"] |= {
         "mobile.resequencing": {"label": "resequencing", "values": [True]},
@@ -176,21 +176,21 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
         "tcp.profile": STUDY_PROFILE,
         "observe.packets": "none",
         "mobile.fading": False,
-        # With the sessions' 500 packets slow start would end at a drop, and the growth with it.
+        # With the sessions' queue of 500 packets, slow start would end at a drop, and the growth with it.
         "mobile.queue": DEEP,
         "run.duration": f"{GROWTH_S} s",
-        # Finer than the sessions': slow start doubles the window every 180 ms.
+        # Sampled more often than in the sessions: slow start doubles the window every 180 ms.
         "observe.sockets": "10 ms",
     }
     content["keep"] = {"runs": "all"}
     return Part(name, why, content, len(algorithms) * len(delayed_acks),
-                # Claims compare on with off; Linux's own is in the figure alone.
+                # Claims compare on with off; Linux's default is only in the figure.
                 lambda values, seed: values["tcp.delayed_ack"] != ADAPTIVE)  # fmt: skip
 
 
 def _profiles() -> Part:
-    """Other TCPs at fewer SNRs and seeds: a profile and its delayed ACKs go in step, since not every pair means
-    something.
+    """Other TCPs at fewer SNRs and seeds: profile and delayed ACKs vary together, because only some combinations make
+    sense.
     """
     content = _content("profiles", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["together"] = [
@@ -206,7 +206,7 @@ def _profiles() -> Part:
 
 
 def _by_acks() -> Part:
-    """NewReno and CUBIC with windows that grow by ACKs, at fewer SNRs: what Linux's growth by segments changes."""
+    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs: the effect of Linux's growth per segment."""
     content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,
@@ -217,9 +217,9 @@ def _assumptions() -> Part:
     """Sessions with one assumption changed at a time, at one SNR: each differs from the base in one key."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
-    # One is changed at a time, all others keep their defaults: keys that go in step, a row per setting.
+    # One assumption is changed at a time, with defaults for the others: keys that vary together, one row per setting.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
-    # The scenario's name is a key like any other: it becomes the column `name`, by which figures know the setting.
+    # The scenario's name is varied like any key: it becomes the column `name`, by which figures identify the setting.
     together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
     for mine in ASSUMPTIONS:
         together[mine.key] = [value if each is mine else mine.default for each, value in settings]
@@ -231,7 +231,8 @@ def _assumptions() -> Part:
 
 
 def _rto_floor() -> Part:
-    """Sessions with resequencing and an RTO without Linux's floor: whether it then follows the RTT's variation."""
+    """Sessions with resequencing and an RTO without Linux's floor, to see whether the RTO then follows the RTT's
+    variation."""
     content = _content("rto_floor", FEW_SNRS_DB, ALGORITHMS[:2], 1, SEEDS)
     content["set"] |= {"tcp.sysctl": RTO_FLOOR}
     content["parameters"] |= {
@@ -243,7 +244,7 @@ def _rto_floor() -> Part:
 
 
 def _capacity() -> Part:
-    """Sessions over a link whose retransmissions take capacity from new codewords."""
+    """Sessions over a link on which retransmissions take capacity from new codewords."""
     content = _content("capacity", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["set"] |= {"mobile.retransmissions_take_capacity": True}
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
@@ -253,7 +254,7 @@ def _capacity() -> Part:
 
 
 def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], int], bool]:
-    """The runs of a quick reproduction: those of the first seeds at some of the SNRs."""
+    """Runs of a quick reproduction: those of the first seeds at some SNRs."""
     wanted = {snr_text(snr_db) for snr_db in snrs_db}
     return lambda values, seed: seed <= seeds and values["mobile.snr"] in wanted
 
@@ -261,9 +262,9 @@ def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], i
 def _content(
     name: str, snrs_db: Sequence[float], algorithms: Sequence[str], first_seed: int, seeds: int
 ) -> dict[str, Any]:
-    """The content of a study file over algorithms, resequencing on and off, SNRs and seeds.
+    """Content of a study file over algorithms, resequencing on and off, SNRs and seeds.
 
-    Windows that grow by ACKs are in modules that are compiled for the guest; the others are in its kernel.
+    Algorithms with growth per ACK are modules that are compiled for the guest; the others are in its kernel.
     """
     # Examples that come with leowarp, compiled for the guest when a run needs them.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the study's page: table 1, all sessions by delayed ACKs, other TCPs, and what was assumed."""
+"""Tables of the study's page: table 1, all sessions by delayed ACKs, other TCPs, and assumptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STUDY_RETRANSMISSIONS = {
     7: (1068, 1333, 6969), 8: (932, 1100, 16914), 9: (925, 1105, 23073), 10: (789, 949, 16782), 11: (748, 923, 22399),
     12: (742, 780, 23852), 13: (706, 789, 20688),
 }  # fmt: skip
-"""The study's table 1, for comparison: packets retransmitted in 600 s with delayed ACKs, NewReno, CUBIC, Hybla."""
+"""Table 1 of the study, for comparison: packets retransmitted in 600 s with delayed ACKs, NewReno, CUBIC, Hybla."""
 
 CELLS = (
     ("goodput_bps", 1e-3, 0, "goodput, kbit/s"),
@@ -32,14 +32,14 @@ CELLS = (
 
 
 def retransmissions(frames: Mapping[str, Any]) -> str:
-    """Table 1, the study's numbers beside ours."""
+    """Table 1: the study's numbers next to leowarp's."""
     rows = []
     for snr_db in ev.snrs_db(frames):
         mine = [
             ev.median(frames, "retransmissions_pkts", control, resequencing=False, delayed_ack=ON, snr_db=snr_db)
             for control in ALGORITHMS
         ]
-        # Printed beside ours, not compared: claim 4.9 is about their order and their course over SNRs.
+        # Shown for comparison only: claim 4.9 is about the order of these numbers and their course over SNRs.
         theirs = STUDY_RETRANSMISSIONS.get(int(snr_db), ())
         rows.append([f"{snr_db:g}", *(value.text(1, 0) for value in mine), *theirs])
     names = [ev.label(control) for control in ALGORITHMS]
@@ -49,7 +49,8 @@ def retransmissions(frames: Mapping[str, Any]) -> str:
 
 
 def delayed(frames: Mapping[str, Any]) -> str:
-    """All sessions of the study's TCP, a row for congestion control, resequencing, delayed ACKs; over all SNRs."""
+    """All sessions with the study's TCP: one row per congestion control, resequencing and delayed-ACK setting, over all
+    SNRs."""
     rows = []
     for ordered in (False, True):
         for control in ALGORITHMS:
@@ -92,7 +93,7 @@ def profiles(frames: Mapping[str, Any]) -> str:
 
 
 def by_acks(frames: Mapping[str, Any]) -> str:
-    """The effect of delayed ACKs where windows grow by segments, and where they grow by ACKs."""
+    """Effect of delayed ACKs with windows that grow per segment, and with windows that grow per ACK."""
     same, theirs = ev.like_by_acks(frames), ev.by_acks(frames)
     frame_of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
     snrs_db = ev.snrs_db(theirs)
@@ -117,7 +118,7 @@ def by_acks(frames: Mapping[str, Any]) -> str:
 
 
 def assumptions() -> str:
-    """Values that the study does not state, our choice, and why."""
+    """Values that the study does not state, leowarp's choice, and the reason."""
     rows = [
         [each.label, str(each.default), ", ".join(str(value) for value in each.others), each.why]
         for each in ASSUMPTIONS
@@ -127,8 +128,8 @@ def assumptions() -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """Every point of the figures for machines: `congestion_control, resequencing, delayed_ack, snr_db, quantity,
-    median, low, high, count`; units are in the quantity's name."""
+    """Every point of the figures for programs: `congestion_control, resequencing, delayed_ack, snr_db, quantity,
+    median, low, high, count`; the quantity's name contains its unit."""
     rows = []
     keys = ["congestion_control", "resequencing", "delayed_ack", "snr_db"]
     for values, mine in frames["sessions"].groupby(keys, sort=True):

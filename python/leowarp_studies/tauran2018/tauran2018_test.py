@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs, claims, tables and figures on made-up results; the guest is not needed."""
+"""Runs, claims, tables and figures of the study on synthetic results; the guest is not needed."""
 
 import functools
 import json
@@ -98,7 +98,7 @@ def test_one_thing_is_otherwise_in_the_groups_beside_the_studys():
 
 
 def test_the_study_has_a_sixth_more_runs_than_before_these_groups():
-    # 1,162 runs were the study with its first seven groups and eight assumptions
+    # 1,162 runs: the study with its first seven groups and eight assumptions
     assert sum(part.runs for part in runs.parts()) == 1_162 + 60 + 108 + 32
 
 
@@ -149,7 +149,7 @@ def test_codewords_are_those_of_the_runs():
     (row,) = found.to_dict("records")
     shares = [row[f"decoded{again}_ratio"] for again in range(4)]
     assert sum(shares) + row["lost_ratio"] == pytest.approx(1.0)
-    # Between one look at the fading a codeword and two independent ones (design/lms-harq.md).
+    # Between one fading value per codeword and two independent ones (design/lms-harq.md).
     assert 0.024 < row["lost_ratio"] < 0.157
 
 
@@ -182,7 +182,7 @@ def test_traces_tell_the_floor_of_the_rto_the_pairs_and_when_a_window_was_reache
     assert trace.acks_per_segment_ratio == 0.5
 
 
-# --- Claims, each both ways
+# --- Claims, for both outcomes
 
 
 def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
@@ -201,7 +201,7 @@ def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_sa
 
 
 def alike(*columns, on=1.0):
-    """Sessions in which delayed ACKs change nothing of these columns, or by the same factor everywhere."""
+    """Sessions in which delayed ACKs leave these columns unchanged, or change them by the same factor everywhere."""
     frame = synthetic.sessions()
     keys = ["congestion_control", "resequencing", "snr_db", "seed"]
     off = frame[frame["delayed_ack"] == OFF].set_index(keys)
@@ -230,13 +230,13 @@ def scaled(column, factor, **where):
         ("4.4", alike("goodput_bps", "timeouts_ratio", "duplicate_acks_ratio", "spurious_ratio"), "does not hold"),
         ("4.5", alike("goodput_bps", on=1.3), "partly"),
         ("4.6", alike("goodput_bps"), "does not hold"),
-        # A loss that is sure, and not great
+        # A loss that is certain but small
         ("4.6", alike("goodput_bps", on=0.95), "partly"),
         ("4.6", scaled("goodput_bps", 2, congestion_control="cubic", delayed_ack=ON), "partly"),
         ("4.7", scaled("goodput_bps", 0.5, congestion_control="hybla"), "partly"),
         ("4.8", {"growth": synthetic.growth(1.0)}, "does not hold"),
         ("4.9", scaled("retransmissions_pkts", 0.1, congestion_control="hybla"), "partly"),
-        # From 1,100 at 7 dB to 917 at 13 dB: a fall, but not the study's.
+        # From 1,100 at 7 dB to 917 at 13 dB: a fall, but smaller than in the study
         ("4.9", scaled("retransmissions_pkts", 1.31, snr_db=13), "partly"),
         ("4.11", alike("rttvar_us", "rto_us"), "partly"),
         ("4.11", alike("srtt_us"), "partly"),
@@ -245,7 +245,7 @@ def scaled(column, factor, **where):
         ("4.15", scaled("duplicate_acks_ratio", 8, resequencing=True, congestion_control="cubic"), "partly"),
         ("4.12", scaled("goodput_bps", 0.1, resequencing=True), "does not hold"),
         ("4.12", scaled("goodput_bps", 0.1, resequencing=True, congestion_control="reno"), "partly"),
-        # CUBIC gains by 30 % as NewReno does, or more
+        # CUBIC gains 30 %, as much as NewReno or more
         ("4.16", alike("goodput_bps", on=1.3), "does not hold"),
         ("4.16", scaled("goodput_bps", 1.5, congestion_control="cubic", delayed_ack=ON), "partly"),
         ("4.17", scaled("spurious_of_retransmitted_ratio", 0.5), "does not hold"),
@@ -344,7 +344,7 @@ def test_causes_are_counts_of_the_traces(as_the_study_says):
     assert "NewReno for 500 ms and 500 ms" in row["cause"]
     assert "cubic_by_acks.c), everything else the same: Reno by ACKs: 100 packets after 0.60 s" in row["cause"]
     row = outcome("4.6", as_the_study_says | alike("goodput_bps"))
-    # The synthetic sessions' own loss, and a tenth more
+    # The loss of the synthetic sessions plus a tenth
     assert "the goodput of Reno by ACKs by -23." in row["cause"]
     assert "that of NewReno at the same SNRs and seeds by +0.0" in row["cause"]
     assert "that of CUBIC at the same SNRs and seeds by +0.0" in row["cause"]
@@ -381,7 +381,7 @@ def test_all_figures_are_drawn(as_the_study_says, tmp_path):
 
 def test_shares_of_codewords_are_those_of_all_seeds_and_add_up(as_the_study_says):
     channel = as_the_study_says["codewords"].copy()
-    # Three seeds of which each decodes everything another way: the median of every share is 0.
+    # Three seeds, each with all codewords in a different class: the median of every share is 0.
     shares = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     channel = channel[channel["seed"].isin([1, 2, 3])].reset_index(drop=True)
     for place, column in enumerate(shares):
@@ -400,7 +400,7 @@ def test_a_figure_without_its_data_says_so(tmp_path):
 
 @pytest.fixture
 def engine(monkeypatch, as_the_study_says):
-    """`run_study` without a guest, results without rows: what is tested is what `make` does with them."""
+    """`run_study` replacement without a guest and without rows: this tests how `make` uses the results."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):

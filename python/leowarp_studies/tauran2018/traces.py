@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a session's trace: its window and timers, and how long ACKs were delayed."""
+"""Evidence from a session's trace: window and timers, and waiting times of ACKs."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
 from leowarp.report import RunView
 
 RTO_MIN_US = 200_000
-"""TCP_RTO_MIN: Linux adds four times the RTT's variation to the SRTT, and at least this (tcp_rtt_estimator)."""
+"""TCP_RTO_MIN: Linux adds to SRTT four times the RTT's variation, but at least this value (tcp_rtt_estimator)."""
 
 FLOOR_SLACK_US = 5_000
 """SRTT and RTO are rounded to ticks of the kernel's clock."""
 
 PAIR = 2
-"""Segments that an ACK of a delayed pair answers."""
+"""Number of segments acknowledged by an ACK of a delayed pair."""
 
 
 @dataclass(frozen=True)
 class Trace:
     """One session.
 
-    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). The sender's socket; so are
-        `delivered_pkts` (acknowledged so far) and `rwnd_limited_us` (for how long so far the receiver's window has held
-        it), `ssthresh_pkts` (nan: none yet) and `ca_state` (the kernel's number).
-    goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). Bytes in order at the receiver, by the second.
-    waits: `segments_pkts, wait_ns, acks_pkts`: ACKs by how many segments they answer and how long the first had waited.
+    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). Samples of the sender's socket, like
+        `delivered_pkts` (acknowledged so far), `rwnd_limited_us` (total time limited by the receiver's window),
+        `ssthresh_pkts` (nan: not set yet) and `ca_state` (the kernel's number).
+    goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). Bytes received in order, per second.
+    waits: `segments_pkts, wait_ns, acks_pkts`: ACKs by number of acknowledged segments and waiting time of the first
+        segment.
     """
 
     seed: int
@@ -51,43 +52,45 @@ class Trace:
 
     @property
     def floor_ratio(self) -> float:
-        """Share of the samples at which the RTO is as small as Linux lets it be: SRTT and 200 ms."""
+        """Share of the samples at which the RTO has Linux's minimum: SRTT plus 200 ms."""
         # Before the first round trip SRTT is 0, and RTO the initial second (RFC 6298, 2.1).
         known = (self.srtt_us > 0) & np.isfinite(self.rto_us)
-        # RFC 6298, 2.4 has 1 s as the least RTO; Linux has SRTT and 200 ms (tcp_rtt_estimator, tcp_rto_min).
+        # RFC 6298, 2.4 has 1 s as the minimum RTO; Linux has SRTT plus 200 ms (tcp_rtt_estimator, tcp_rto_min).
         at_floor = np.abs(self.rto_us - self.srtt_us - RTO_MIN_US)[known] <= FLOOR_SLACK_US
         return float(at_floor.mean()) if known.any() else float("nan")
 
     @property
     def growing_ratio(self) -> float:
         """Share of the samples in slow start or in recovery, after a timeout or without one."""
-        # A window below its threshold is in slow start; of no threshold yet, any window is.
+        # A window below its threshold is in slow start; without a threshold, any window is.
         slow_start = ~(self.cwnd_pkts >= self.ssthresh_pkts)
         return float((slow_start | np.isin(self.ca_state, RECOVERY_STATES)).mean()) if len(self.t_s) else float("nan")
 
     @property
     def acks_per_segment_ratio(self) -> float:
-        """ACKs over the segments that they answer."""
-        # A row stands for all ACKs of one wait and one number of segments, so both are weighted by how many there were.
+        """Number of ACKs divided by the segments that they acknowledge."""
+        # A row represents all ACKs with the same waiting time and number of segments, so rows are weighted by their
+        # ACKs.
         segments = floats(self.waits["segments_pkts"]) * floats(self.waits["acks_pkts"])
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
-        """ACKs that answer two segments: waits in ms, ascending, and how many ACKs had each."""
-        # Grouped by the metrics into classes of equal waits, so counts are carried along instead of rows.
+        """ACKs for two segments: waiting times in ms, ascending, and the number of ACKs with each."""
+        # The metrics group ACKs by equal waiting time, so counts are used instead of single rows.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
 
     def long_pairs_ratio(self, limit_ms: float) -> float:
-        """Share of the pairs whose second packet came `limit_ms` or more after the first; nan without any."""
+        """Share of the pairs whose second packet came `limit_ms` or more after the first; nan without pairs."""
         wait_ms, count = self.pair_waits()
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
 
     def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
-        """Among pairs that waited for half a round of HARQ to `longest_ms`, the share that waited for whole rounds.
+        """Among pairs that waited from half a HARQ round to `longest_ms`, the share with a waiting time of whole
+        rounds.
 
         round_ms: From one transmission to the next.
-        within_ms: How far from a multiple of it still counts.
+        within_ms: Largest distance from a multiple of the round that still counts.
         Returns: 0 to 1; nan without such pairs.
         """
         wait_ms, count = self.pair_waits()
@@ -96,7 +99,7 @@ class Trace:
         return float(count[long & near].sum() / count[long].sum()) if count[long].sum() else float("nan")
 
     def reaches_s(self, cwnd_pkts: float) -> float:
-        """When the window was first so large; infinite if never."""
+        """Time at which the window first reached this size; infinite if never."""
         there = np.flatnonzero(self.cwnd_pkts >= cwnd_pkts)
         return float(self.t_s[there[0]]) if len(there) else float("inf")
 

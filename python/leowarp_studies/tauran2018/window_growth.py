@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why delayed ACKs slow a window or do not: whether it grows by ACKs or by the segments that they acknowledge."""
+"""Why delayed ACKs slow the growth of some windows: the window grows either per ACK or per acknowledged segment."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import BY_ACKS, OFF, ON
 
 GROWN_PKTS = (100, 500)
-"""Windows of claim 4.8; on this path a bandwidth-delay product is 807 packets."""
+"""Window sizes of claim 4.8; this path's bandwidth-delay product is 807 packets."""
 
 
 HELD_MS = 10
-"""A receiver's window that held the sender for less is not worth a word: a packet takes 0.2 ms."""
+"""Time limited by the receiver's window below which nothing is reported; a packet takes 0.2 ms."""
 
 
 TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else the same".format(
@@ -23,7 +23,7 @@ TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else
 
 
 def reaches_text(frames: Frames, name: str) -> str:
-    """When the window was as large as each of `GROWN_PKTS`."""
+    """Times at which the window reached each size in `GROWN_PKTS`."""
     least, most = GROWN_PKTS
     on, off = ([frames["growth"][name, delayed].reaches_s(pkts) for pkts in GROWN_PKTS] for delayed in (ON, OFF))
     return (
@@ -33,7 +33,7 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """The same of Linux's own with windows that grow by ACKs; empty if they were not run."""
+    """The same for Linux's algorithms with growth per ACK; empty without those runs."""
     there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
     if not there:
         return ""
@@ -41,10 +41,10 @@ def by_acks_growth_text(frames: Frames) -> str:
 
 
 def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) -> str:
-    """The effect of delayed ACKs if the window grows by ACKs; empty if it was not run."""
+    """Effect of delayed ACKs if the window grows per ACK; empty without those runs."""
     if "by_acks" not in frames:
         return ""
-    # Tried rather than argued: the module differs from Linux's own in this one thing.
+    # Tested instead of argued: the module differs from Linux's algorithm only in this point.
     theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS[control], resequencing=resequencing)
     same = ev.effect(ev.like_by_acks(frames), "goodput_bps", control, resequencing=resequencing)
     return (
@@ -54,7 +54,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
 
 
 def growth_text(frames: Frames) -> str:
-    """The unit of the window's growth: ACKs, or the segments that they acknowledge."""
+    """Unit of the window's growth: ACKs, or acknowledged segments."""
     texts = []
     for name in ("reno", "cubic"):
         on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))
@@ -69,33 +69,34 @@ def growth_text(frames: Frames) -> str:
 
 
 def held_text(frames: Frames) -> str:
-    """For how long the receiver's window held the sender until it reached the larger of `GROWN_PKTS`; empty: never.
+    """Time for which the receiver's window limited the sender until it reached the larger size of `GROWN_PKTS`; empty
+    if never.
 
-    The kernel counts it (`tcpi_rwnd_limited`): a window that is held does not show what delayed ACKs do to its growth.
+    The kernel counts this time (`tcpi_rwnd_limited`): a limited window does not show the effect of delayed ACKs.
     """
     texts, held = [], False
     for name in ("reno", "cubic"):
         traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
         held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
-        # Either of the two: a comparison of on and off is spoilt if one of them was held.
+        # Either session: a limit in one of them invalidates the comparison of on and off.
         held |= max(held_ms) >= HELD_MS
         texts.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
-    # Said only where it matters: otherwise the growth is TCP's own.
+    # Reported only if it matters: otherwise the growth is TCP's own.
     if not held:
         return ""
     return f". Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(texts)}"
 
 
 def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:
-    """Growth of the window from 20 to `GROWN_PKTS[1]` packets, over ACKs and over segments acknowledged."""
+    """Growth of the window from 20 to `GROWN_PKTS[1]` packets, per ACK and per acknowledged segment."""
     trace = frames["growth"][name, delayed]
-    # In slow start every packet in flight is acknowledged once a round trip; the socket's own counter says how many.
+    # In slow start, every packet in flight is acknowledged once per round trip; the socket's counter gives the number.
     grows = (trace.cwnd_pkts >= 20) & (trace.t_s <= trace.reaches_s(GROWN_PKTS[1]))
     if grows.sum() < 2:
         return float("nan"), float("nan")
     grown = np.ptp(trace.cwnd_pkts[grows])
     segments = np.ptp(trace.delivered_pkts[grows])
-    # Over the whole session, since ACKs are counted over it: in the group `growth` nothing is lost, so every ACK
-    # answers data in order.
+    # Computed over the whole session, like the count of ACKs: in the group `growth` nothing is lost, so every ACK is
+    # for data in order.
     acks_a_segment = trace.acks_per_segment_ratio
     return float(grown / (segments * acks_a_segment)), float(grown / segments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on the metrics themselves, from probes (2.1 to 2.4)."""
+"""Claims about the metrics themselves, from probes (2.1 to 2.4)."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from leowarp_studies.torres2020.runs import SHAPE_US
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS, PROBE_RATE_PKTS_PER_S
 
 STUDY_MD_PKTS = {"uniform": 7.1, "normal": 6.6, "exponential": 5.3}
-"""Read off figure 4 at 1 ms by the study's text, "approximate"."""
+"""Values of figure 4 at 1 ms according to the study's text, "approximate"."""
 
 MD_ORDER = ("uniform", "normal", "exponential")
 """The study's order of the distributions in figure 4, largest first."""
 ENTROPY_ORDER = ("normal", "uniform", "exponential")
-"""The same in figure 5."""
+"""The study's order of the distributions in figure 5."""
 
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
-"""The study's example of an order of arrival (table 1)."""
+"""The study's example of an arrival sequence (table 1)."""
 EXAMPLE_DENSITY = {-4: 0.25, 0: 0.25, 2: 0.5}
-"""Its RD (table 2): displacement in packets to share."""
+"""Its RD (table 2): displacement in packets -> share."""
 
 STRAIGHT_MS = (0.6, 4.0)
-"""Where the closed form holds within 3 %, by arithmetic (design/exponential-jitter.md)."""
+"""Range in which the closed form is accurate to 3 %, by calculation (design/exponential-jitter.md)."""
 
 
 # Implements claim 2.1 of torres2020 (tables 1, 2).
 def worked_example(frames: Frames) -> Outcome:
-    """The study's example through the library that measures every run: no run is needed.
+    """The study's example, computed with the library that evaluates every run; no run is needed.
 
-    RD and MD are exact fractions; 1e-12 is rounding of doubles. The study prints the entropy with two decimals.
+    RD and MD are exact fractions; the tolerance of 1e-12 is for rounding of doubles. The study prints the entropy with
+    two decimals.
 
     Returns: Numbers: `density` (displacement in packets -> share), `mean_displacement_pkts`, `entropy_nats`.
     """
@@ -48,7 +49,7 @@ def worked_example(frames: Frames) -> Outcome:
         "RD": density.keys() == EXAMPLE_DENSITY.keys()
         and all(abs(density[index] - share) < 1e-12 for index, share in EXAMPLE_DENSITY.items()),
         "MD": abs(md - 2) < 1e-12,
-        # RD 1/4, 1/4, 1/2: 1/4 ln 4 + 1/4 ln 4 + 1/2 ln 2 = 1.0397.
+        # RD 1/4, 1/4, 1/2 gives 1/4 ln 4 + 1/4 ln 4 + 1/2 ln 2 = 1.0397.
         "E_r": round(entropy, 2) == 1.04,
     }
     return Outcome(
@@ -62,10 +63,10 @@ def worked_example(frames: Frames) -> Outcome:
 
 # Implements claim 2.2 of torres2020 (figures 2, 3).
 def shape_mirrors(frames: Frames) -> Outcome:
-    """Kolmogorov distance of RD, its displacements over the packet rate, to each distribution of delay.
+    """Kolmogorov distance between RD, with displacements divided by the packet rate, and each distribution of delay.
 
-    With equal variance, uniform and normal are 0.057 apart, and the exponential 0.21 and 0.16 from these. So being near
-    is not enough; its own distribution must be the nearest.
+    With equal variance, uniform and normal are 0.057 apart; the exponential is 0.21 from the uniform and 0.16 from the
+    normal. A small distance is therefore not enough: the configured distribution must be the nearest.
 
     Returns: Numbers: `distance`, measured distribution -> distribution compared with -> 0 to 1.
     """
@@ -73,14 +74,13 @@ def shape_mirrors(frames: Frames) -> Outcome:
     distance: dict[str, dict[str, float]] = {}
     for name in DISTRIBUTIONS:
         share = shapes[name].share / shapes[name].share.sum()
-        # A packet displaced by k was delayed by (k +- 1/2) / R more than the mean.
-        # The step of the measured distribution lies between two whole displacements, hence the half.
+        # A packet displaced by k was delayed by (k +- 1/2) / R more than the mean. The step of the measured
+        # distribution lies between two whole displacements, hence the half.
         x = (shapes[name].displacement_pkts + 0.5) / PROBE_RATE_PKTS_PER_S / (SHAPE_US / 1e6)
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
-    # 0.06 is about as far as uniform and normal are apart, so that it does not decide between these two: being the
-    # nearest does.
+    # 0.06 is about the distance between uniform and normal, so only the nearest distribution decides between these two.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
     cause = "" if all(parts.values()) else "Kolmogorov distance to each: " + "; ".join(
@@ -102,9 +102,9 @@ def shape_mirrors(frames: Frames) -> Outcome:
 
 # Implements claim 2.3 of torres2020 (figure 4).
 def displacement_grows(frames: Frames) -> Outcome:
-    """MD over jitter for each distribution: at 1 ms, off a line through 0, and in which order.
+    """MD over jitter for each distribution: value at 1 ms, deviation from a line through 0, and order.
 
-    Linearity is checked where the closed form says that there is any (`STRAIGHT_MS`); the whole grid is given too.
+    Linearity is tested where the closed form predicts it (`STRAIGHT_MS`); the whole grid is listed too.
 
     Returns: Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
         `ordered_from_ms`.
@@ -116,13 +116,13 @@ def displacement_grows(frames: Frames) -> Outcome:
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     per_ms = {name: float((straight[name] / straight.index).mean()) for name in DISTRIBUTIONS}
     bent = {name: _bent(straight, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # Against the slope of the straight part: beyond it the threshold of 200 packets bends the line.
+    # Relative to the slope of the straight part: beyond it, the threshold of 200 packets bends the line.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # Strict at every point of the grid, as "throughout" says; one seed a probe, so a tie is a turn.
+    # Strict at every point of the grid, as "throughout" says; there is one seed per probe, so a tie counts as a
+    # reversal.
     order_from_ms = ev.ordered_from_ms(jittered, MD_ORDER)
     parts = {f"{name} at 1 ms": abs(value) <= 0.03 for name, value in off.items()}
-    # Between 0.6 and 4 ms only: below, displacements are few whole numbers; above, tails reach beyond the threshold of
-    # 200.
+    # Only between 0.6 and 4 ms: below, displacements are small whole numbers; above, tails exceed the threshold of 200.
     parts |= {f"{name} linear": value <= 0.05 for name, value in bent.items()}
     parts["order"] = order_from_ms == float(jittered.index[0])
     return Outcome(
@@ -139,17 +139,18 @@ def displacement_grows(frames: Frames) -> Outcome:
 
 # Implements claim 2.4 of torres2020 (figure 5).
 def entropy_grows(frames: Frames) -> Outcome:
-    """E_r over the logarithm of jitter for each distribution: how straight, and in which order.
+    """E_r over the logarithm of jitter for each distribution: linearity and order.
 
-    Scaling a delay by c shifts the entropy of a continuous distribution by ln(c). Where the jitter is no more than the
-    spacing of packets, displacements are few whole numbers and that does not hold.
+    Scaling a delay by c shifts the entropy of a continuous distribution by ln(c). If the jitter does not exceed the
+    spacing of packets, displacements are small whole numbers and the shift differs.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """
     table = ev.pivot(frames["probes"], "entropy_nats")
     jittered = table[table.index > 0]
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
-    # Below 0.2 ms uniform jitter is above normal: jitter of a packet's spacing (0.121 ms) is few whole numbers.
+    # Below 0.2 ms, uniform jitter is above normal: near the packet spacing (0.121 ms), displacements are small whole
+    # numbers.
     wide = jittered[jittered.index >= 0.2]
     logarithm = {name: _over_logarithm(straight, name) for name in DISTRIBUTIONS}
     whole = {name: _over_logarithm(wide, name) for name in DISTRIBUTIONS}
@@ -182,12 +183,13 @@ def _over_logarithm(table: pd.DataFrame, name: str) -> tuple[float, float, float
 
 
 def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
-    """Largest deviation of MD from `per_ms` times the jitter, as a ratio."""
+    """Largest relative deviation of MD from `per_ms` times the jitter."""
     return float((table[name] / (table.index * per_ms) - 1).abs().max())
 
 
 def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_from_ms: float | None) -> str:
-    """Why claim 2.3 does not hold whole: what gives the study's value at 1 ms, and where the order turns."""
+    """Reason why claim 2.3 does not fully hold: what produces the study's value at 1 ms, and where the order
+    reverses."""
     causes = []
     if abs(at_one["exponential"] / STUDY_MD_PKTS["exponential"] - 1) > 0.03:
         closed = simulation.closed_form_pkts("exponential", 1e-3)
@@ -208,20 +210,20 @@ def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_
 
 
 def _last_out_of_order_ms(jittered: pd.DataFrame, order_from_ms: float | None) -> float:
-    """The largest jitter of the grid at which the order does not hold."""
+    """Largest jitter of the grid at which the order is violated."""
     index = jittered.index if order_from_ms is None else jittered.index[jittered.index < order_from_ms]
     return float(index[-1])
 
 
 def _simulated_entropy(jitter_ms: float) -> str:
-    """E_r of each distribution at a jitter by arithmetic, for causes."""
+    """Calculated E_r of each distribution at a jitter, for the causes of verdicts."""
     return f"at {jitter_ms:g} ms " + ", ".join(
         f"{name} {ev.simulated_entropy(name, jitter_ms):.4f}" for name in ENTROPY_ORDER
     )
 
 
 def _order_text(order: tuple[str, ...], from_ms: float | None) -> str:
-    """An order and from which jitter on it holds, for texts."""
+    """An order, and the jitter from which it holds, as text."""
     kept = " > ".join(order)
     return f"{kept} at no end of the grid" if from_ms is None else f"{kept} from {from_ms:g} ms on"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what the two metrics are good for (2.12 to 2.15): a comparison of protocols, and small variations of delay.
+"""Claims about uses of the two metrics (2.12 to 2.15): comparing protocols, and small variations of delay.
 
-A TCP that never collapses says nothing of a metric that is to show the collapse: "cannot be told".
+If a TCP never collapses, the claim's test cannot show anything: "cannot be told".
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from leowarp_studies.torres2020.runs import SHAPE_US
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 AXES = {"entropy_nats": "E_r", "mean_displacement_pkts": "MD", "jitter_ms": "jitter"}
-"""Columns of a curve that throughput is set against."""
+"""Columns of a curve against which throughput is plotted."""
 METRICS = ("mean_displacement_pkts", "entropy_nats")
 
 CLEAR = 0.25
-"""Our reading of "clearly": a quarter of the axis."""
+"""Chosen meaning of "clearly": a quarter of the axis."""
 SMALL_MS, LARGER_MS = 0.075, 1.0
 """Jitters that the paper names: 0.75 % and 10 % of the largest."""
 
 
 # Implements claim 2.12 of torres2020 (sections IV, V).
 def entropy_separates(frames: Frames) -> Outcome:
-    """The distance between the algorithms' collapses along each axis, with normal jitter: see `_separation`."""
+    """Distance between the algorithms' collapses along each axis, with normal jitter: see `_separation`."""
     return as_measured(frames, _separation, ("normal",), FIGURE_8)
 
 
 # Implements claim 2.13 of torres2020 (section V).
 def metrics_compare(frames: Frames) -> Outcome:
-    """Whether throughput falls with each metric, with an edge, and algorithms differ: see `_edges`."""
+    """Whether throughput falls sharply with each metric, and algorithms differ: see `_edges`."""
     return as_measured(frames, _edges, DISTRIBUTIONS, FIGURE_8)
 
 
 # Implements claim 2.14 of torres2020 (section IV).
 def entropy_follows_displacements(frames: Frames) -> Outcome:
-    """The order of the distributions by how far packets are displaced, against that by E_r, at one jitter.
+    """Order of the distributions by displacement of packets, compared with the order by E_r, at one jitter.
 
-    All from the same probes. "Larger displacements" is read as the tail: the displacement that 1 % of the packets
-    exceed, and the largest. Mean displacements have an order of their own (claim 2.3), which is given.
+    All values come from the same probes. "Larger displacements" refers to the tail: the displacement that 1 % of the
+    packets exceed, and the largest. Mean displacements have a different order (claim 2.3), which is listed too.
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
@@ -65,7 +65,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
         size, share = np.abs(rd.displacement_pkts), rd.share / rd.share.sum()
         order = np.argsort(size, kind="stable")
         reached = np.cumsum(share[order])
-        # 1e-12: a share of exactly 99 % may come out a rounding short of it.
+        # 1e-12: rounding may leave a share of exactly 99 % slightly too small.
         found["percentile_99_pkts"][distribution] = float(size[order][np.argmax(reached >= 0.99 - 1e-12)])
         found["largest_pkts"][distribution] = float(size[share > 0].max())
         found["mean_displacement_pkts"][distribution] = float((size * share).sum())
@@ -92,7 +92,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
 
 # Implements claim 2.15 of torres2020 (section IV).
 def entropy_early(frames: Frames) -> Outcome:
-    """E_r and MD at a small jitter as shares of what they are at the largest, for each distribution.
+    """E_r and MD at a small jitter relative to their values at the largest jitter, for each distribution.
 
     Returns: Numbers by jitter and distribution: `entropy_ratio`, `displacement_ratio`.
     """
@@ -127,9 +127,10 @@ def entropy_early(frames: Frames) -> Outcome:
 
 
 def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Places at which the algorithms fall below 50 %, as shares of each axis, and how far they are apart.
+    """Places at which the algorithms fall below 50 %, as shares of each axis, and the distance between these places.
 
-    An axis ends at the largest value measured. The first point below is the place, as grids are the same for all.
+    An axis ends at the largest measured value. The place is the first point below the threshold, because all grids are
+    the same.
     """
     places: dict[str, dict[str, float]] = {column: {} for column in AXES}
     for (_, algorithm), line in lines.items():
@@ -144,14 +145,14 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     apart = {column: max(values.values()) - min(values.values()) for column, values in places.items()}
     numbers = {"place": places, "apart_ratio": apart}
     if not any(apart.values()):
-        # They may differ all the same: a finer grid would show it.
+        # The collapses may still differ: a finer grid would show it.
         (at, *_) = places["jitter_ms"].values()
         return {}, f"all that fall below 50 % do at one point of the grid, {at:.1%} of the jitter axis", numbers
     parts = {
         "clear on the E_r axis": apart["entropy_nats"] >= CLEAR,
         # A fifth of the 10 ms, as in claim 2.5.
         "little jitter": apart["jitter_ms"] <= 0.2,
-        # "More significant ... due to its logarithmic scale": than MD, whose scale is that of the jitter.
+        # "More significant ... due to its logarithmic scale": compared with MD, whose scale is that of the jitter.
         "twice as clear as on the MD axis": apart["entropy_nats"] >= 2 * apart["mean_displacement_pkts"],
     }
     text = "falls below 50 % at "
@@ -165,10 +166,10 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each curve that collapses: whether it only falls, and within how much of each axis from 90 % to half.
+    """For each curve that collapses: whether it never rises, and the share of each axis between 90 % and half.
 
-    Curves are those of bic over each distribution, and of all algorithms over the normal one. A rise of less than 5 %
-    of the undisturbed throughput is no rise.
+    The curves are those of bic for each distribution, and of all algorithms for the normal one. A rise of less than 5 %
+    of the undisturbed throughput is ignored.
     """
     lines = {key: line for key, line in lines.items() if key[1] == "bic" or key[0] == "normal"}
     texts, rises, widths = [], {}, {}
@@ -205,13 +206,13 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _rise(line: pd.DataFrame, metric: str) -> float:
-    """The rise of a curve above its lowest point before, along a metric: share of the undisturbed throughput."""
+    """Rise of a curve above its preceding minimum, along a metric, as a share of the undisturbed throughput."""
     ratio = line.sort_values(metric, kind="stable")["ratio"].to_numpy()
     return float(np.max(ratio - np.minimum.accumulate(ratio)))
 
 
 def _order(values: dict[str, float]) -> tuple[str, ...]:
-    """Names by value, the largest first."""
+    """Names sorted by value, the largest first."""
     return tuple(sorted(values, key=lambda name: -values[name]))
 
 

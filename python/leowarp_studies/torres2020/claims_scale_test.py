@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims 2.12 to 2.15 where they do not hold, on made-up results; where they hold: `torres2020_test.py`."""
+"""Cases in which claims 2.12 to 2.15 do not hold, on synthetic results; for cases in which they hold, see
+`torres2020_test.py`."""
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def test_a_throughput_without_an_edge_or_that_rises_again_shows_no_largest_entro
     row = outcome("2.13", synthetic.frames(slope))
     assert row["verdict"] == "partly"
     assert row["numbers"]["edge_axis_ratio"]["BIC, normal"]["entropy_nats"] > 0.25
-    # Nor does it compare algorithms that all do the same
+    # A metric also fails to compare algorithms that behave identically
     assert row["numbers"]["apart_ratio"]["entropy_nats"] == pytest.approx(0)
 
     def rises(distribution, algorithm, profile, jitter_ms):
@@ -70,7 +71,7 @@ def test_a_throughput_without_an_edge_or_that_rises_again_shows_no_largest_entro
 
 
 def shapes_of(reach_pkts):
-    """Packets spread evenly over displacements up to these, by distribution."""
+    """Packets spread evenly over displacements up to the given limits, by distribution."""
     return {
         name: results.Shape(np.arange(-reach, reach + 1), np.full(2 * reach + 1, 1 / (2 * reach + 1)), None, None)
         for name, reach in reach_pkts.items()
@@ -84,7 +85,7 @@ def test_entropy_follows_displacements_where_all_are_as_even(as_the_study_says):
     assert row["verdict"] == "holds", row["measured"]
     assert not row["cause"]
     assert row["numbers"]["entropy_nats"]["normal"] == pytest.approx(np.log(61))
-    # One packet in a thousand lies far away: the largest displacement is another order, the 99th percentile is not.
+    # One packet in a thousand is far away: this changes the largest displacement, but not the 99th percentile.
     tail = np.concatenate([even["exponential"].share * 0.999, [0.001]])
     far = results.Shape(np.append(even["exponential"].displacement_pkts, 90), tail, None, None)
     row = outcome("2.14", as_the_study_says | {"shapes": even | {"exponential": far}})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what reordering does to TCP (2.5 to 2.8), and which of its mechanisms decides them."""
+"""Claims about the effect of reordering on TCP (2.5 to 2.8), and the TCP mechanism that decides each."""
 
 from __future__ import annotations
 
@@ -20,32 +20,33 @@ WELL, COLLAPSED = 0.9, 0.5
 FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
 """The algorithms of the study's figure 8."""
 STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
-"""E_r up to which each holds, in the study's text on figure 8."""
+"""E_r up to which each algorithm keeps its throughput, from the study's text on figure 8."""
 SAME_ENTROPY = 3.8
-"""The value at which the study compares the distributions."""
+"""Value of E_r at which the study compares the distributions."""
 
 
 # Implements claim 2.5 of torres2020 (figure 6).
 def collapse_against_displacement(frames: Frames) -> Outcome:
-    """At which MD throughput collapses, for each distribution: see `_collapse_md`."""
+    """MD at which throughput collapses, for each distribution: see `_collapse_md`."""
     return as_measured(frames, _collapse_md, DISTRIBUTIONS, ("bic",))
 
 
 # Implements claim 2.6 of torres2020 (figure 7).
 def collapse_against_entropy(frames: Frames) -> Outcome:
-    """At which E_r throughput collapses, for each distribution: see `_collapse_entropy`."""
+    """E_r at which throughput collapses, for each distribution: see `_collapse_entropy`."""
     return as_measured(frames, _collapse_entropy, DISTRIBUTIONS, ("bic",))
 
 
 # Implements claim 2.7 of torres2020 (figure 8).
 def four_algorithms(frames: Frames) -> Outcome:
-    """Up to which E_r each of four algorithms holds, with normal jitter: see `_collapse_by_algorithm`."""
+    """E_r up to which each of four algorithms keeps its throughput, with normal jitter: see
+    `_collapse_by_algorithm`."""
     return as_measured(frames, _collapse_by_algorithm, ("normal",), FIGURE_8)
 
 
 # Implements claim 2.8 of torres2020 (section V).
 def same_metric_other_throughput(frames: Frames) -> Outcome:
-    """The distance between distributions at equal MD and at equal E_r: see `_apart`."""
+    """Distance between distributions at equal MD and at equal E_r: see `_apart`."""
     return as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
 
 
@@ -53,16 +54,17 @@ Lines = Mapping[tuple[str, str], pd.DataFrame]
 """(distribution, algorithm) -> its curve."""
 
 Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
-"""Parts of a verdict, in words, in numbers."""
+"""Parts of a verdict, as text and as numbers."""
 
 
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
-    """The verdict on one TCP: Linux 6.12 as it is, or the TCP that the sample names (`profile`).
+    """The verdict for one TCP: default Linux 6.12, or the TCP that the sample names (`profile`).
 
-    The first sample's cause has the same test on every other TCP.
+    The first sample's cause includes the same test on every other TCP.
     """
     profile = frames.get("profile", PROFILES[0])
-    # One group for the study's 16,740 runs, one for figure 8's fourth algorithm: together they are its transfers.
+    # One group has the study's 16,740 runs, another the fourth algorithm of figure 8: together they are the study's
+    # transfers.
     every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
     parts, text, numbers = test(_lines(every, frames["path"], distributions, algorithms, profile))
     verdict = _verdict(parts)
@@ -76,16 +78,16 @@ def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algori
 
 
 def _verdict(parts: Mapping[str, bool]) -> Verdict:
-    """As `holds_if`; a test without a part had nothing to be applied to."""
+    """Like `holds_if`, but without any part the test had no data."""
     return holds_if(parts) if parts else "cannot be told"
 
 
 def _lines(
     transfers: pd.DataFrame, probes: pd.DataFrame, distributions: Sequence[str], algorithms: Sequence[str], profile: str
 ) -> Lines:
-    """A curve for each distribution and algorithm, of transfers with one TCP.
+    """One curve per distribution and algorithm, from transfers with one TCP.
 
-    Algorithms other than bic have one over the normal distribution alone: the rest is in no figure of the study.
+    Algorithms other than bic only have a curve for the normal distribution: no figure of the study shows the others.
     """
     return {
         (distribution, algorithm): ev.curve(transfers, probes, distribution, algorithm, profile)
@@ -96,14 +98,14 @@ def _lines(
 
 
 def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Whether each curve falls below half, at which MD, and over how wide a range of jitter.
+    """Whether each curve falls below half, at which MD, and over what range of jitter.
 
-    A curve collapses at its first point below half; that it was above 90 % before is the width's other end.
+    A curve collapses at its first point below half; the range begins at the last point above 90 %.
     """
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():
         well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
-        # Three points of a curve: the last at 90 %, the first below it, the first below half.
+        # Three points of a curve: the last one at 90 % or more, the first one below 90 %, the first one below half.
         dip = ev.first_below(line, WELL)
         texts.append(f"{name}: " + _fall_text(line))
         if dip is not None:
@@ -113,7 +115,7 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
             span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
     parts = {
         "collapses in all": len(half) == len(lines),
-        # "Quite different": by half, far more than the distributions' MD differ at equal jitter (0.87 to 0.74).
+        # "Quite different": by half, far more than the MDs of the distributions differ at equal jitter (0.87 to 0.74).
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
         # "A small range of jitter": a fifth of the 10 ms that the study covers.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
@@ -124,22 +126,22 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Where along the axis of E_r, and along that of MD, each curve collapses; and the study's two numbers at E_r 3.8.
+    """Place of each curve's collapse on the axes of E_r and MD, and the study's two numbers at E_r 3.8.
 
-    Places are shares of the largest value measured on each axis, since the two have no common scale.
+    Places are shares of the largest measured value on each axis, because the two have no common scale.
     """
     place: dict[str, dict[str, float]] = {"entropy_nats": {}, "mean_displacement_pkts": {}}
     at_same, texts = {}, []
     for (name, _), line in lines.items():
         collapsed = ev.first_below(line, COLLAPSED)
-        # On straight lines between the points of the grid: E_r of a probe is never 3.8 exactly.
+        # Interpolated linearly between grid points: E_r of a probe is never exactly 3.8.
         at_same[name] = ev.ratio_at(line, "entropy_nats", SAME_ENTROPY)
         if collapsed is not None:
             for column, shares in place.items():
                 shares[name] = float(collapsed[column] / line[column].max())
         texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
     entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
-    # A curve that never collapses has no place on the axis, and the claim is on all three.
+    # A curve that never collapses has no place on the axis, but the claim is about all three.
     whole = len(entropy) == len(lines)
     parts = {
         "in the middle half of the E_r axis": whole and all(0.25 <= value <= 0.75 for value in entropy.values()),
@@ -156,13 +158,14 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
     """Whether the study's E_r of collapse lies between the last point at 90 % and the first below it, for each
     algorithm.
 
-    Our grid says only between which two points that is, so the interval counts, and 0.3 to either side of it.
+    leowarp's grid only locates the collapse between two points, so the interval counts, with a margin of 0.3 on either
+    side.
     """
     texts, holds_to, parts, half = [], {}, {}, {}
     for (_, algorithm), line in lines.items():
         well, dip = ev.last_at_or_above(line, WELL), ev.first_below(line, WELL)
         holds_to[algorithm] = float(well["entropy_nats"])
-        # It falls somewhere between two points of the grid.
+        # The collapse is somewhere between two points of the grid.
         parts[algorithm] = dip is not None and (
             holds_to[algorithm] - 0.3 <= STUDY_ENTROPY[algorithm] <= float(dip["entropy_nats"]) + 0.3
         )
@@ -174,23 +177,23 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
         for algorithm, value in half.items()
         if value is not None and abs(value - STUDY_ENTROPY[algorithm]) <= 0.6
     ]
-    # By the last point that holds, not the first below: grids are the same, so earlier there is earlier here.
+    # Ordered by the last point at 90 %, not the first below: grids are the same, so the order is unaffected.
     parts["westwood first"] = all(holds_to["westwood"] < holds_to[name] for name in holds_to if name != "westwood")
     text = "; ".join(texts) + f"; below 50 % within 0.6 of the study's E_r: {', '.join(wide) or 'none'}"
     return parts, text, {"holds_to_entropy_nats": holds_to, "below_50_entropy_nats": half}
 
 
 def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Largest vertical distance of curves at equal MD and at equal E_r, against what seeds alone make of it."""
+    """Largest vertical distance between curves at equal MD and at equal E_r, compared with the spread over seeds."""
     by_name = {name: line for (name, _), line in lines.items()}
     apart: dict[str, tuple[float, float]] = {
         column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")
     }
-    # The middle half of seeds: a difference between curves that is no larger may be chance.
+    # Interquartile range of seeds: a difference between curves below it may be chance.
     noise = max(float((line["q3_ratio"] - line["q1_ratio"]).median()) for line in by_name.values())
     parts = {column: value >= max(0.1, noise) for column, (value, _) in apart.items()}
     (md, at_md), (entropy, at_entropy) = apart["mean_displacement_pkts"], apart["entropy_nats"]
-    # The softer reading is of 10 %, the harder one of 20 %: a result that depends on a threshold is given for two.
+    # The softer threshold is 10 %, the harder one 20 %: a result that depends on a threshold is stated for two.
     over = "both" if min(md, entropy) >= 0.2 else "one" if max(md, entropy) >= 0.2 else "neither"
     text = (
         f"largest difference between distributions {md:.0%} of the undisturbed throughput at equal MD ({at_md:.1f} "
@@ -201,7 +204,7 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _fall_text(line: pd.DataFrame) -> str:
-    """Up to where a curve holds, and where it is down to half."""
+    """Range in which a curve keeps its throughput, and point at which it falls to half."""
     well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
     where = f"{well['jitter_ms']:g} ms (E_r {well['entropy_nats']:.2f}, MD {well['mean_displacement_pkts']:.1f})"
     if ev.first_below(line, WELL) is None:
@@ -216,8 +219,8 @@ def _fall_text(line: pd.DataFrame) -> str:
 
 
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
-    """The same test on each other TCP, and what the sender did in one transfer on each."""
-    # The cause is a run and not an argument: the same test over TCPs that differ in one mechanism each.
+    """The same test on each other TCP, and the sender's reactions in one transfer on each."""
+    # The cause is tested instead of argued: the same test over TCPs that differ in one mechanism each.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     there = ev.profiles_of(mechanisms)
     verdicts = []
@@ -234,15 +237,15 @@ def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms:
 
 
 def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> str:
-    """The sender's actions on each TCP with the jitter of the study's collapse."""
+    """The sender's reactions on each TCP at the jitter of the study's collapse."""
     at_ns = ev.telling_jitter_ns(mechanisms)
     did = (f"{profile} {ev.sender_did(mechanisms, profile, algorithm, at_ns)}" for profile in profiles)
     return f"{NAMES[algorithm]}, normal jitter of {at_ns / 1e6:g} ms: {'; '.join(did)}"
 
 
 def _falls(lines: Lines) -> str:
-    """From which jitter on each curve is below 90 %, and below 50 %."""
-    # Named by what differs within the test: algorithms in claim 2.7, distributions in the others.
+    """Jitter from which each curve is below 90 %, and below 50 %."""
+    # Named by what differs within the test: algorithms in claim 2.7, distributions in the other claims.
     several_algorithms = len({algorithm for _, algorithm in lines}) > 1
     texts = []
     for (distribution, algorithm), line in lines.items():

@@ -14,12 +14,12 @@ from leowarp_studies.torres2020 import simulation
 from leowarp_studies.torres2020.runs import PROFILES
 
 NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah": "YeAH"}
-"""Congestion control -> how texts name it."""
+"""Congestion control -> its name in texts."""
 
 Frames = Mapping[str, Any]
-"""The study's data sets by name (`material._frames`); fewer if runs are missing.
+"""Data sets of the study by name (`material._frames`); incomplete if runs are missing.
 
-`path` is `probes` as claims on TCP name it: samples of other TCPs have the path, and no probes of their own."""
+`path` is another name of `probes` for claims about TCP: samples of other TCPs have the path, but no probes."""
 
 
 def curve(
@@ -27,21 +27,21 @@ def curve(
 ) -> pd.DataFrame:
     """One line of figures 6 to 8: a row for each jitter, in order.
 
-    Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`; `ratio` (mean over the mean without
-    jitter), `q1_ratio, median_ratio, q3_ratio` (over the same); `mean_displacement_pkts, entropy_nats` of the probe
-    with that jitter.
+    Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`; `ratio` (mean relative to the mean
+    without jitter), `q1_ratio, median_ratio, q3_ratio` (relative to the same); `mean_displacement_pkts, entropy_nats`
+    of the probe with that jitter.
 
-    transfers, probes: As `results.transfers` and `results.probes`.
-    distribution, congestion_control, profile: Which line.
-    Returns: By jitter, which is 0 in the first row. Rates in bit/s, displacement in packets, entropy in nats.
-    Raises TraceError if there is no transfer without jitter to compare with.
+    transfers, probes: Tables from `results.transfers` and `results.probes`.
+    distribution, congestion_control, profile: Values that select the line.
+    Returns: Rows by jitter, which is 0 in the first row. Rates in bit/s, displacement in packets, entropy in nats.
+    Raises TraceError if there is no transfer without jitter as a reference.
     """
     mine = transfers[
         (transfers["distribution"] == distribution)
         & (transfers["congestion_control"] == congestion_control)
         & (transfers["profile"] == profile)
     ]
-    # In order of jitter, so that the first row is the one without any: below it is what all others are divided by.
+    # Sorted by jitter, so that the first row has none: the other rows are divided by it.
     grouped = mine.groupby("jitter_ns", sort=True)
     rate = grouped["throughput_bps"]
     frame = pd.DataFrame(
@@ -57,14 +57,14 @@ def curve(
     if not len(frame) or frame["jitter_ns"].iloc[0] != 0:
         what = f"{NAMES[congestion_control]}, {distribution}, {profile}"
         raise TraceError(f"there is no transfer without jitter to compare with ({what})", "make the study's runs anew")
-    # Each algorithm against itself without jitter: the study's throughput is a share of that.
+    # Each algorithm relative to itself without jitter: the study's throughput is such a share.
     undisturbed_bps = float(frame["mean_bps"].iloc[0])
     frame["ratio"] = frame["mean_bps"] / undisturbed_bps
     for name in ("q1", "median", "q3"):
         frame[f"{name}_ratio"] = frame[f"{name}_bps"] / undisturbed_bps
     measured = probes[probes["distribution"] == distribution][["jitter_ns", "mean_displacement_pkts", "entropy_nats"]]
-    # Each jitter's transfers are set against the probe of the same jitter, as in the study's figures 6 to 8: MD and E_r
-    # are properties of the path, not of a transfer's own packets.
+    # Transfers at each jitter are paired with the probe at the same jitter, as in the study's figures 6 to 8: MD and
+    # E_r are properties of the path, not of a transfer's own packets.
     frame = frame.merge(measured, on="jitter_ns", how="inner")
     frame.insert(0, "jitter_ms", frame["jitter_ns"] / 1e6)
     return frame
@@ -81,26 +81,25 @@ def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
 
 
 def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
-    """The last point before the first below; the last of all if there is none.
+    """The last point before the first one below the share; the last point overall if there is none.
 
-    A curve may rise again after its first fall; where it holds ends at the fall.
+    A curve may rise again after its first fall; its useful range ends at the fall.
     """
     first = first_below(line, ratio)
     return line.iloc[-1] if first is None else line[line["jitter_ns"] < first["jitter_ns"]].iloc[-1]
 
 
 def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray:
-    """Shares of the undisturbed throughput where `column` has these values, on straight lines between points; nan
-    outside.
+    """Shares of the undisturbed throughput at given values of `column`, interpolated linearly; nan outside the curve.
 
     line: As `curve`.
-    column: `mean_displacement_pkts` or `entropy_nats`; it grows with the jitter.
+    column: `mean_displacement_pkts` or `entropy_nats`, which grow with the jitter.
     values: array of shape (n,)
     Returns: float64 array of shape (n,)
     """
     ordered = line.sort_values(column, kind="stable")
     x, y = ordered[column].to_numpy(), ordered["ratio"].to_numpy()
-    # nan and not the end's value: a curve says nothing of a displacement that its path never had.
+    # nan instead of the end's value: a curve has no information beyond the displacements of its path.
     return np.interp(values, x, y, left=np.nan, right=np.nan)
 
 
@@ -110,15 +109,15 @@ def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
 
 
 def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
-    """(largest difference of the ratio between curves at equal `column`, where), over the range that all have.
+    """(largest difference between the ratios of curves at equal `column`, its place), over the range common to all.
 
     lines: Curves by name.
-    column: What is held equal.
-    points: At how many places of the common range.
+    column: Column that is held equal.
+    points: Number of places in the common range.
     """
     low = max(float(line[column].min()) for line in lines.values())
     high = min(float(line[column].max()) for line in lines.values())
-    # Over the range that all curves have: elsewhere one would be compared with nothing.
+    # Limited to the common range of all curves: outside it, some curves have no value.
     at = np.linspace(low, high, points)
     ratios = np.array([ratios_at(line, column, at) for line in lines.values()])
     apart = ratios.max(axis=0) - ratios.min(axis=0)
@@ -127,9 +126,9 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
 
 
 def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A metric of the probes: a row for each jitter (ms, index), a column for each distribution.
+    """A metric of the probes: one row per jitter (ms, index), one column per distribution.
 
-    Jitters that not all distributions have are left out.
+    Jitters that some distribution lacks are left out.
     """
     table = probes.pivot(index="jitter_ns", columns="distribution", values=column).sort_index().dropna()
     table.index = table.index / 1e6
@@ -137,7 +136,8 @@ def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None:
-    """The smallest jitter from which on the columns keep an order, strictly; None if they do not at the largest.
+    """Smallest jitter from which on the columns are strictly in order; None if they are not in order at the largest
+    jitter.
 
     table: As `pivot`.
     order: Columns, the largest first.
@@ -146,7 +146,7 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
     1.0
     """
     values = table[list(order)].to_numpy()
-    # Strictly: without jitter all are 0, which is no order.
+    # Strict: without jitter all values are 0, which is no order.
     kept = (np.diff(values, axis=1) < 0).all(axis=1)
     broken = np.flatnonzero(~kept)
     if len(broken) == 0:
@@ -155,7 +155,7 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
 
 
 def simulated_entropy(distribution: str, jitter_ms: float) -> float:
-    """E_r of a probe by arithmetic, without kernel and network, for causes."""
+    """Calculated E_r of a probe, without kernel and network, for the causes of verdicts."""
     return simulation.measured_pkts_nats(distribution, jitter_ms / 1e3)[1]
 
 
@@ -172,10 +172,10 @@ def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 
 
 def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int, column: str) -> float:
-    """Median over seeds (normal jitter) of a column; nan if the runs do not have it.
+    """Median over seeds (normal jitter) of a column; nan if the runs lack it.
 
-    mechanisms: As `results.transfers`, of the runs on several TCPs.
-    column: One of `results.MORE_COLUMNS`.
+    mechanisms: Table from `results.transfers` for the runs on several TCPs.
+    column: A name in `results.MORE_COLUMNS`.
     """
     mine = mechanisms[
         (mechanisms["profile"] == profile)
@@ -187,7 +187,7 @@ def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, j
 
 
 def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int) -> str:
-    """The actions of the sender's loss detection in a transfer, in words: medians over seeds, normal jitter."""
+    """Reactions of the sender's loss detection in a transfer as text: medians over seeds, normal jitter."""
 
     def median(column: str) -> str:
         value = median_of(mechanisms, profile, congestion_control, jitter_ns, column)
@@ -200,12 +200,12 @@ def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, 
 
 
 def profiles_of(mechanisms: pd.DataFrame) -> list[str]:
-    """The TCPs of which there are runs, in the order of `PROFILES`."""
+    """TCPs that have runs, in the order of `PROFILES`."""
     found = set(mechanisms["profile"])
     return [profile for profile in PROFILES if profile in found]
 
 
 def telling_jitter_ns(mechanisms: pd.DataFrame) -> int:
-    """The jitter of the study's own collapse, or the nearest to it that was run."""
-    # 0.8585 ms: where the study's bic, highspeed and yeah collapse (figure 8).
+    """The jitter of the study's own collapse, or the nearest jitter that was run."""
+    # 0.8585 ms: jitter at which the study's bic, highspeed and yeah collapse (figure 8).
     return int(min(mechanisms["jitter_ns"].unique(), key=lambda jitter_ns: abs(int(jitter_ns) - 858_500)))

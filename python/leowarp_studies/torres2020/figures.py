@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 2 to 8, re-made, and those that tell mechanisms apart."""
+"""The study's figures 2 to 8, reproduced, and figures that distinguish mechanisms."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ TCP_RULES = (
     "throughput: bytes delivered over the time they took; MD and E_r: of the probe with the same jitter"
 )
 
-# Shapes besides colours: a grey printer tells them apart.
+# Marker shapes complement colours, for grey printers.
 DOTS = ("o", "s", "^", "D", "v", "P")
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Further lines at the foot of the figures: the kernel, and how many seeds."""
+    """Further lines for the footers of figures: the kernel, and the number of seeds."""
 
     kernel: str
     seeds: int
@@ -49,7 +49,7 @@ class Rules:
 
     @property
     def spread(self) -> str:
-        """The meaning of the lines of throughput."""
+        """Explanation of the throughput lines."""
         return (
             f"line: mean of {self.seeds} seeds; thin line: median; band: their middle half"
             if self.seeds > 1
@@ -58,20 +58,19 @@ class Rules:
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draws all figures into `folder`; one whose data are missing says so."""
+    """Draw all figures into `folder`; a figure without its data is returned with the reason."""
     return drawing.draw(KINDS, frames, folder, rules)
 
 
 def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 2: one-way delays at `SHAPE_US` against the distributions; filled without the shaper,
-    outlined behind it.
-    """
+    """Figure 2: one-way delays at `SHAPE_US` with the distributions; filled without the shaper, outlined behind it."""
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3
-    # Further to the right: the exponential distribution begins one sigma below the mean and has its tail above.
+    # The axis extends further to the right: the exponential distribution begins one sigma below the mean and has its
+    # tail above.
     x_ms = np.linspace(100 - 4 * sigma_ms, 100 + 6 * sigma_ms, 2001)
-    # Behind the shaper packets are 0.121 ms apart: bins of two such steps.
+    # Behind the shaper, packets are 0.121 ms apart: a bin covers two such steps.
     edges = np.arange(x_ms[0], x_ms[-1], 2e3 / simulation.PROBE_RATE_PKTS_PER_S)
     for place, name in enumerate(DISTRIBUTIONS):
         style, shape = line_style(place), frames["shapes"][name]
@@ -100,27 +99,27 @@ def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
         Shares(frames["shapes"][name].displacement_pkts, frames["shapes"][name].share, name) for name in DISTRIBUTIONS
     ]
     draw_density(axes, shares, y_scale="linear")
-    # The study's axis; the few packets of the exponential tail that lie beyond it are in the data.
+    # Axis of the study; the few packets of the exponential tail beyond it are in the data.
     axes.set_xlim(-45, 65)
     axes.legend(title=f"sigma = {SHAPE_US / 1e3:g} ms", title_fontsize=6.5)
     return figure
 
 
 def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 4: MD over jitter, with the closed forms; the inset has the study's values at 1 ms."""
+    """Figure 4: MD over jitter, with the closed forms; the inset shows the study's values at 1 ms."""
     figure = new_figure(COLUMN_IN, 2.7, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     table = ev.pivot(frames["probes"], "mean_displacement_pkts")
     _by_distribution(axes, table)
     ends_ms = np.array([0.0, table.index.max()])
     inset = axes.inset_axes((0.6, 0.09, 0.38, 0.4))
-    # Up to 2 ms, so that the lines cross the whole inset, of which the axis ends at 1.3.
+    # Up to 2 ms, so that the lines cross the whole inset, whose axis ends at 1.3.
     _by_distribution(inset, table[table.index <= 2])
     for place, name in enumerate(DISTRIBUTIONS):
         closed = [simulation.closed_form_pkts(name, end_ms / 1e3) for end_ms in ends_ms]
         axes.plot(ends_ms, closed, color=line_style(place)["color"], linewidth=0.5, linestyle=":", zorder=1)
         inset.plot(1.0, STUDY_MD_PKTS[name], zorder=5, **_CROSS)
-    # Empty, for the legend: the crosses themselves are drawn in the inset.
+    # Empty, only for the legend: the crosses are drawn in the inset.
     axes.plot([], [], label="the study, at 1 ms", **_CROSS)
     axes.plot([], [], color="#555555", linewidth=0.5, linestyle=":", label="closed form, no threshold")
     inset.tick_params(labelsize=5)
@@ -188,7 +187,7 @@ def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """BIC over the three distributions on each TCP: what figure 7 would be on each."""
+    """BIC over the three distributions on each TCP: the equivalent of figure 7 for each."""
     profiles = ev.profiles_of(frames["mechanisms"])
     figure = new_figure(PAGE_IN, 4.2, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     grid = figure.subplots(-(-len(profiles) // _PANELS_A_ROW), _PANELS_A_ROW, sharey=True, sharex=True, squeeze=False)
@@ -229,13 +228,13 @@ def _by_metric(frames: Mapping[str, Any], rules: Rules, column: str, label: str)
 
 def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: int) -> None:
     style = line_style(place)
-    # Along the metric and not the jitter: where a metric does not grow, a line would run back.
+    # Sorted by the metric instead of the jitter: where a metric does not grow, a line would run backwards.
     line = line.sort_values(column, kind="stable")
     x = line[column]
     axes.fill_between(x, line["q1_bps"] / 1e6, line["q3_bps"] / 1e6, color=style["color"], alpha=0.2, linewidth=0)
     axes.plot(x, line["median_bps"] / 1e6, color=style["color"], linewidth=0.4)
     axes.plot(x, line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.2, linewidth=0.9, label=label, **style)
-    # Marked: some of its transfers took longer than their run, so the mean depends on where the run ended.
+    # Marked because some transfers took longer than their run, so the mean depends on the end of the run.
     late = line[line["unfinished"] > 0]
     if len(late):
         axes.plot(late[column], late["mean_bps"] / 1e6, **_CROSS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study reproduced: six groups of runs by the study engine, checked and drawn from their data sets."""
+"""Reproduction of the study: six groups of runs from the study engine; claims and figures from their data sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leowarp_studies.torres2020.claims import CLAIMS
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 OPTIONS = ("quick", "scheduler")
-"""This study's own keyword arguments of `reproduce`."""
+"""Keyword arguments of `reproduce` that only this study has."""
 
 TITLE = "Packet Reordering Metrics to Enable Performance Comparison in IP-Networks, re-made"
 LEAD = (
@@ -35,11 +35,11 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures; see `leowarp.study.Room`.
 
-    quick: Fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
+    quick: True for fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
     scheduler: Address of a Dask scheduler.
-    Raises LeowarpError: The first failure, if no group has a good run.
+    Raises LeowarpError: The first failure, if no group has a successful run.
     """
     tables, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, shape_view = _frames(tables, making.folder)
@@ -67,10 +67,10 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 LINUX = "Linux 6.12"
-"""The first sample: the study's own transfers. The others are the TCPs of `runs.PROFILES` by name."""
+"""The first sample: the study's own transfers. The other samples are the TCPs of `runs.PROFILES`, by name."""
 
 MECHANISMS = ("mechanisms-normal", "mechanisms-bic", "early-rack-normal", "early-rack-bic")
-"""Groups of runs that make one data set of all TCPs."""
+"""Groups of runs that together form one data set of all TCPs."""
 
 CLAIM_PARTS = {
     "transfers": ("transfers",),
@@ -81,20 +81,20 @@ CLAIM_PARTS = {
     "counted": ("shapes", "beyond"),
     "mechanisms": MECHANISMS,
 }
-"""Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
+"""Data sets that claims name in `Claim.runs`, with the groups of runs that each is built from."""
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures; a group of which every run failed is left out.
+    """Inputs of claims and figures; a group whose runs all failed is left out.
 
     Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (distribution ->
         `Shape`), `counted` ((distribution, jitter in ms) -> `Counted`).
-    Returns view: One of the kept runs, of which the kernel's name is taken.
+    Returns view: One of the kept runs, from which the kernel's name is read.
     """
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
         frames[name] = results.transfers(tables[name])
-    # Several groups for one data set: BIC alone was run on the other two distributions.
+    # Several groups form one data set: only BIC was run on the other two distributions.
     frames["mechanisms"] = results.joined({name: results.transfers(tables[name]) for name in MECHANISMS})
     if _some_ok(tables["probes"]):
         frames["probes"] = frames["path"] = results.probes(tables["probes"])
@@ -127,14 +127,14 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 
 def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """A sample for each TCP but the study's own: the same claims on its transfers, over a coarser grid."""
+    """A sample for each TCP except the study's own: the same claims on its transfers, over a coarser grid."""
     if "mechanisms" not in frames or "path" not in frames:
         return []
     mechanisms: pd.DataFrame = frames["mechanisms"]
     samples = []
     for profile in ev.profiles_of(mechanisms):
         mine = mechanisms[mechanisms["profile"] == profile]
-        # A curve needs a transfer without jitter in each of them; groups that failed leave a sample out.
+        # A curve needs a transfer without jitter in each group; a failed group removes the sample.
         points = mine[mine["jitter_ns"] == 0].groupby(["distribution", "congestion_control"]).ngroups
         if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
             continue
@@ -145,13 +145,13 @@ def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _some_ok(rows: pd.DataFrame) -> bool:
-    """Whether any run of a group was good."""
+    """Whether at least one run of a group succeeded."""
     return bool((rows["status"] == "ok").any())
 
 
 def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, quick: bool) -> list[str]:
-    """For the top of the page: what a quick reproduction leaves out, transfers that were not done, the runs' own
-    warnings.
+    """Texts for the top of the page: what a quick reproduction leaves out, unfinished transfers, and warnings of the
+    runs.
     """
     sentences = []
     if quick:
@@ -171,7 +171,7 @@ def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, 
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:
-    """The actions of each TCP with the jitter of the study's collapse: medians over seeds."""
+    """Reactions of each TCP at the jitter of the study's collapse: medians over seeds."""
     mechanisms = frames["mechanisms"]
     at_ns = ev.telling_jitter_ns(mechanisms)
     rows = []
@@ -207,11 +207,11 @@ _MECHANISM_COLUMNS = {
     "own E_r": ("own_entropy_nats", 1),
     "own extent, packets": ("own_extent_pkts", 1),
 }
-"""Heading -> column of the data set, and what it is multiplied with."""
+"""Heading -> column of the data set, and factor for its values."""
 
 
 def _data_section() -> str:
-    """Where the results are, as HTML."""
+    """Location of the results, as HTML."""
     example = (
         "import pandas as pd\n"
         'transfers = pd.read_parquet("transfers/results")\n'
@@ -221,7 +221,7 @@ def _data_section() -> str:
 
 
 def _grid_section() -> str:
-    """The jitters of the runs, and those that the study names, as HTML."""
+    """Jitters of the runs, and those that the study names, as HTML."""
     named = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.NAMED_US)
     every = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.JITTERS_US)
     return (

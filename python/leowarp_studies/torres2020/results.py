@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+"""The study's data sets for claims and figures: few columns, with consistent names that contain units."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ TRANSFER_COLUMNS = (
     "distribution", "jitter_ns", "congestion_control", "profile", "seed", "bytes", "finished", "duration_s",
     "throughput_bps",
 )  # fmt: skip
-"""`throughput_bps`: bytes that reached the receiver over the time they took; of a transfer that was not done at the end
-of its run (`finished` false), what it delivered over the whole run."""
+"""`throughput_bps`: received bytes divided by the time they took. For a transfer that was not complete at the end of
+its run (`finished` false): the delivered bytes over the whole run."""
 
 WHOLE_RUN, DENSITY = 0, 0
-"""Scope and kind in the table `densities` (design/interfaces.md, section 10)."""
+"""Scope and kind of the rows in the table `densities` (design/interfaces.md, section 10)."""
 
 PROBE_COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
     "entropy_nats": "flow0_entropy_nats",
     "density_beyond_pkts": "flow0_density_beyond_pkts",
 }
-"""Name here -> column of the data set, of a probe."""
+"""Name used here -> column of a probe's data set."""
 
 MORE_COLUMNS = {
     "retransmissions_pkts": "flow0_retransmissions_pkts",
@@ -44,17 +44,16 @@ MORE_COLUMNS = {
     "own_entropy_nats": "flow0_entropy_nats",
     "own_extent_pkts": "flow0_reordering_extent_max_pkts",
 }
-"""The actions of loss detection, and the reordering that the transfer itself met; from runs whose packets were
-followed."""
+"""Reactions of loss detection, and reordering of the transfer's own packets, from runs with packet records."""
 
 
 @dataclass(frozen=True)
 class Shape:
     """One probe of figures 2 and 3.
 
-    displacement_pkts, share: arrays of shape (n,). Its RD: displacement (late positive) and share of packets.
+    displacement_pkts, share: arrays of shape (n,). RD of the probe: displacement (late positive) and share of packets.
     delay_ns: int64 array of shape (packets,). One-way delay of each packet.
-    netem_delay_ns: int64 array of shape (packets,). The same without the shaper behind netem.
+    netem_delay_ns: int64 array of shape (packets,). One-way delay without the shaper behind netem.
     """
 
     displacement_pkts: np.ndarray
@@ -65,10 +64,11 @@ class Shape:
 
 @dataclass(frozen=True)
 class Counted:
-    """RD of a probe in packets, with what the threshold left out.
+    """RD of a probe in packets, with the packets beyond the threshold.
 
-    displacement_pkts, pkts: int64 arrays of shape (n,). Displacement (late positive) and the packets displaced by it.
-    received_pkts, beyond_pkts: Packets that arrived; of those, packets displaced by more than the threshold.
+    displacement_pkts, pkts: int64 arrays of shape (n,). Displacement (late positive) and number of packets displaced by
+        it.
+    received_pkts, beyond_pkts: Packets that arrived, and those among them displaced by more than the threshold.
     """
 
     displacement_pkts: np.ndarray
@@ -78,7 +78,7 @@ class Counted:
 
     @property
     def mean_pkts(self) -> float:
-        """Mean displacement with its sign: sum i RD[i], equation (4) of the study."""
+        """Mean displacement with sign: sum i RD[i], equation (4) of the study."""
         return float((self.displacement_pkts * self.pkts).sum() / self.pkts.sum())
 
 
@@ -95,11 +95,11 @@ def counted(tables: Tables) -> Counted:
 
 
 def transfers(rows: pd.DataFrame) -> pd.DataFrame:
-    """`TRANSFER_COLUMNS` of rows of the study engine; failed runs are left out (the page names them).
+    """`TRANSFER_COLUMNS` from rows of the study engine; failed runs are left out (the page names them).
 
-    `MORE_COLUMNS` are there too where the runs have them.
+    `MORE_COLUMNS` are included if the runs have them.
 
-    rows: Of the groups `transfers`, `yeah` or one of the mechanisms; runs without a profile are on Linux as it is.
+    rows: Rows of the groups `transfers`, `yeah` or one of the mechanisms; runs without a profile use default Linux.
     Returns: `TRANSFER_COLUMNS`, then `MORE_COLUMNS` (float64, nan where missing).
     """
     rows = rows[rows["status"] == "ok"]
@@ -112,8 +112,8 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
             "seed": rows["seed"].astype("int64"),
             "bytes": rows["flow0_bytes"].astype("int64"),
             "finished": rows["flow0_completion_ns"].notna(),
-            # Not done at the end of the run: it counts with what it had delivered, over the whole run. Left out, the
-            # slowest transfers would be missing from the mean.
+            # Incomplete at the end of the run: the transfer counts with its delivered bytes over the whole run.
+            # Otherwise the slowest transfers would be missing from the mean.
             "duration_s": rows["flow0_completion_ns"].astype("float64").div(1e9).fillna(rows["virtual_s"]),
         }
     )
@@ -125,21 +125,21 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def probes(rows: pd.DataFrame) -> pd.DataFrame:
-    """`distribution, jitter_ns` and `PROBE_COLUMNS` of rows of the study engine, one row a probe.
+    """`distribution, jitter_ns` and `PROBE_COLUMNS` from rows of the study engine, one row per probe.
 
-    rows: Of the group `probes`; failed runs are left out.
+    rows: Rows of the group `probes`; failed runs are left out.
     Returns: By distribution and jitter: MD in packets, E_r in nats, packets beyond the threshold.
-    Raises TraceError if the rows lack a column: an older version made them.
+    Raises TraceError if the rows lack a column because an older version made them.
     """
     rows = rows[rows["status"] == "ok"]
-    # Columns come with the runs; those of an older version may lack what claims need now.
+    # Columns depend on the version that made the runs; old runs may lack some that claims need now.
     missing = [column for column in PROBE_COLUMNS.values() if column not in rows]
     if missing:
         raise TraceError(f"the probes' results have no column {', '.join(missing)}", "make the probes anew: --force")
     frame = pd.DataFrame({"distribution": rows["distribution"], "jitter_ns": rows["jitter_ns"].astype("int64")})
     for name, column in PROBE_COLUMNS.items():
         frame[name] = rows[column].astype("float64")
-    # Without jitter no packet is displaced: one entry of RD, whose entropy is 0 and comes out as -0.
+    # Without jitter no packet is displaced: RD has one entry, and its entropy 0 is computed as -0.
     frame["entropy_nats"] = frame["entropy_nats"].abs()
     return frame.sort_values(["distribution", "jitter_ns"], kind="stable").reset_index(drop=True)
 
@@ -147,7 +147,7 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
 def shape(shaped: Tables, unshaped: Tables) -> Shape:
     """RD and delays of a probe's whole run, and the delays of the same probe without the shaper.
 
-    shaped, unshaped: Of two runs with the same seed, the second without the shaper behind netem.
+    shaped, unshaped: Two runs with the same seed, the second without the shaper behind netem.
     """
     rd = shaped.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
@@ -163,7 +163,7 @@ def _delays_ns(tables: Tables) -> np.ndarray:
 
 
 def _profiles(rows: pd.DataFrame) -> pd.Series:
-    """Each row's TCP by the names of `runs.PROFILES`, out of its keys."""
+    """Each row's TCP as a name in `runs.PROFILES`, derived from its keys."""
     if "tcp_sysctl" not in rows:
         return pd.Series(PROFILES[0], index=rows.index)
     detections = rows.get("tcp_loss_detection", pd.Series("kernel", index=rows.index))
@@ -177,5 +177,5 @@ def _profiles(rows: pd.DataFrame) -> pd.Series:
 
 
 def joined(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Several groups of runs as one, rows numbered anew."""
+    """Concatenate several groups of runs and renumber the rows."""
     return pd.concat(list(parts.values()), ignore_index=True)

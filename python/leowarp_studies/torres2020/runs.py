@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: the study's transfers and probes, figure 8's fourth algorithm, and the runs that distinguish mechanisms.
+"""Runs of the study: its transfers and probes, the fourth algorithm of figure 8, and runs that distinguish mechanisms.
 
-Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
+Each group is a separate study (a scenario, parameters, seeds), made and resumed by the study engine.
 """
 
 from __future__ import annotations
@@ -18,59 +18,59 @@ SCENARIO = "jittered-transfer.toml"
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
-"""Over all three distributions: the study's 16,740 runs."""
+"""Algorithms that run over all three distributions: the study's 16,740 runs."""
 
 FOURTH = "yeah"
-"""Figure 8 has it over the normal distribution only."""
+"""Algorithm that figure 8 shows for the normal distribution only."""
 
 SEEDS = 30
-"""Transfers: 3 distributions x 3 algorithms x 62 jitters x 30 seeds are the study's 16,740 runs."""
+"""Seeds of the transfers: 3 distributions x 3 algorithms x 62 jitters x 30 seeds are the study's 16,740 runs."""
 QUICK_SEEDS = 3
 """Seeds of a quick reproduction."""
 MECHANISM_SEEDS = 3
-"""Seeds of the transfers on other TCPs, which are there for the cause and not for the verdict."""
+"""Seeds of the transfers on other TCPs, which explain causes and do not affect the verdict."""
 QUICK_STEP = 8
-"""A quick reproduction makes every so manieth jitter."""
+"""A quick reproduction uses every n-th jitter, with this n."""
 
 NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
-"""Jitters that the study's text names: collapse of westwood (figure 8) and of the others, the MD of figure 4, figures 2
-and 3, and the ends of the grid."""
+"""Jitters that the study's text names: collapse of westwood and of the others (figure 8), MD in figure 4, figures 2 and
+3, and both ends of the grid."""
 
 JITTERS_US = (
-    # Below a tenth of a ms jitter is less than the packets' spacing of 0.121 ms, yet TCP's bursts are shuffled already.
-    *(12.5 * step for step in range(9)),  # 0 to 0.1 ms: westwood's collapse
+    # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but already reorders TCP's bursts.
+    *(12.5 * step for step in range(9)),  # 0 to 0.1 ms: collapse of westwood
     *range(125, 501, 25),  # to 0.5 ms
-    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms: the others'
+    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms: collapse of the others
     *(1100, 1247.5, 1400, 1500, 1600, 1800, 2000),  # to 2 ms
     *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
-"""62 jitters from 0 to 10 ms. The study names six of them and how many there are; the rest is an assumption: denser
-where the study's collapses lie, and where E_r, a logarithm, moves fast."""
+"""62 jitters from 0 to 10 ms. The study gives their number and six of the values. The rest is an assumption: the grid
+is denser near the study's collapses, and where E_r, a logarithm, changes fast."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
 """Every eighth jitter, and those that the study names."""
 
 MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
 QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
-"""A coarser grid, on that of the probes."""
+"""A coarser grid, a subset of the probes' grid."""
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
-"""The same, denser around RACK's first window of 1 ms."""
+"""The same grid, denser around RACK's first window of 1 ms."""
 
 SHAPE_US = 1247.5
-"""Figures 2 and 3."""
+"""Jitter of figures 2 and 3."""
 BEYOND_US = 10_000
 """Jitter at which two of the three distributions displace packets by more than the threshold of 200."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
-"""Rates of the path, the latter for delays that are netem's own."""
+"""Rates of the path; the second one leaves only the delays of netem."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
-"""TCPs by how they distinguish loss from reordering, see `PROFILE_TEXT`. The study's transfers are on the first."""
+"""TCPs by how they distinguish loss from reordering, see `PROFILE_TEXT`. The study's transfers use the first."""
 EARLY_RACK = ("rack-draft", "rack-4.14")
-"""RACK as it was in the study's years (docs/concepts/loss-detection.md)."""
+"""RACK as in the years of the study (docs/concepts/loss-detection.md)."""
 
 PROFILE_TEXT = {
     "linux": "Linux 6.12: RACK, which waits a window of time and widens it; DSACK and timestamps undo",
@@ -83,10 +83,10 @@ PROFILE_TEXT = {
 }
 
 GUEST_MEMORY = "128 MiB"
-"""Memory of every run's guest; its size moves no packet."""
+"""Memory of every run's guest; its size does not affect packets."""
 
 BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
-"""Linux's own largest buffers: the study left them as they were."""
+"""Linux's default maximum buffers, which the study did not change."""
 
 PROFILE_TCP: dict[str, dict[str, Any]] = {
     "linux": {"profile": "linux"},
@@ -102,7 +102,7 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
 def parts() -> tuple[Part, ...]:
     """All groups, the study's own first.
 
-    Returns: Names are those of directories; `transfers` has the study's 16,740 runs.
+    Returns: Groups whose names are names of directories; `transfers` has the study's 16,740 runs.
     """
     four = (*ALGORITHMS, FOURTH)
     return (
@@ -119,10 +119,10 @@ def parts() -> tuple[Part, ...]:
 
 
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """The study's transfers, on Linux as it is, over the whole grid of jitters.
+    """The study's transfers on default Linux over the whole grid of jitters.
 
-    name, why: Of the group.
-    distributions, algorithms: Which; their product with `JITTERS_US` and the seeds is the group.
+    name, why: Name and purpose of the group.
+    distributions, algorithms: The group is their product with `JITTERS_US` and the seeds.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
@@ -131,16 +131,17 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """The same on Linux 6.12's own TCPs, over a coarser grid: which part of TCP decides what jitter costs."""
+    """Transfers on variants of Linux 6.12's TCP over a coarser grid: they show which part of TCP determines the cost of
+    jitter."""
     names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
     content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
-    # Runs with a loss detection of ours have groups of their own: these have no key for it.
+    # Runs with leowarp's own loss detection are in separate groups: these runs have no key for it.
     runs = len(distributions) * len(algorithms) * len(MECHANISM_US) * MECHANISM_SEEDS * len(names)
     return Part(name, "what makes this kernel differ", content, runs, _quick(QUICK_MECHANISM_US, 1))
 
 
 def _early_rack(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """The same on RACK of the study's years."""
+    """The same with the RACK of the study's years."""
     content = _on_profiles(name, distributions, algorithms, EARLY_RACK_US, EARLY_RACK)
     (together,) = content["together"]
     together["tcp.loss_detection"] = {
@@ -155,12 +156,12 @@ def _on_profiles(
     name: str, distributions: Sequence[str], algorithms: Sequence[str], jitters_us: Sequence[float],
     profiles: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """Transfers of which every packet is followed, on several TCPs."""
+    """Transfers with packet records, on several TCPs."""
     content = _content(name, SCENARIO, distributions, jitters_us, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
-    # Only these runs follow every packet, which the mechanisms need.
+    # Only these runs record every packet, as the mechanisms need.
     content["set"] |= {"observe.sockets": "100 ms", "observe.truth": True}
-    # A profile here is two keys that go in step; `profile_of` names it again in the results.
+    # A profile is two keys that vary together here; `profile_of` recovers its name from the results.
     settings = [PROFILE_TCP[profile] for profile in profiles]
     content["together"] = [
         {
@@ -178,20 +179,20 @@ def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[fl
 
 
 def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """A quick reproduction's runs: those with these jitters, and this number of seeds."""
+    """Runs of a quick reproduction: those with these jitters, and this number of seeds."""
     jitters = {_text(jitter_us) for jitter_us in jitters_us}
     return lambda values, seed: seed <= seeds and values["jittered.jitter"] in jitters
 
 
 def _shapes() -> Part:
-    """Probes of which everything is kept; and the same without the shaper, whose delays are netem's own."""
+    """Probes whose directories are kept, with and without the shaper; without it, the delays are those of netem."""
     plain = _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,))
     plain.content["parameters"]["jittered.rate"] = {"label": "rate", "values": [SHAPED, UNSHAPED]}
     return replace(plain, content=plain.content | {"keep": {"runs": "all"}}, runs=2 * plain.runs)
 
 
 def _beyond() -> Part:
-    """Probes with packets beyond the threshold, of which everything is kept."""
+    """Probes with packets beyond the threshold, whose directories are kept."""
     part = _probes("beyond", "equations (3) and (4) beyond the threshold", (BEYOND_US,), (BEYOND_US,))
     return replace(part, content=part.content | {"keep": {"runs": "all"}})
 
@@ -199,13 +200,13 @@ def _beyond() -> Part:
 def _content(
     name: str, scenario: str, distributions: Sequence[str], jitters_us: Sequence[float], seeds: int
 ) -> dict[str, Any]:
-    """The content of a study file over distributions, jitters and seeds."""
+    """Content of a study file over distributions, jitters and seeds."""
     return {
         "name": name,
         "scenario": scenario,
-        # A run needs 60 MiB, and a kernel takes 1.5 % of its memory, and 15 ms a GiB, to keep account of it.
+        # A run needs 60 MiB; a kernel spends 1.5 % of its memory, and 15 ms per GiB, on bookkeeping.
         "set": {"guest.memory": GUEST_MEMORY},
-        # Labels name the columns of the results, by which `results` reads them.
+        # Labels name the columns of the results, which `results` reads.
         "parameters": {
             "jittered.distribution": {"label": "distribution", "values": list(distributions)},
             "jittered.jitter": {"label": "jitter", "values": [_text(jitter_us) for jitter_us in jitters_us]},
@@ -220,7 +221,7 @@ def _algorithms(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _text(jitter_us: float) -> str:
-    """A jitter as a scenario writes it.
+    """A jitter in the notation of scenarios.
 
     >>> _text(858.5), _text(10_000)
     ('858.5 us', '10000 us')
@@ -229,7 +230,7 @@ def _text(jitter_us: float) -> str:
 
 
 def profile_of(profile: str, sysctl: Mapping[str, str], loss_detection: str = "kernel") -> str:
-    """The profile of `PROFILES` that a run's keys are.
+    """The profile in `PROFILES` that matches a run's keys.
 
     >>> profile_of("linux", {"net.ipv4.tcp_recovery": "0"}), profile_of("linux", {}, "rack-4.14")
     ('dupthresh', 'rack-4.14')

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of a probe over a jittered path from arithmetic alone: no kernel, no netem, no library of ours.
+"""Calculated results of a probe over a jittered path: without kernel, netem, or leowarp's library.
 
-Packet k leaves at k / R and arrives after a delay of its own; the order of arrival is the order of those sums. The
-metrics are computed the slow and obvious way of RFC 5236. This is the authority for sigmas whose mean displacement has
-no closed form. They lie below some 0.6 ms (a few packets of displacement, so that whole numbers count) and above some 4
-ms (tails beyond the threshold).
+Packet k leaves at k / R and has an independent delay; the order of arrival is the order of the sums. The metrics are
+computed in the slow and obvious manner of RFC 5236. This is the reference for sigmas whose mean displacement has no
+closed form. Those are below some 0.6 ms (displacements of a few packets, so whole numbers matter) and above some 4 ms
+(tails beyond the threshold).
 
-Closed form. A packet whose delay is x above the mean is overtaken by R x packets more than it overtakes, so MD = R
-E|x|. That is sqrt(3)/2, sqrt(2/pi) and 2/e times R sigma for the uniform, normal and exponential distribution.
+Closed form. The number of packets that overtake a packet with delay x above the mean exceeds the number that it
+overtakes by R x. Hence MD = R E|x|. For the uniform, normal and exponential distribution, E|x| is sqrt(3)/2, sqrt(2/pi)
+and 2/e times sigma.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from types import MappingProxyType
 import numpy as np
 
 DISTRIBUTIONS = ("uniform", "normal", "exponential")
-"""In the study's order."""
+"""Distributions in the study's order."""
 
 PROBE_PKTS = 65_535
 PROBE_RATE_PKTS_PER_S = 8235.0
-"""100 Mbit/s over frames of 1514 bytes give 8256 a second; the study sent 8235."""
+"""100 Mbit/s with frames of 1514 bytes give 8256 per second; the study sent 8235."""
 THRESHOLD_PKTS = 200
-"""The study's probe: table 3, and D_T of section 3."""
+"""Probe of the study: table 3, and D_T of section 3."""
 
 MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(2 / np.pi), "exponential": 2 / np.e})
-"""E|x| of each distribution, brought to standard deviation 1."""
+"""E|x| of each distribution, scaled to standard deviation 1."""
 
 
 def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> float:
@@ -46,18 +47,18 @@ def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float =
 
 
 def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.ndarray:
-    """float64 array of shape (count,): draws of mean 0 and standard deviation 1."""
+    """float64 array of shape (count,): random numbers with mean 0 and standard deviation 1."""
     if distribution == "uniform":
         return rng.uniform(-np.sqrt(3), np.sqrt(3), count)
     if distribution == "normal":
         return rng.standard_normal(count)
     assert distribution == "exponential", distribution
-    # Mean 1 and standard deviation 1; less its mean it begins at -1.
+    # Mean 1 and standard deviation 1; after subtracting the mean it begins at -1.
     return rng.standard_exponential(count) - 1.0
 
 
 def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Density of the same draws, per standard deviation.
+    """Density of the same distribution, per standard deviation.
 
     x: float64 array. Deviations from the mean, in standard deviations.
     """
@@ -70,7 +71,7 @@ def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
 
 
 def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Share of the same draws at or below x.
+    """Cumulative probability of the same distribution at x.
 
     >>> cdf("uniform", np.array([-2.0, 0.0, 2.0])).tolist()
     [0.0, 0.5, 1.0]
@@ -78,7 +79,7 @@ def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
     if distribution == "uniform":
         return np.clip((x + np.sqrt(3)) / (2 * np.sqrt(3)), 0.0, 1.0)
     if distribution == "normal":
-        # numpy has no erf, and scipy is no dependency of the package.
+        # numpy has no erf, and scipy is not a dependency of the package.
         return np.array([(1 + math.erf(value / math.sqrt(2))) / 2 for value in x])
     assert distribution == "exponential", distribution
     return -np.expm1(-np.maximum(x + 1, 0.0))
@@ -90,7 +91,7 @@ STAND_INS = MappingProxyType(
         "pareto": "tc's table `pareto` with its standard deviation brought to 1 ms",
     }
 )
-"""Candidates for what the study had in place of an exponential distribution: design/exponential-jitter.md."""
+"""Candidates for the distribution that the study used instead of an exponential one: design/exponential-jitter.md."""
 
 
 def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
@@ -98,22 +99,22 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
 
     name: A key of `STAND_INS`.
     sigma_s: Standard deviation that the study names, seconds.
-    seed: Of numpy's generator.
+    seed: Seed of numpy's generator.
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # The inverse of the distribution that is left below 4: as if draws above had been thrown away.
+        # Inverse of the distribution truncated at 4: the result is as if larger random numbers had been discarded.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
-        # iproute2, netem/pareto.c: 4/3 (q^(-1/3) - 3/2), cut to 16 bits of which 8192 are one sigma.
+        # iproute2, netem/pareto.c: 4/3 (q^(-1/3) - 3/2), cut to 16 bits, where 8192 is one sigma.
         table = np.minimum(4 / 3 * ((np.arange(65_536, 0, -16) / 65_536) ** (-1 / 3) - 1.5), 32_767 / 8192)
         draws = rng.choice(table / table.std(), PROBE_PKTS)
     return mean_displacement_pkts(density(arrival_order(sigma_s * draws)))
 
 
 def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> np.ndarray:
-    """int64 array: the packets' numbers (from 0) in order of arrival; of two at one instant, the first sent first.
+    """int64 array: the packets' numbers (from 0) in order of arrival; ties are ordered by sending.
 
     >>> arrival_order(np.array([0.0, 3e-4, 0.0, 0.0])).tolist()
     [0, 2, 3, 1]
@@ -123,7 +124,7 @@ def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS
 
 def probe(distribution: str, sigma_s: float, seed: int, packets: int = PROBE_PKTS) -> np.ndarray:
     """Order of arrival of the study's probe: int64 array of shape (packets,)."""
-    # The base delay of 100 ms is the same for all packets and moves nothing.
+    # The base delay of 100 ms is the same for all packets and does not affect the order.
     return arrival_order(sigma_s * deviations(distribution, packets, np.random.default_rng(seed)))
 
 
@@ -131,16 +132,16 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
     """RD of RFC 5236: share of packets at each displacement, late positive.
 
     `arrivals` is a permutation of 0..n-1 (nothing lost, nothing twice). A packet displaced by more than the threshold
-    counts as lost, and those behind it close up (section 7.1's rule).
+    counts as lost, and later packets close the gap (rule of section 7.1).
 
     >>> density(np.array([0, 2, 1]))
     {-1: 0.3333333333333333, 0: 0.3333333333333333, 1: 0.3333333333333333}
     """
     place = np.empty(len(arrivals), dtype=np.int64)
     place[arrivals] = np.arange(len(arrivals))
-    # RFC 5236's displacement: receive index less sequence number, late positive, if nothing is lost or duplicated.
+    # RFC 5236's displacement: receive index minus sequence number, late positive, without loss and duplicates.
     displaced = place - np.arange(len(arrivals))
-    # The slow way is needed only where the threshold decides anything.
+    # The slow computation is needed only if the threshold matters.
     if np.abs(displaced).max(initial=0) > threshold_pkts:
         displaced = np.array(_stay_back(arrivals.tolist(), threshold_pkts), dtype=np.int64)
     values, counts = np.unique(displaced, return_counts=True)
@@ -150,7 +151,7 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
 def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
     """MD = sum |i| RD[i].
 
-    RFC 5236 has no such metric; it is the study's, section 3.
+    RFC 5236 has no such metric; the study defines it in section 3.
 
     >>> mean_displacement_pkts({-4: 0.25, 0: 0.25, 2: 0.5})
     2.0
@@ -161,7 +162,7 @@ def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
 def entropy_nats(rd: Mapping[int, float]) -> float:
     """E_r = -sum RD[i] ln RD[i].
 
-    Shannon's entropy of RD in natural units; the study's, section 3.
+    Shannon entropy of RD in natural units, as defined in section 3 of the study.
 
     >>> round(entropy_nats({-4: 0.25, 0: 0.25, 2: 0.5}), 2)
     1.04
@@ -176,10 +177,10 @@ def measured_pkts_nats(distribution: str, sigma_s: float, seed: int = 1) -> tupl
 
 
 def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
-    """Displacements of the packets that count, with receive indexes that stay back for `threshold_pkts` arrivals.
+    """Displacements of the counted packets, with receive indexes that lag behind by up to `threshold_pkts` arrivals.
 
-    As RFC 5236, 7.1, except for a late packet beyond the threshold: its number has served as an index, so the index
-    moves on with it. In the RFC's own text it does not, and falls behind for good.
+    As in RFC 5236, 7.1, except for a late packet beyond the threshold: its number has already served as an index, so
+    the index advances. In the RFC's text the index does not advance, and falls behind permanently.
     """
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))
@@ -197,7 +198,7 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
             if displacement >= -threshold_pkts:
                 early.discard(index)
                 index += 1
-            # Numbers that the index has passed are lost by now.
+            # The index has passed these numbers, so they count as lost.
             packet = next((packet for packet in coming if packet >= index), -1)
             if packet >= 0:
                 window.append(packet)

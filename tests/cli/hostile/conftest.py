@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run to be spoilt, and a file that no case may change."""
+"""A run that tests damage, and a file that no test may change."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,7 @@ from support.synthetic.run import write_synthetic_run
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A complete run whose packets are made up, with all its files but a report."""
+    """A complete run with invented packets, which has all files but a report."""
     path = tmp_path_factory.mktemp("made") / "run"
     write_synthetic_run(path)
     plan = scenario.plan_of(path / layout.PLAN)
@@ -30,13 +30,13 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def run(made, tmp_path):
-    """A copy of it to be spoilt."""
+    """A copy of the run for a test to damage."""
     return Path(shutil.copytree(made, tmp_path / "run"))
 
 
 @pytest.fixture
 def precious(tmp_path):
-    """A file of the user's own, which no case may change."""
+    """A file of the user, which no test may change."""
     path = tmp_path / "precious"
     path.write_text(BELOW)
     yield path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summaries, manifests and tables that strangers hand over are errors with a clear message."""
+"""Damaged summaries, manifests and tables of strangers give errors with a clear message."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans that strangers hand over, and the files that they name, are errors with a clear message."""
+"""Hostile plans, and the files that they name, give errors with a clear message."""
 
 import shutil
 
@@ -10,7 +10,7 @@ from support.hostile import CHAIN, refused
 
 
 def with_inputs(tmp_path, name, *, content=b"t_s,delay_ms\n0,5\n"):
-    """A run directory, as far as a plan goes, whose plan names a file."""
+    """A run directory with nothing but a plan, which names a file."""
     folder = tmp_path / "theirs"
     folder.mkdir(exist_ok=True)
     flow = '[[flows]]\nkind = "ping"\nsource = "A"\ndestination = "B"\n'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb refuses alike what is too large, before anything is made."""
+"""Every verb refuses a network that is too large, in the same words and before it makes anything."""
 
 import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories of studies that strangers hand over name nothing outside, and run no program."""
+"""Study directories of strangers cannot reach files outside of them, and run no program."""
 
 import shutil
 from pathlib import Path
@@ -17,7 +17,7 @@ from support.sweep.maker import FakeMaker, let_workers_import
 
 @pytest.fixture(scope="module")
 def made_study(tmp_path_factory):
-    """The directory of a study whose runs were made up."""
+    """The directory of a study with invented runs."""
     folder = tmp_path_factory.mktemp("study")
     (folder / "study.toml").write_text(f'name = "s"\nscenario = "{CHAIN}"\n[seeds]\ncount = 2\n')
     with pytest.MonkeyPatch.context() as patch:
@@ -28,12 +28,12 @@ def made_study(tmp_path_factory):
 
 @pytest.fixture
 def study(made_study, tmp_path):
-    """A copy of it to be spoilt."""
+    """A copy of the study for a test to damage."""
     return Path(shutil.copytree(made_study, tmp_path / "study"))
 
 
 def rewritten(study, **changed):
-    """Its plans with other columns, as somebody else could write them."""
+    """The table of plans with other columns, as a stranger could write it."""
     path = study / "plans.parquet"
     table = pq.read_table(path)
     for name, value in changed.items():

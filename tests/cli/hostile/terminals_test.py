@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing of a file is obeyed by a terminal or a page."""
+"""Control characters and markup in a file have no effect on a terminal or a page."""
 
 import ast
 import json
@@ -65,7 +65,7 @@ def test_verbs_print_by_one_function():
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
-                # The one that moves a line of its own
+                # The exception is the bar that redraws its own line.
                 assert "\\r" in ast.unparse(node), f"{path.name}:{node.lineno}: use say()"
 
 

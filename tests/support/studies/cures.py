@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up results of the study of cures: what tests judge and draw. Each number is chosen, none is measured."""
+"""Invented results of the study of cures, which tests check and draw. No number is measured."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ CAPACITY_BPS = 95e6
 ROOM_BYTES = CAPACITY_BPS * AFTER_S / 8
 SPURIOUS_LEFT = {NONE: 1.0, "notify": 0.0, "notify-ahead": 0.05, "notify-late": 0.9, "notify-lossy": 0.5,
                  "ncr-careful": 0.0, "pr": 0.0}  # fmt: skip
-"""Share of the spurious retransmissions that a variant leaves; those not named leave all, or none if they keep the
-order."""
+"""Share of the spurious retransmissions that remain with a variant. Variants that are not listed leave all, or none if
+they keep the order."""
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """All data sets, as the claims have it; `changed` replaces some."""
+    """All data sets, as the claims expect them; `changed` replaces some."""
     return {"around": around(), "predictors": scalar.scores(jittered())} | changed
 
 
 def around() -> pd.DataFrame:
-    """Rows as `results.around_changes` gives them."""
+    """Rows in the form of `results.around_changes`."""
     rows = []
     for load, variant, tcp in itertools.product(runs.LOADS, BY_NAME, TCPS):
         if (load != runs.SATURATED and variant not in LOADED) or not BY_NAME[variant].runs_under(tcp):
@@ -55,7 +55,7 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
     lost_bytes = ROOM_BYTES * (0.1 if tcp == "classic" else 0.001) if spurious else 0.0
     if variant in ("scheduled", "emptied"):
         lost_bytes = ROOM_BYTES * (0.05 if variant == "emptied" else 0.002)
-    # A queue shorter than the path fills costs TCPs that go by loss, on a frozen path too.
+    # A queue shorter than the path costs loss-based TCPs goodput, also on a frozen path.
     is_short = variant.removeprefix(f"{FROZEN}-") in QUEUES
     goodput_bps = 80e6 if is_short and tcp != "bbr" else 90e6
     held_bytes = {"hold": 300e3, BOTH: 10e3}.get(variant, 0.0) if full else 0.0
@@ -76,7 +76,7 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
 
 
 def jittered() -> pd.DataFrame:
-    """Rows as `scalar.jittered` gives them: what TCP suffers follows the share that is 3-reordered alone."""
+    """Rows in the form of `scalar.jittered`. The harm to TCP depends only on the share of 3-reordered packets."""
     jitters = [0, 75, 300, 600, 858, 1247, 1800, 3750, 7500, 10_000]
     rows = []
     for tcp, seed, (place, jitter_us) in itertools.product(("linux", "classic"), range(3), enumerate(jitters)):

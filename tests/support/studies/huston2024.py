@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up results of the study: what tests judge and draw. Each number is chosen, none is measured."""
+"""Invented results of the study, which tests check and draw. No number is measured."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ GOODPUT_BPS = {
     "bbr_handover-defer": 240e6, "cubic_handover-marks": 200e6, "dctcp-ecn-fq_codel": 100e6,
     "cubic-ecn-fq_codel": 45e6, "cubic-nosack": 15e6, "cubic-fq_codel": 40e6, "bbr3": 215e6, "bbr3_handover": 225e6,
 }  # fmt: skip
-"""At peak, as the study says or proposes; those it does not name get what CUBIC gets."""
+"""Goodput at peak as the study reports or proposes. Algorithms that it does not name get CUBIC's goodput."""
 
 OFF_PEAK_BPS = {"reno": 120e6, "cubic": 165e6, "bbr": 225e6, "reno-fq": 121e6, "cubic-fq": 166e6}
 
 CUBIC_BESIDE = {"bbr": 0.08, "reno": 0.6, "bbr3": 0.3, "bbr3_handover": 0.3}
-"""What a CUBIC flow gets of what the two have."""
+"""CUBIC's share of the goodput of both flows."""
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """All data sets, as the study says; `changed` replaces some."""
+    """All data sets, as the study reports them; `changed` replaces some."""
     made = {
         "flood": {runs.REGULAR: [pings(seed, 10 * MS) for seed in (1, 2)],
                   runs.ANSWERED: [pings(seed, 27 * MS) for seed in (1, 2)]},
@@ -57,7 +57,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def parts_of(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Data sets that are a part of the sessions."""
+    """Data sets that are subsets of the sessions."""
     return {
         "off-peak": rows[rows["preset"] == OFF_PEAK],
         "clean": rows[rows["preset"] == CLEAN_PEAK],
@@ -72,7 +72,7 @@ def pings(
 ) -> Pings:  # fmt: skip
     """Replies every `spacing_ns`; a reconfiguration every 15 s from 12 s on, after which nothing passes for `rise_ms`.
 
-    `loses`: of every seven reconfigurations, those that cost the first probe sent after them. Within a slot the
+    `loses`: which of every seven reconfigurations lose the first probe sent after them. Within a slot the
     round-trip time is its base and one of three values up to `jitter_ms`, of which successive ones differ by two thirds
     of that on average.
     """
@@ -110,7 +110,7 @@ def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
 
 
 def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
-    """Rows as `results.sessions` gives them; seeds differ by 1 % each, alike for all variants."""
+    """Rows in the form of `results.sessions`. Seeds differ by 1 % each, in the same way for all variants."""
     peak = GOODPUT_BPS | (goodput_bps or {})
     rows = []
     cells = [(variant.name, PEAK, peak.get(variant.name, peak["cubic"])) for variant in variants.VARIANTS]
@@ -200,8 +200,8 @@ def climbing_bps(t_s: np.ndarray) -> np.ndarray:
 
 
 def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """(window, slow-start threshold): 1000 packets, cut to 0.7 at each instant, growing by 100 packets a second to
-    where it was and 10 more."""
+    """(window, slow-start threshold): 1000 packets, cut to 0.7 at each instant. The window then grows by 100 packets
+    per second to 10 above its last maximum."""
     top = 1000.0
     cwnd, ssthresh = np.full(len(t_s), 1000.0), np.full(len(t_s), 2.0**31 - 1)
     for place in range(1, len(t_s)):
@@ -214,7 +214,7 @@ def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.nda
 
 
 def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
-    """Each variant beside CUBIC; `cubic` says what CUBIC gets beside some."""
+    """Each variant beside CUBIC; `cubic` sets CUBIC's goodput beside some of them."""
     left = CUBIC_BESIDE | (cubic or {})
     rows = []
     for variant in variants.VARIANTS:
@@ -243,7 +243,7 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """All of the gain with the right schedule, none with one that is 4 s late or more."""
+    """The right schedule brings all of the gain, and one that is 4 s late or more brings none."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:
@@ -257,9 +257,9 @@ def phase_rows() -> pd.DataFrame:
 def conditions(
     moving: tuple[str, ...] = ("base", "jitter"), used_without_jitter: float = 1.0
 ) -> dict[str, list[Trace]]:
-    """BBR's traces by condition: its estimate moves where any of `moving` does, whatever else stands still.
+    """BBR's traces by condition: its estimate moves if any of `moving` moves.
 
-    `used_without_jitter`: of what it gets with jitter.
+    `used_without_jitter`: goodput relative to that with jitter.
     """
     found = {}
     for name, still in questions.conditions().items():
@@ -271,7 +271,7 @@ def conditions(
 
 
 def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.DataFrame:
-    """CUBIC without jitter: faster than with it (45 Mbit/s), with the mean delay kept as well."""
+    """CUBIC without jitter is faster than with it (45 Mbit/s), also if the mean delay is kept."""
     rows = []
     for preset in (PEAK, CLEAN_PEAK):
         for name, rate_bps in ((questions.NO_JITTER, no_jitter_bps), (questions.MEAN_KEPT, mean_kept_bps)):
@@ -281,7 +281,7 @@ def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.
 
 
 def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
-    """CUBIC gets its share beside others; BBR gets what it wants."""
+    """CUBIC shares with others; BBR takes its full rate."""
     rows = []
     for customers in questions.CUSTOMERS:
         for name, rate_bps in (("cubic", 220e6 / (customers + 1)), ("bbr", bbr_bps)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up results of the study: what tests judge and draw. Each number is chosen, none is measured."""
+"""Invented results of the study, which tests check and draw. No number is measured."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ GOODPUT_BPS = {
     ("reno", False): (400e3, 500e3), ("cubic", False): (500e3, 600e3), ("hybla", False): (1141e3, 1764e3),
     ("reno", True): (1500e3, 2500e3), ("cubic", True): (1600e3, 2800e3), ("hybla", True): (2000e3, 3000e3),
 }  # fmt: skip
-"""At 7 and 13 dB without delayed ACKs, by congestion control and resequencing."""
+"""Goodput at 7 and 13 dB without delayed ACKs, by congestion control and resequencing."""
 
 KEPT = {
     ("reno", False): (1.2, 1.2), ("cubic", False): (1.0, 1.0), ("hybla", False): (0.9, 0.6),
     ("reno", True): (0.9, 0.8), ("cubic", True): (0.85, 0.6), ("hybla", True): (0.9, 0.8),
 }  # fmt: skip
-"""What delayed ACKs leave of it."""
+"""Share of it that remains with delayed ACKs."""
 
 RETRANSMISSIONS = {"reno": (1100, 700), "cubic": (1300, 800), "hybla": (7000, 20000)}
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """All data sets, as the study says; `changed` replaces some."""
+    """All data sets, as the study reports them; `changed` replaces some."""
     mine = sessions()
     made = {
         "sessions": mine,
@@ -57,7 +57,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def sessions() -> pd.DataFrame:
-    """Rows as `results.sessions` gives them; seeds differ by 1 % each, alike for all."""
+    """Rows in the form of `results.sessions`. Seeds differ by 1 % each, in the same way for all."""
     rows = []
     for control, ordered, delayed, snr_db, seed in itertools.product(
         ALGORITHMS, (False, True), (ON, OFF), SNRS_DB, range(1, SEEDS + 1)
@@ -137,7 +137,7 @@ def trace(
 
 
 def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Trace]:
-    """Windows that grow so much slower with delayed ACKs."""
+    """Windows that grow slower by this factor with delayed ACKs."""
     return {
         (control, delayed): trace(
             1, doubles_s=0.18 * (slower if delayed == ON else 1.0), goodput_bps=goodput_bps,
@@ -149,7 +149,7 @@ def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Tr
 
 
 def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
-    """NewReno's and CUBIC's sessions, of which delayed ACKs cost a further tenth."""
+    """Sessions of NewReno and CUBIC, to which delayed ACKs cost a further tenth."""
     few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & mine["congestion_control"].isin(runs.BY_ACKS)]
     left = few["delayed_ack"].map({ON: 0.9, OFF: 1.0})
     named = few["congestion_control"].map(runs.BY_ACKS)
@@ -157,7 +157,7 @@ def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
 
 
 def profiles(mine: pd.DataFrame) -> pd.DataFrame:
-    """The study's own beside other TCPs, which get twice as much."""
+    """The study's own TCP beside other TCPs, which get twice as much."""
     few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & (mine["seed"] <= runs.PROFILE_SEEDS)]
     others = [
         few[few["delayed_ack"] == OFF].assign(profile=profile, delayed_ack=delayed, goodput_bps=2 * few["goodput_bps"])
@@ -167,7 +167,7 @@ def profiles(mine: pd.DataFrame) -> pd.DataFrame:
 
 
 def assumptions(mine: pd.DataFrame) -> pd.DataFrame:
-    """Each assumption's first value costs a tenth, its second gains one."""
+    """The first value of each assumption costs a tenth, and the second gains a tenth."""
     base = mine[(mine["snr_db"] == runs.ASSUMPTION_SNR_DB) & (mine["seed"] <= runs.ASSUMPTION_SEEDS)
                 & (mine["congestion_control"] != "hybla")]  # fmt: skip
     changed = [

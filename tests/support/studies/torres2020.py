@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up results of the study, in the shape that the study engine gives: what tests judge and draw.
+"""Invented results of the study in the study engine's form, which tests check and draw.
 
 Reordering is by closed forms, smooth down to no jitter; throughput is a curve that a test chooses.
 """
@@ -30,10 +30,11 @@ _DIFFERENTIAL_ENTROPY = {
 
 
 def entropy_nats(distribution: str, jitter_ms: float) -> float:
-    """E_r that is 0 without jitter, the study's 0.75 and 3.3 at its two jitters, and a logarithm beyond.
+    """E_r is 0 without jitter, has the study's values 0.75 and 3.3 at its two jitters, and grows logarithmically
+    beyond.
 
-    ln(1 + f (jitter / 0.8585 ms)^p): p and f of the normal distribution by the two values, the other distributions
-    apart by their differential entropies.
+    ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from the two values. The other
+    distributions differ by their differential entropies.
     """
     at_two = [math.expm1(nats) for nats in (0.75, 3.3)]
     power = math.log(at_two[1] / at_two[0]) / math.log(0.8585 / 0.075)
@@ -42,23 +43,23 @@ def entropy_nats(distribution: str, jitter_ms: float) -> float:
 
 
 def collapse_at(at_ms: float, steepness: float = 8.0) -> Callable[[float], float]:
-    """A throughput that is down to half at a jitter."""
+    """A throughput that falls to half at a given jitter."""
     return lambda jitter_ms: 1 / (1 + (jitter_ms / at_ms) ** steepness)
 
 
 def as_the_study_says(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """What figures 6 to 8 describe."""
+    """The curves that figures 6 to 8 describe."""
     at_ms = {"uniform": 2.2, "normal": 1.15, "exponential": 1.9}[distribution]
     return collapse_at(0.06 if algorithm == "westwood" else at_ms)(jitter_ms)
 
 
 def undisturbed(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """A TCP that no reordering touches."""
+    """A TCP that reordering does not affect."""
     return 1.0
 
 
 def only_old_tcp_falls(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """Linux as it is stands; the other profiles are what the study describes."""
+    """Linux does not react to reordering; the other profiles behave as the study describes."""
     return 1.0 if profile == "linux" else as_the_study_says(distribution, algorithm, profile, jitter_ms)
 
 
@@ -88,7 +89,7 @@ def transfer_rows(
     ratio: Ratio, algorithms: Iterable[str], *, distributions: Iterable[str] = DISTRIBUTIONS,
     jitters_us: Iterable[float] = runs.JITTERS_US, seeds: int = 3, profiles: Iterable[str] | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Rows of a group of transfers; `profiles`: of the groups that tell mechanisms apart."""
+    """Rows of a group of transfers; `profiles` are the groups that separate mechanisms."""
     rows = []
     for distribution in distributions:
         for algorithm in algorithms:
@@ -119,7 +120,7 @@ def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
 
 
 def counted() -> dict[tuple[str, float], results.Counted]:
-    """RD in packets of short probes; the threshold leaves nothing out, as the study's equation (4) has it."""
+    """RD in packets of short probes. The threshold excludes nothing, as in the study's equation (4)."""
     found = {}
     for name in DISTRIBUTIONS:
         for jitter_us in (runs.SHAPE_US, runs.BEYOND_US):
@@ -132,7 +133,7 @@ def counted() -> dict[tuple[str, float], results.Counted]:
 
 
 def frames(ratio: Ratio, jitters_us: Iterable[float] = runs.JITTERS_US, **probes: Any) -> dict[str, Any]:
-    """All data sets, as claims and figures take them."""
+    """All data sets, in the form that claims and figures take."""
     mechanism: dict[str, Any] = {"jitters_us": runs.EARLY_RACK_US, "seeds": 1, "profiles": runs.PROFILES}
     measured = results.probes(probe_rows(jitters_us, **probes))
     return {
@@ -166,7 +167,7 @@ def _row(distribution: str, jitter_us: float, seed: int) -> dict[str, Any]:
 
 
 def _transfer(rate_bps: float) -> dict[str, Any]:
-    """A transfer at a rate; one that is not done after 1000 s ends there."""
+    """A transfer at a given rate, cut off after 1000 s."""
     took_s = 120e6 * 8 / rate_bps
     if took_s > 1000:
         return {"flow0_bytes": round(rate_bps * 1000 / 8), "flow0_completion_ns": None, "virtual_s": 1000.0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers that are no processes, and a disk at which a kill may strike: for tests of what survives."""
+"""Workers without processes, and a disk that simulates kills: for tests of what survives a kill."""
 
 import json
 import os
@@ -11,11 +11,11 @@ from leowarp.study.sweep.batch import Batch, results_of
 
 
 class Kill(BaseException):
-    """In place of SIGKILL: nothing may catch it."""
+    """Stands for SIGKILL: nothing may catch it."""
 
 
 class InProcess:
-    """One worker that makes a run each time it is waited for."""
+    """One worker that makes one run at each wait."""
 
     size = 1
 
@@ -39,7 +39,7 @@ class InProcess:
         return [self._made(batch, place)]
 
     def end(self):
-        """All that is left of the batch."""
+        """The rest of the batch."""
         batch = self._batch
         return [] if batch is None else [self._made(batch, place) for place in range(self._place, len(batch.orders))]
 
@@ -49,7 +49,7 @@ class InProcess:
 
 
 class Lost(BaseException):
-    """In place of the death of a worker."""
+    """Stands for the death of a worker."""
 
 
 def lose_worker():
@@ -57,7 +57,7 @@ def lose_worker():
 
 
 class InThisProcess:
-    """Two workers that make a whole batch each time they are waited for, as `results_of` does."""
+    """Two workers that make a whole batch at each wait, as `results_of` does."""
 
     size = 2
 
@@ -71,7 +71,7 @@ class InThisProcess:
         return self.size - len(self._batches)
 
     def give(self, batch):
-        # As it goes through a pipe
+        # The result passes through pickle, as through a pipe.
         self._batches.append(Batch.decode(json.loads(json.dumps(batch.encode()))))
         self.sizes.append(len(batch.orders))
 
@@ -92,21 +92,21 @@ class InThisProcess:
 
 
 def result(place):
-    """Of a run; its columns differ, so that the data set has to be written anew now and then."""
+    """Data of a run. The columns differ, so that the data set must sometimes be rewritten."""
     flow = {"flow": 0, "goodput_mean_bps": 1.5 if place % 2 else 7, "srtt_p50_us": None if place % 3 else 1.0}
     return {"summary": {"flows": [flow]}, "costs": {"cpu_s": 0.1}, "warnings": [], "error": None}
 
 
 class Unsynced:
-    """`os` that forces nothing onto the disk: a kill does not empty the kernel's memory, and tests are faster so."""
+    """`os` without fsync. A kill loses nothing from the kernel's memory, and tests are faster."""
 
     def __getattr__(self, name):
         return (lambda descriptor: None) if name in ("fsync", "fdatasync") else getattr(os, name)
 
 
 class Disk(Unsynced):
-    """`os` for `disk`, with a kill at the n-th call that changes something: before it, after it, or half-way; or with
-    a Ctrl-C before it."""
+    """`os` for `disk`, with a kill at the n-th modifying call: before it, after it, or half-way. A Ctrl-C before it is
+    possible, too."""
 
     CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
 
@@ -134,6 +134,6 @@ class Disk(Unsynced):
 
 
 def made_so_far(folder: Path) -> int:
-    """Lines that the fake maker has written."""
+    """Lines that the stand-in maker has written."""
     log = folder / "made"
     return len(log.read_text().splitlines()) if log.exists() else 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes runs that boot nothing, notes that they were made, and does what their seed says.
+"""Makes runs that boot no guest, records them, and behaves as their seed says.
 
-A file `seed-<N>` in the maker's folder says what the run of that seed does: `fail`, `host`, `raise`, `kill` or
-`kill-once`. A file `most` says which line of `made` is the last whose run goes on; later ones wait for leave.
+A file `seed-<N>` in the maker's folder sets the behaviour of the run with that seed: `fail`, `host`, `raise`, `kill` or
+`kill-once`. A file `most` holds the last line number of `made` whose run continues. Later runs wait until it grows.
 """
 
 import os
@@ -43,8 +43,8 @@ class Made:
 class FakeMaker:
     """A `leowarp.study.sweep.maker.Maker`.
 
-    folder: Gets a line of `made` per run that was begun, and may hold the files that say what runs do.
-    die: What a run does that kills its worker; another where the worker is the test itself.
+    folder: Its file `made` gets a line for each started run. It may hold the files that control runs.
+    die: Function by which a run kills its worker. It differs if the worker is the test process itself.
     """
 
     folder: Path
@@ -57,7 +57,7 @@ class FakeMaker:
             yield self._made(index, plan, out[index])
 
     def image_sha256(self, kernel, on_message=None, on_progress=None):
-        # Workers ask without a word to show.
+        # Workers call this without a text for the display.
         in_worker = on_message is None and (self.folder / "worker-image").exists()
         image = self.folder / ("worker-image" if in_worker else "image")
         return ("k" * 64, image.read_text() if image.exists() else "a" * 64)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run over an access link made by arithmetic, so that every number in it is known: for tests and for figures.
+"""A synthetic run over an access link, in which every number is known: for tests and for figures.
 
-60 s; the path is another at 12, 27, 42 and 57 s. Every truth is a constant here or follows from these lines:
+It lasts 60 s; the path changes at 12, 27, 42 and 57 s. Every truth is a constant here or follows from these lines:
 
 - Down (gateway to terminal) the base delay is 15, 22, 16, 20 and 18 ms, slot by slot; every other millisecond has 1 ms
   more, and for 100 ms from each change on it is 60 ms. Up it is 10 ms. Capacity down is 40 Mbit/s, from 27 s on 20.
@@ -89,7 +89,7 @@ stop = "40 s"
 def write_synthetic_access(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     """Writes the run described at the top of this file, without metrics and report; returns its directory.
 
-    `toml` is the scenario that its plan is made from; what it says changes nothing in the tables.
+    `toml` is the scenario of its plan. It does not affect the tables.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -140,7 +140,7 @@ def slot(t_ns: Any) -> Any:
 
 
 def down_ns(sent_ns: np.ndarray) -> np.ndarray:
-    """One-way delay down by sending time; packets keep their order."""
+    """One-way delay of the download by sending time; packets keep their order."""
     sent_ns = np.asarray(sent_ns, dtype="int64")
     number = slot(sent_ns)
     base = np.array(BASE_NS)[number] + JITTER_NS * (sent_ns // MS % 2)
@@ -149,7 +149,7 @@ def down_ns(sent_ns: np.ndarray) -> np.ndarray:
 
 
 def routes() -> pa.Table:
-    """`10-routes.parquet`: a path a slot, both ways."""
+    """`10-routes.parquet`: one path per slot and direction."""
     rows = []
     for number, t_ns in enumerate((0, *CHANGES_NS)):
         for source, destination in (("dish", "server"), ("server", "dish")):
@@ -186,10 +186,10 @@ def timeline() -> pa.Table:
 
 
 def echoes() -> pd.DataFrame:
-    """The pings: the request goes up, the reply comes down."""
+    """The pings: requests travel up, replies travel down."""
     sent = np.arange(0, END_NS, 100 * MS)
     there = pd.Series(sent + UP_NS, dtype="Int64")
-    # The reply meets what its own sending time has; a probe at a change meets the spike.
+    # The reply gets the delay of its own sending time, so a probe at a change gets the spike.
     reply = there + down_ns(sent + UP_NS)
     lost = np.isin(sent, PING_LOST_NS)
     return pd.DataFrame({"flow": 0, "index": np.arange(len(sent)), "sent_ns": sent, "received_ns": there.where(~lost),
@@ -225,7 +225,7 @@ def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_at(data: pd.DataFrame) -> np.ndarray:
-    """When each packet number had arrived together with all before it, increasing."""
+    """The time by which each packet and all earlier ones had arrived, in increasing order."""
     first = data.dropna(subset="received_ns").groupby("number")["received_ns"].min().astype("int64")
     complete = first.reindex(range(int(data["number"].max()) + 1))
     missing = complete.isna().to_numpy()
@@ -248,7 +248,8 @@ def sockets(flow: int, data: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
-    """What `packets = "changes"` keeps: 1 s before to 3 s after each change, and what was lost or sent again."""
+    """The packets that `packets = "changes"` stores: from 1 s before to 3 s after each change, and all lost packets and
+    retransmissions."""
     sent = frame["sent_ns"].to_numpy()
     window = np.zeros(len(frame), dtype=bool)
     for t_ns in CHANGES_NS:
@@ -268,7 +269,7 @@ def stored(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def bins(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
-    """Counts by 50 ms of sending time."""
+    """Counts in bins of 50 ms by sending time."""
     owd = (frame["received_ns"] - frame["sent_ns"]).astype("Int64")
     start = frame["sent_ns"] // (50 * MS) * (50 * MS)
     each = pd.DataFrame({
@@ -283,7 +284,7 @@ def bins(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def drop_rows(flows: dict[int, pd.DataFrame]) -> pd.DataFrame:
-    """Every packet lost: of the TCP flows, and the pings' requests."""
+    """Every lost packet: those of the TCP flows, and requests of the pings."""
     pieces = [
         pd.DataFrame({"t_ns": lost["sent_ns"], "direction": DOWN, "cause": lost["drop_cause"], "flow": flow,
                       "flow_direction": DATA})
@@ -295,7 +296,7 @@ def drop_rows(flows: dict[int, pd.DataFrame]) -> pd.DataFrame:
 
 
 def totals(flows: dict[int, pd.DataFrame], acks: dict[int, pd.DataFrame]) -> pd.DataFrame:
-    """Balance of both directions of the access link."""
+    """Packet and byte counts of both directions of the access link."""
     rows = []
     data, back, pings = pd.concat(flows.values()), pd.concat(acks.values()), echoes()
     answered = pings[~np.isin(pings["sent_ns"], PING_LOST_NS)]

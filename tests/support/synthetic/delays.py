@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table `delays` from packets that are all known, by its definition: for tests and for synthetic runs."""
+"""Computes the table `delays` from known packets by its definition, for tests and synthetic runs."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def one_way_ns(packets: pd.DataFrame) -> np.ndarray:
 
 
 def exact_round_trips(data: pd.DataFrame, back: pd.DataFrame) -> tuple[np.ndarray, int]:
-    """(round trip of each data packet that has one, number of those that arrived and have none).
+    """(round trip of each data packet that has one, number of data packets that arrived and have none).
 
-    Of each data packet that arrived, of the packets back that arrived too the first by sending time that left at its
-    arrival or later.
+    The answer to an arrived data packet is the first packet in the other direction that left at or after this arrival,
+    and arrived.
     """
     answers = back[back["received_ns"].notna()].sort_values("sent_ns", kind="stable")
     left, took = answers["sent_ns"].to_numpy(dtype="int64"), one_way_ns(answers)
@@ -60,7 +60,7 @@ def delay_bins(flow: int, quantity: int, delay_ns: Any) -> pd.DataFrame:
 
 
 def round_trip_ends(data: pd.DataFrame, back: pd.DataFrame) -> dict[str, int | None]:
-    """What the table `flows` says of the round trips."""
+    """The columns of the table `flows` about round trips."""
     rtt_ns, _ = exact_round_trips(data, back)
     if len(rtt_ns) == 0:
         return dict.fromkeys(("rtt_min_ns", "rtt_max_ns", "rtt_sum_ns"))

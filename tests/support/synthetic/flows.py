@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run with many flows, or over another medium: the tables of `run.py`, a copy of its flow for each of the
-plan's, under the names of the plan's stations.
+"""The synthetic run with many flows, or over another medium. It copies the flow in the tables of `run.py` for each flow
+of the plan, and uses the names of the plan's stations.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from leowarp.base import layout
 from support.synthetic.run import STATIONS
 
 WINDOW = 1
-"""Bit of `stored_because`: near a change. Copies keep what was late, lost or sent again, as every run must."""
+"""Bit of `stored_because`: near a change. Copies keep late packets, losses and retransmissions, as every run must."""
 
 ALL_COUNTED = ("offered", "delivered", "dropped_queue", "dropped_loss", "dropped_down", "held")
 
 
 def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple[str, ...] = ("cubic", "bbr")) -> str:
-    """A scenario with so many TCP flows, pair after pair, of each congestion control in turn."""
+    """A scenario with this number of TCP flows, which cycle through the pairs and the congestion controls."""
     names = dict.fromkeys(name for pair in pairs for name in pair)
     stations = "".join(f'[[stations]]\nname = "{name}"\n' for name in names)
     flows = "".join(
@@ -43,7 +43,7 @@ def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
     """Writes a run of a scenario's TCP flows into a directory; returns it.
 
     one: The run of `write_synthetic_run`, of which the tables are copied.
-    toml: The scenario. The k-th flow got a share of the original's bytes: (k % 3 + 1) / 3.
+    toml: The scenario. Flow k gets the share (k % 3 + 1) / 3 of the original's bytes.
     """
     (path / layout.TRACE).mkdir(parents=True)
     text = path / "scenario.toml"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the synthetic run's packets, by the definitions and without hurry: RFC 4737 and RFC 5236.
+"""Reordering of the synthetic run's packets, computed directly from the definitions of RFC 4737 and RFC 5236.
 
 Independent of the crate that measures in the guest, so that the two can be compared.
 """
@@ -47,15 +47,15 @@ def measured(
 ) -> tuple[dict[str, Any], dict[int, Counter[int]]]:
     """Scalars and histograms of one sequence of packets, numbered by sending; received_ns is nan for the lost.
 
-    Right only where no packet is displaced by more than the threshold: such a one counts as lost, and that shifts all
-    others, which is left to the RFC's algorithm.
+    Valid only if no packet is displaced by more than the threshold. Such a packet counts as lost and shifts all others,
+    which only the RFC's algorithm handles.
     """
     arrived = np.flatnonzero(~np.isnan(received_ns))
     arrivals = arrived[np.argsort(received_ns[arrived], kind="stable")]
     when_ns = received_ns[arrivals].astype("int64")
     late = _late(arrivals)
     extents = {place: place - first for place, first in late.items()}
-    # Each late packet ends a run of packets in order; that under way at the end counts into `a` alone (RFC 4737, 4.6).
+    # Each late packet ends a run of packets in order. The last, unfinished run counts only in `a` (RFC 4737, 4.6).
     runs, in_order = np.diff([-1, *sorted(late)]) - 1, len(arrivals) - len(late)
     breaks = sorted(set(late.values()))
     ns = [int(when_ns[place]) for place in breaks]
@@ -88,7 +88,7 @@ def measured(
 
 
 def run_scalars(answer: dict[str, Any]) -> dict[str, float | None]:
-    """Scalars of a run's flow by their names, out of what `leowarp reorder --json` prints of the same sequence."""
+    """Renames the output of `leowarp reorder --json` to the scalars of a run's flow."""
     extent, gaps, runs = answer["extent"], answer["gaps"], answer["runs"]
     same = ("reordered_ratio", "mean_displacement_pkts", "entropy_nats", "buffer_mean_pkts")
     return {
@@ -104,15 +104,16 @@ def run_scalars(answer: dict[str, Any]) -> dict[str, float | None]:
 
 
 def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
-    """Packets in the buffer after each arrival that it takes (RFC 5236, 7.2); numbered from the first that was sent."""
+    """Number of packets in the buffer after each arrival that it accepts (RFC 5236, 7.2). Packets are numbered in order
+    of sending."""
     expected, occupancy = 0, []
     held: set[int] = set()
     for number in arrivals:
         if number < expected:
-            # Given up before: it counts no more.
+            # This packet was given up earlier and no longer counts.
             continue
         if number > expected and len(held) == threshold_pkts:
-            # Full: what is expected is given up, up to the first that is here.
+            # The buffer is full: the expected packets are given up, up to the first one present.
             expected = min(*held, number)
         held.add(number)
         while expected in held:
@@ -123,14 +124,15 @@ def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
 
 
 def _late(arrivals: np.ndarray) -> dict[int, int]:
-    """Places of late packets in the order of arrival, each with the place of the first that overtook it."""
+    """Positions of late packets in the order of arrival, each with the position of the first packet that overtook
+    it."""
     highest = np.maximum.accumulate(arrivals) if len(arrivals) else arrivals
     places = np.flatnonzero(arrivals < highest)
     return {int(place): int(np.searchsorted(highest, arrivals[place], side="right")) for place in places}
 
 
 def _n_of(arrivals: np.ndarray, place: int) -> int:
-    """How many packets right before this one were all sent later (RFC 4737, 5.3)."""
+    """Number of packets directly before this one that were all sent later (RFC 4737, 5.3)."""
     n = 0
     while n < place and arrivals[place - 1 - n] > arrivals[place]:
         n += 1

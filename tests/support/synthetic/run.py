@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run directory made by arithmetic, so that every number in it is known: for tests and for trying out figures.
+"""A synthetic run directory in which every number is known: for tests and for trying out figures.
 
 One sender, a packet of 1448 bytes every millisecond for 60 s, Madrid to Tokyo. Every truth is a constant here:
 
@@ -89,7 +89,7 @@ congestion_control = "cubic"
 def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     """Writes the run described at the top of this file, without metrics and report; returns its directory.
 
-    `toml` is the scenario that its plan is made from; what it says changes nothing in the tables.
+    `toml` is the scenario of its plan. It does not affect the tables.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -132,7 +132,7 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
 
 
 def scopes() -> list[tuple[int, int, int, int]]:
-    """What reordering is measured over: the run, windows of 10 s, from 1 s before to 3 s after each change."""
+    """The scopes of reordering: the run, windows of 10 s, and from 1 s before to 3 s after each change."""
     borders = [0, *range(WINDOW_NS // 2, END_NS, WINDOW_NS), END_NS]
     windows = [(WINDOW, k, *span) for k, span in enumerate(itertools.pairwise(borders))]
     changes = [(CHANGE, k, t_ns - S, t_ns + 3 * S) for k, t_ns in enumerate(CHANGES_NS)]
@@ -145,7 +145,7 @@ def kind(a: str, b: str) -> str:
 
 
 def routes() -> pa.Table:
-    """`10-routes.parquet`: an update every 10 s, both ways."""
+    """`10-routes.parquet`: an update every 10 s in both directions."""
     rows = []
     for t_ns in range(0, END_NS, 10 * S):
         number = path_number(t_ns)
@@ -187,7 +187,7 @@ def path_number(t_ns: int) -> int:
 
 
 def delays_ns(sent_ns: np.ndarray, *, data: bool) -> np.ndarray:
-    """One-way delay of a packet by when it leaves; the queue stands in the way of data only."""
+    """One-way delay of a packet by its sending time; only data packets meet the queue."""
     delay = np.select(
         [sent_ns < 10 * S, sent_ns < CHANGES_NS[0], sent_ns < CHANGES_NS[1]], [40 * MS, 41 * MS, 30 * MS], 45 * MS
     )
@@ -215,7 +215,7 @@ def data_packets() -> pd.DataFrame:
 
 
 def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
-    """An acknowledgement for every second arrival, back on the mirrored path."""
+    """An acknowledgement for every second arrival, over the mirrored path."""
     arrived = data[data["received_ns"].notna()].sort_values("received_ns", kind="stable")
     when = arrived["received_ns"].to_numpy(dtype="int64")
     in_order = in_order_at(data)
@@ -231,7 +231,8 @@ def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(frame: pd.DataFrame) -> pd.DataFrame:
-    """Adds `is_late` and `extent_pkts` as the guest has them: among all packets, and no retransmission is late."""
+    """Adds `is_late` and `extent_pkts` by the guest's definitions: among all packets, and never for a
+    retransmission."""
     frame["is_late"] = pd.Series(pd.NA, index=frame.index, dtype="boolean")
     frame["extent_pkts"] = pd.Series(pd.NA, index=frame.index, dtype="Int64")
     came = frame[frame["received_ns"].notna()].sort_values("received_ns", kind="stable")
@@ -245,7 +246,7 @@ def judged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_at(data: pd.DataFrame) -> np.ndarray:
-    """When each packet number had arrived together with all before it, increasing."""
+    """The time by which each packet and all earlier ones had arrived, in increasing order."""
     first = data[data["received_ns"].notna()].groupby("number")["received_ns"].min().astype("int64")
     complete = first.reindex(range(60_000)).astype("Int64")
     missing = complete.isna().to_numpy()
@@ -286,7 +287,8 @@ def sockets(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """What `packets = "changes"` keeps: 1 s before to 3 s after each change, and what was late, lost or sent again."""
+    """The packets that `packets = "changes"` stores: from 1 s before to 3 s after each change, and all late packets,
+    losses and retransmissions."""
     pieces = []
     for direction, frame in ((DATA, data), (ACK, acks)):
         window = np.zeros(len(frame), dtype=bool)
@@ -309,7 +311,7 @@ def stored(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
 
 
 def bins(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """Counts by 50 ms of sending time."""
+    """Counts in bins of 50 ms by sending time."""
     pieces = []
     for direction, frame in ((DATA, data), (ACK, acks)):
         payload = PAYLOAD_BYTES if direction == DATA else 0
@@ -351,7 +353,7 @@ def drops(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def totals(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """Balance of each direction; what is under way at the end is held by the last link of the path."""
+    """Packet and byte counts of each direction. The path's last link holds the packets in flight at the end."""
     count = np.zeros((2 * len(LINKS), 4), dtype="int64")  # offered, delivered, dropped, held; data bytes are frames
     for frame, backwards in ((data, False), (acks, True)):
         for number, path in enumerate(PATHS):

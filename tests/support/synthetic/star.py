@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of transfers over a star of links, packet by packet: every number of a run is a sum over packets that are known.
+"""Synthetic runs of transfers over a star of links. Every number of a run is a sum over known packets.
 
 Each station has a link to the hub, with a rate both ways. A transfer from A to B takes A > hub and hub > B, first come,
 first served. Its acknowledgements come back `BACK_NS` after each arrival and meet no queue. A packet lost at the hub is
-sent again `AGAIN_NS` later. No window limits a sender: packets sent faster than a link's rate wait.
+retransmitted `AGAIN_NS` later. No window limits a sender: packets sent faster than a link's rate wait.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ HUB = "hub"
 class Transfer:
     """A TCP flow, or a connection of a program.
 
-    size_bytes: What it has to carry; None: as much as it can until `stop_ns`.
-    gap_ns: From one packet to the next.
-    lost: frozenset of int. Packets that are lost once, by number.
+    size_bytes: Bytes to transfer; None for as many as possible until `stop_ns`.
+    gap_ns: Time from one packet to the next.
+    lost: frozenset of int. Numbers of the packets that are lost once.
     """
 
     source: str
@@ -54,7 +54,7 @@ class Transfer:
 class Star:
     """A run.
 
-    plan: Its flows are the transfers and, if there are connections, the program whose they are.
+    plan: Its flows are the transfers and, if there are connections, the program that owns them.
     data: Every data packet, also those that arrive after the end: `flow`, `number`, `len_bytes`, `sent_ns`,
         `received_ns` (missing: lost), `is_retransmission`.
     """
@@ -68,7 +68,8 @@ class Star:
 def star(transfers: Sequence[Transfer], rate_bps: int, end_ns: int, *, connections: Sequence[Transfer] = ()) -> Star:
     """A run over links of one rate.
 
-    connections: Of one program, whose flow is the one behind the transfers; theirs are the next.
+    connections: Connections of one program. The program's flow follows the transfers, and the connections' flows follow
+        it.
     """
     program = len(transfers)
     numbered = dict(enumerate(transfers)) | {program + 1 + k: each for k, each in enumerate(connections)}
@@ -105,7 +106,7 @@ def _planned(each: Transfer, end_ns: int) -> Flow:
 
 
 def _packets(numbered: Mapping[int, Transfer], rate_bps: int, end_ns: int) -> pd.DataFrame:
-    """Every data packet with its whole truth."""
+    """Every data packet with its sending time, arrival and fate."""
     frame = pd.concat([_sent(number, each, end_ns) for number, each in numbered.items()], ignore_index=True)
     source, destination = (
         [getattr(numbered[flow], name) for flow in frame["flow"]] for name in ("source", "destination")
@@ -113,7 +114,7 @@ def _packets(numbered: Mapping[int, Transfer], rate_bps: int, end_ns: int) -> pd
     arrived = frame["sent_ns"].to_numpy()
     took_ns = np.rint((frame["len_bytes"].to_numpy() + HEADERS_BYTES) * 8e9 / rate_bps).astype("int64")
     arrived = _served(arrived, took_ns, source, np.full(len(frame), True))
-    # A packet lost at the hub never comes to the second link.
+    # A packet lost at the hub never reaches the second link.
     kept = ~frame["is_lost"].to_numpy()
     arrived = _served(arrived, took_ns, destination, kept)
     frame["received_ns"] = pd.Series(arrived, dtype="Int64").where(kept)
@@ -121,7 +122,8 @@ def _packets(numbered: Mapping[int, Transfer], rate_bps: int, end_ns: int) -> pd
 
 
 def _sent(number: int, each: Transfer, end_ns: int) -> pd.DataFrame:
-    """When the packets of a flow leave: from two round trips' halves after its start on, the lost ones twice."""
+    """Sending times of a flow's packets. The first leaves one round trip after the flow's start, and lost packets are
+    sent twice."""
     first_ns = each.start_ns + 2 * BACK_NS
     until_ns = min(each.stop_ns, end_ns)
     count = max(0, -(-(until_ns - first_ns) // each.gap_ns))
@@ -140,7 +142,7 @@ def _sent(number: int, each: Transfer, end_ns: int) -> pd.DataFrame:
 
 
 def _served(arrived_ns: np.ndarray, took_ns: np.ndarray, link: Sequence[str], comes: np.ndarray) -> np.ndarray:
-    """When packets have left links that serve first come, first served, and flown `DELAY_NS`."""
+    """Arrival times behind links that serve packets in order of arrival and add `DELAY_NS`."""
     free_ns: dict[str, int] = {}
     left = arrived_ns.copy()
     for place in np.argsort(arrived_ns, kind="stable"):
@@ -164,10 +166,10 @@ def _acks(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
-    """Payload of one flow that had arrived in order at instants: from its packets, one by one."""
+    """Payload of one flow that had arrived in order at given instants, computed packet by packet."""
     numbers = data["number"].to_numpy(dtype="int64")
     first_ns, length = (np.full(numbers.max(initial=-1) + 2, value) for value in (np.inf, 0))
-    # The last of them never arrives: there the sequence ends.
+    # A sentinel that never arrives ends the sequence.
     np.minimum.at(first_ns, numbers, data["received_ns"].to_numpy(dtype="float64", na_value=np.inf))
     length[numbers] = data["len_bytes"]
     carried = np.concatenate([[0], np.cumsum(length)])
@@ -175,7 +177,8 @@ def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
 
 
 def _sockets(numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """A sample every 50 ms, the last when all is acknowledged or as the flow stops; a SYN and a FIN count as bytes."""
+    """A sample every 50 ms. The last one is taken when everything is acknowledged or the flow stops. SYN and FIN count
+    as a byte each."""
     pieces = []
     sent, answered = (rows_by(frame["flow"].to_numpy()) for frame in (data, acks))
     for number, each in numbered.items():
@@ -187,7 +190,7 @@ def _sockets(numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.Data
         highest = np.concatenate([[0], np.maximum.accumulate(back["ack"].to_numpy(dtype="int64"))])
         acked = highest[np.searchsorted(come, t_ns, side="right")]
         is_done = acked == each.size_bytes
-        # Once more after all is acknowledged, and no more.
+        # One further sample follows after everything is acknowledged.
         kept = np.concatenate([[True], ~is_done[:-1]])
         columns = (t_ns, np.full(len(t_ns), number), received + (received == each.size_bytes),
                    acked + (t_ns >= each.start_ns + BACK_NS) + is_done)  # fmt: skip
@@ -209,7 +212,7 @@ def _stored(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
 
 
 def _bins(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
-    """Counts by 50 ms of sending time."""
+    """Counts in bins of 50 ms by sending time."""
     came = frame["received_ns"].notna()
     owd = (frame["received_ns"] - frame["sent_ns"]).astype("Int64")
     each = pd.DataFrame({
@@ -227,7 +230,7 @@ def _bins(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
 def _totals(
     numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.DataFrame, directions: list[list[str]]
 ) -> pd.DataFrame:
-    """Totals of each direction; no link holds anything, since everything arrives in the end."""
+    """Totals of each direction. No link holds packets at the end, because all of them arrive."""
     place = {(a, b): number for number, (a, b, _) in enumerate(directions)}
     counts = np.zeros((len(directions), 4), dtype="int64")
     for frame, back in ((data, False), (acks, True)):
@@ -268,7 +271,7 @@ def _ends(numbered: Mapping[int, Transfer], data: pd.DataFrame) -> pd.DataFrame:
         received = mine["received_ns"].to_numpy(dtype="float64", na_value=np.nan)[came]
         _, first = np.unique(mine["number"].to_numpy()[came], return_index=True)
         carried = int(mine["len_bytes"].to_numpy()[came][first].sum())
-        # The last payload that is no copy.
+        # Arrival of the last new payload.
         last_ns = int(received[first].max()) if len(first) else None
         is_done = carried == each.size_bytes
         took_ns = last_ns - each.start_ns if is_done and last_ns is not None else None
@@ -280,7 +283,7 @@ def _ends(numbered: Mapping[int, Transfer], data: pd.DataFrame) -> pd.DataFrame:
 def _connection(
     data: pd.DataFrame, acks: pd.DataFrame, number: int, each: Transfer, program: int, end_ns: int
 ) -> dict[str, Any]:
-    """As `end.json` has it: it lives from its first packet to its last."""
+    """A connection in the form of `end.json`: its life is from its first packet to its last."""
     seen = pd.concat([frame.loc[frame["flow"] == number, "received_ns"] for frame in (data, acks)]).dropna()
     last_ns = int(seen.max()) if len(seen) else each.start_ns
     return {"flow": number, "program": program, "kind": "tcp", "source_port": number, "destination_port": 5201,

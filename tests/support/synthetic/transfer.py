@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers made up by hypothesis, retransmissions among them: as a run's tables, and as the receiver's capture."""
+"""Transfers with retransmissions that hypothesis invents, as tables of a run and as the receiver's capture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.synthetic.reordering import RUN, reordering_tables
 from support.synthetic.run import MS, PAYLOAD_BYTES, bins, judged, stored
 
 AGAIN_MS = 20
-"""A packet leaves each millisecond; its repetition, if there is one, so much later."""
+"""A packet leaves each millisecond. Its retransmission, if any, leaves this much later."""
 _PROMPT_MS = st.integers(1, AGAIN_MS - 1)
 _ANY_MS = st.integers(1, 3 * AGAIN_MS)
 _PROMPT = st.tuples(_PROMPT_MS, st.none() | _ANY_MS)
@@ -28,9 +28,9 @@ _LOST = st.tuples(st.none(), st.none() | _ANY_MS)
 def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
     """Packets of a transfer in order of sending; at least one first transmission arrives.
 
-    is_told: Whether the receiver's capture tells repetitions from overtaken originals: no repetition overtakes its
-        original, and the packet after a lost one arrives before the repetition does. Otherwise anything may overtake
-        anything.
+    is_told: Whether the receiver's capture can distinguish retransmissions from overtaken originals. Then no
+        retransmission overtakes its original, and the packet after a lost one arrives before the retransmission.
+        Otherwise any packet may overtake any other.
     Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing: lost), `is_retransmission`,
         `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`; late packets and extents as the guest counts them, among
         all packets.
@@ -58,13 +58,13 @@ def _packets(fates: list[tuple[int | None, int | None]]) -> Iterator[tuple[int, 
         sent_ns = number * MS
         yield number, sent_ns, None if delay_ms is None else sent_ns + delay_ms * MS, False, None
         if again_ms is not None:
-            # Half a millisecond apart from first transmissions: no two packets leave at once.
+            # Retransmissions are half a millisecond off, so no two packets leave at once.
             sent_ns += AGAIN_MS * MS + MS // 2
             yield number, sent_ns, sent_ns + again_ms * MS, True, delay_ms is not None
 
 
 def tables_of_run(frame: pd.DataFrame) -> dict[str, pa.Table]:
-    """Trace tables of such a transfer as flow 0: single packets, bins, reordering of the whole run."""
+    """Trace tables with such a transfer as flow 0: packets, bins, and reordering of the whole run."""
     end_ns = 1_000 * MS
     nothing = frame.iloc[:0].assign(ack=None)
     reordering, densities = reordering_tables(frame, [(RUN, 0, 0, end_ns)], PAYLOAD_BYTES)
@@ -82,12 +82,12 @@ def _table(name: str, frame: pd.DataFrame, end_ns: int) -> pa.Table:
 
 
 def arrivals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Packets in the order in which they arrive; of two at once the one sent first."""
+    """Packets in order of arrival; if two arrive at once, the earlier sent one is first."""
     return frame[frame["received_ns"].notna()].sort_values("received_ns", kind="stable")
 
 
 def capture(path: Path, frame: pd.DataFrame) -> Path:
-    """The transfer as its receiver captured it: TCP with timestamps of the sending time in half milliseconds."""
+    """The receiver's capture of the transfer: TCP whose timestamps are the sending times in half milliseconds."""
     came = arrivals(frame)
     packets = [segment(0, 0, is_syn=True)]
     packets += [

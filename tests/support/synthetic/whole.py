@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A complete run directory with every kind of file that a run can have, made by arithmetic: for tests of its files."""
+"""A complete synthetic run directory with every kind of file that a run can have, for tests of these files."""
 
 import json
 import shutil
@@ -29,10 +29,10 @@ def write_whole_run(path: Path) -> Path:
 
 
 def stand_in_for_a_second_run(whole: Path):
-    """A function in the place of `leowarp.run` by which a second run of its plan gives what `whole` holds."""
+    """A replacement for `leowarp.run`: a second run of the plan gives the content of `whole`."""
 
     def run(plan, set_, out, **options):
-        # As a run without a report; what it costs is another number.
+        # The copy is a run without a report, and has other costs.
         shutil.copytree(whole, out, ignore=shutil.ignore_patterns(layout.REPORT))
         summary = json.loads((out / layout.SUMMARY).read_text()) | {"cpu_s": 0.5, "wall_s": 0.25}
         (out / layout.SUMMARY).write_text(json.dumps(summary))
@@ -45,14 +45,14 @@ def stand_in_for_a_second_run(whole: Path):
 
 
 def forge(path: Path, **changed) -> None:
-    """Writes the manifest of a run as a forger would: keys changed, and every file listed with what it holds now."""
+    """Writes the manifest of a run as a forger would: with changed keys, and with the current hash of every file."""
     manifest = json.loads((path / layout.MANIFEST).read_text()) | changed
     manifest["files"] = {name: sha256_of_file(path / name) for name in manifest["files"]}
     (path / layout.MANIFEST).write_text(manifest_text(manifest))
 
 
 def change_a_byte(path: Path, place: int | None = None, by: int = 1) -> None:
-    """Changes one byte of a file, the one in the middle if none is named."""
+    """Changes one byte of a file, by default the middle one."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2 if place is None else place] ^= by
     path.write_bytes(content)

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guest's virtual clock. Reading it from a process costs 256 ns of virtual time, so it is read where a result needs
-//! it and nowhere else; sleeping is by absolute times.
+//! The guest's virtual clock. A process spends 256 ns of virtual time to read the clock, so it is read only where a
+//! result needs it. Sleeps end at absolute times.
 
 use crate::base::error::{Error, Result};
 
-/// The network stands this long before the run's time 0; what begins then (the timers of the capture rings) begins at
-/// the same instant of every run.
+/// The network is up this long before the run's time 0. Anything that starts then (the timers of the capture rings)
+/// starts at the same instant of every run.
 pub const LEAD_NS: i64 = 1_000_000_000;
 
-/// The run's time 0 on the guest's clocks.
+/// Time 0 of the run on the guest's clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// Monotonic clock at the run's time 0.
+    /// Monotonic clock at time 0 of the run.
     pub start_ns: i64,
-    /// Real-time clock less monotonic clock. Nothing sets or slews the guest's clock.
+    /// Real-time clock minus monotonic clock. Nothing sets or slews the guest's clock.
     real_less_monotonic_ns: i64,
 }
 
 impl Clock {
-    /// Time 0 is 10 s after boot, or later by whole seconds if the network took longer to make.
+    /// Time 0 is 10 s after boot, or whole seconds later if building the network takes longer.
     pub fn begin() -> Self {
         const FIRST_NS: i64 = 10_000_000_000;
         const STEP_NS: i64 = 1_000_000_000;
         let before = read(libc::CLOCK_MONOTONIC);
         let real = read(libc::CLOCK_REALTIME);
         let after = read(libc::CLOCK_MONOTONIC);
-        // each reading takes 256 ns, so the real one lies half way
+        // each reading takes 256 ns, so the true value is in the middle
         let start_ns = FIRST_NS.max(((after + LEAD_NS) / STEP_NS + 1) * STEP_NS);
         Self { start_ns, real_less_monotonic_ns: real - (before + after) / 2 }
     }
@@ -35,7 +35,7 @@ impl Clock {
         read(libc::CLOCK_MONOTONIC) - self.start_ns
     }
 
-    /// Run time of a time stamp of the real-time clock.
+    /// Run time of a real-time clock timestamp.
     pub fn of_real_ns(&self, real_ns: i64) -> i64 {
         real_ns - self.real_less_monotonic_ns - self.start_ns
     }
@@ -45,7 +45,7 @@ impl Clock {
         t_ns + self.start_ns + self.real_less_monotonic_ns
     }
 
-    /// Run time of a time stamp of the monotonic clock.
+    /// Run time of a monotonic clock timestamp.
     pub fn of_monotonic_ns(&self, monotonic_ns: i64) -> i64 {
         monotonic_ns - self.start_ns
     }
@@ -55,13 +55,13 @@ impl Clock {
         self.start_ns + t_ns
     }
 
-    /// The same in parts.
+    /// Run time on the monotonic clock as seconds and nanoseconds.
     pub fn monotonic(&self, t_ns: i64) -> libc::timespec {
         let at = self.monotonic_ns(t_ns);
         libc::timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 }
     }
 
-    /// Sleeps until a run time. False = a signal came first.
+    /// Sleeps until a run time. Returns false if a signal came first.
     pub fn sleep_until(&self, t_ns: i64) -> Result<bool> {
         let when = self.monotonic(t_ns);
         // SAFETY: `when` lives through the call.
@@ -76,12 +76,13 @@ impl Clock {
     }
 }
 
-/// Sleeps for a while.
+/// Sleeps for a duration.
 pub fn sleep(duration_ns: i64) -> Result<()> {
     Clock { start_ns: read(libc::CLOCK_MONOTONIC), real_less_monotonic_ns: 0 }.sleep_until(duration_ns).map(|_| ())
 }
 
-/// Has sleeps end when they should: the default slack is 50 us. Threads made later inherit it.
+/// Removes the slack of timers, whose default of 50 us would delay the end of sleeps. Threads created later inherit
+/// this.
 pub fn disable_timer_slack() -> Result<()> {
     // SAFETY: plain system call.
     crate::base::error::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }, "set the timer slack")

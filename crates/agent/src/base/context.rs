@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The context that every part of a running run needs.
+//! Context that all parts of a run need.
 
 use crate::base::clock::Clock;
 use crate::base::ending::Ending;
@@ -12,23 +12,23 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Context<'a> {
     pub setup: &'a Setup,
-    /// The whole timeline, that of the start included.
+    /// The whole timeline, including its events at the start.
     pub events: &'a [Event],
     pub clock: Clock,
     pub ending: Arc<Ending>,
-    /// The header of each record file, beside its columns.
+    /// Header of each record file, without the columns.
     pub header: Map<String, Value>,
 }
 
 impl<'a> Context<'a> {
-    /// For a run whose clock is set.
+    /// Context of a run whose clock is set.
     pub fn new(setup: &'a Setup, events: &'a [Event], clock: Clock) -> Self {
         let is_watched = setup.ends == Ends::Flows || !setup.observe.truth;
         let ending = Arc::new(Ending::new(setup.duration_ns, is_watched));
         Self { setup, events, clock, ending, header: header(setup) }
     }
 
-    /// The header of a table that says one thing more.
+    /// Header of a table with one further field.
     pub fn header_with(&self, key: &str, value: Value) -> Map<String, Value> {
         let mut header = self.header.clone();
         header.insert(key.into(), value);
@@ -38,14 +38,14 @@ impl<'a> Context<'a> {
 
 fn header(setup: &Setup) -> Map<String, Value> {
     let mut header = Map::new();
-    // null: nobody knows yet; end.json will
+    // null: unknown at this time; end.json will contain it
     let duration_ns = (setup.ends == Ends::Duration).then_some(setup.duration_ns);
     header.insert("duration_ns".into(), duration_ns.into());
     header.insert("directions".into(), setup.links.iter().flat_map(|link| directions(setup, link)).collect());
     header
 }
 
-/// Both directions of a link: the node that sends, the one that receives, the link's kind.
+/// Both directions of a link: sending node, receiving node, kind of link.
 fn directions(setup: &Setup, link: &Link) -> [Value; 2] {
     let (a, b) = (&setup.nodes[link.a].name, &setup.nodes[link.b].name);
     let kind = format!("{:?}", link.kind).to_lowercase();

@@ -1,56 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When the run is over, which nobody may know before, and the bell that flows ring when they come to their end.
+//! End of the run, which may be unknown in advance, and the bell that flows ring when they end.
 //!
-//! The bell is a futex, because what waits for it must also wake at an instant of the virtual clock: a condition variable
-//! of the standard library would read that clock, which moves it.
+//! The bell is a futex, because its waiters must also wake at an instant of the virtual clock. A condition variable of
+//! the standard library would read that clock and thereby advance it.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::SeqCst};
 
-/// Shared by whoever must know.
+/// State shared by all threads that need the end.
 #[derive(Debug)]
 pub struct Ending {
     end_ns: AtomicI64,
     rung: AtomicU32,
-    /// Times of ends are worth a reading of the clock.
+    /// Whether ends of flows are noted, which costs a reading of the clock.
     is_watched: bool,
 }
 
 impl Ending {
-    /// For a run that is over at `duration_ns` unless it ends earlier.
+    /// Ending of a run that is over at `duration_ns` unless it ends earlier.
     pub fn new(duration_ns: i64, is_watched: bool) -> Self {
         Self { end_ns: AtomicI64::new(duration_ns), rung: AtomicU32::new(0), is_watched }
     }
 
-    /// When the run is over, as far as is known.
+    /// End of the run, as far as it is known.
     pub fn end_ns(&self) -> i64 {
         self.end_ns.load(SeqCst)
     }
 
-    /// The run is over at this run time, ns. Only [`Ending::ring`] wakes a sleeper so that it sees this.
+    /// Ends the run at this run time, ns. A sleeper only notices after [`Ending::ring`].
     pub fn set_end_ns(&self, t_ns: i64) {
         self.end_ns.store(t_ns, SeqCst);
     }
 
-    /// Whether a flow shall note when it ends, and ring.
+    /// Whether a flow should note the time of its end, and ring.
     pub fn is_watched(&self) -> bool {
         self.is_watched
     }
 
-    /// How often the bell was rung.
+    /// Number of rings so far.
     pub fn rung(&self) -> u32 {
         self.rung.load(SeqCst)
     }
 
-    /// Wakes all who sleep in [`Ending::sleep_until`].
+    /// Wakes all threads in [`Ending::sleep_until`].
     pub fn ring(&self) {
         self.rung.fetch_add(1, SeqCst);
         // SAFETY: plain system call on a word that lives as long as `self`.
         unsafe { libc::syscall(libc::SYS_futex, self.rung.as_ptr(), WAKE, i32::MAX) };
     }
 
-    /// Sleeps until a run time, or until the bell has been rung more often than `rung`. False = it has.
+    /// Sleeps until a run time, or until the bell has rung more than `rung` times. Returns false in the latter case.
     pub fn sleep_until(&self, clock: Clock, t_ns: i64, rung: u32) -> Result<bool> {
         let when = clock.monotonic(t_ns);
         let nobody = std::ptr::null::<u32>();
@@ -73,7 +73,7 @@ impl Ending {
 }
 
 const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-/// Until an absolute time of the monotonic clock.
+/// Sleeps until an absolute time of the monotonic clock.
 const WAIT: i32 = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
 /// FUTEX_BITSET_MATCH_ANY
 const ANYBODY: u32 = u32::MAX;

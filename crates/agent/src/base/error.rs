@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors, printed once on the guest's standard output, as `leowarp: {"error": ..., "hint": ...}`.
+//! Errors, each printed once on the guest's standard output as `leowarp: {"error": ..., "hint": ...}`.
 
 use std::io;
 
-/// Grouped by what the reader can do about it.
+/// Errors are grouped by the reader's possible actions.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The input does not make sense: the host wrote it wrong.
+    /// The input is inconsistent because the host wrote it wrongly.
     #[error("{0}")]
     Input(String),
-    /// The kernel refused something.
+    /// The kernel refused an operation.
     #[error("{attempt}: {source}")]
     Kernel { attempt: String, source: io::Error },
-    /// The guest kernel lacks something that the scenario asks for.
+    /// The guest kernel lacks a feature that the scenario needs.
     #[error("{what}")]
     Lacks { what: String, hint: String },
-    /// A program of the user's own did what the scenario does not expect, or cannot run.
+    /// A user program behaved in a manner that the scenario does not expect, or cannot run.
     #[error("{what}")]
     Program { what: String, hint: String },
     /// The host directory could not be written.
     #[error("write {file}: {source}")]
     Output { file: String, source: io::Error },
-    /// The run contradicts itself.
+    /// The run's own results contradict each other.
     #[error("{0}")]
     Broken(String),
 }
@@ -30,12 +30,12 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The last failed system call, with what it was for.
+    /// The last failed system call, with its purpose.
     pub fn last_os(attempt: impl Into<String>) -> Self {
         Self::Kernel { attempt: attempt.into(), source: io::Error::last_os_error() }
     }
 
-    /// A system call's error number, with what it was for.
+    /// Error number of a system call, with its purpose.
     pub fn errno(attempt: impl Into<String>, errno: i32) -> Self {
         Self::Kernel { attempt: attempt.into(), source: io::Error::from_raw_os_error(errno) }
     }
@@ -67,7 +67,7 @@ impl Error {
     }
 }
 
-/// The result of a system call that gives -1 on failure.
+/// Result of a system call that returns -1 on failure.
 pub fn check<T: Copy + PartialEq + From<i8>>(result: T, attempt: &str) -> Result<T> {
     if result == T::from(-1) {
         Err(Error::last_os(attempt))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The basis of every part of the agent.
+//! Foundations for all parts of the agent.
 
 pub mod clock;
 pub mod context;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of the output directory, which is the working directory. A full disk of the host shows in `write` and nowhere
-//! else (hostfs), so each write is checked and nothing is left to `close`.
+//! Files of the output directory, which is the working directory. A full disk of the host is only reported by `write`
+//! (hostfs), so each write is checked and nothing is left to `close`.
 
 use crate::base::error::{Error, Result};
 use leowarp_timeline::record::{header, Record};
@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::Write;
 use std::marker::PhantomData;
 
-/// As much as is worth it: a write costs 10 us, the first touch of the 16 pages of a buffer 160 us.
+/// Size of a buffer: a write costs 10 us, and the first touch of a buffer's 16 pages costs 160 us.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// A file that is written from its beginning to its end.
+/// A file that is written sequentially.
 #[derive(Debug)]
 pub struct Output {
     name: String,
@@ -26,12 +26,12 @@ impl Output {
         Ok(Self { name: name.into(), file, buffer: Vec::with_capacity(BUFFER_BYTES + 4096) })
     }
 
-    /// The bytes to be written next; follow by [`Output::relieve`].
+    /// Buffer for the next bytes; call [`Output::relieve`] afterwards.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// Writes the buffer out if it is full.
+    /// Writes the buffer to the file if it is full.
     pub fn relieve(&mut self) -> Result<()> {
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;
@@ -39,10 +39,10 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the buffer out, full or not.
+    /// Writes the buffer to the file, even if it is not full.
     ///
     /// # Errors
-    /// If the host's disk does not take it; the buffer is empty afterwards all the same.
+    /// If the host's disk refuses the data; the buffer is empty afterwards nevertheless.
     pub fn flush(&mut self) -> Result<()> {
         let result = self.file.write_all(&self.buffer);
         self.buffer.clear();
@@ -50,7 +50,7 @@ impl Output {
     }
 }
 
-/// A table of the run.
+/// A table of the run's results.
 #[derive(Debug)]
 pub struct Rows<R: Record> {
     output: Output,
@@ -58,7 +58,7 @@ pub struct Rows<R: Record> {
 }
 
 impl<R: Record> Rows<R> {
-    /// `extra` goes into the header.
+    /// `extra` is added to the header.
     pub fn create(extra: &serde_json::Map<String, serde_json::Value>) -> Result<Self> {
         let mut output = Output::create(&format!("{}.rec", R::TABLE.table))?;
         output.buffer().extend(header(&R::TABLE, extra));
@@ -71,7 +71,7 @@ impl<R: Record> Rows<R> {
         self.output.relieve()
     }
 
-    /// Writes what is still in the buffer.
+    /// Writes the rest of the buffer.
     pub fn flush(&mut self) -> Result<()> {
         self.output.flush()
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A flood of pings: the next request leaves when the one before is answered, or a while after it, whichever is first
-//! (`ping -f` of iputils). An answer also stands for all requests before it, so a lost one does not hold the others up.
-//! A thread of its own waits for the answers.
+//! A flood of pings: the next request is sent when the previous one is answered or a fixed time has passed, whichever
+//! comes first (`ping -f` of iputils). An answer also counts for all earlier requests, so a lost request does not delay
+//! the others. A separate thread waits for the answers.
 
 use super::probe::Probe;
 use super::socket;
@@ -20,14 +20,14 @@ const REPLY_BYTES: usize = 60 + 8;
 const ICMP_ECHOREPLY: u8 = 0;
 const ICMPV6_ECHO_REPLY: u8 = 129;
 
-/// A flood that is ready to run.
+/// A flood that is ready to start.
 #[derive(Debug)]
 pub struct Flood {
     pub flow: usize,
     socket: OwnedFd,
-    /// Run time at which it came to its end; i64::MIN = it has not, or nobody asks.
+    /// Run time of its end; i64::MIN = it has not ended, or ends are not noted.
     end_ns: Arc<AtomicI64>,
-    /// Taken by its thread.
+    /// Taken by the flood's thread.
     sender: Option<Sender>,
 }
 
@@ -39,12 +39,12 @@ struct Sender {
     start_ns: i64,
     stop_ns: i64,
     packets: u64,
-    /// From a request to the next one without an answer.
+    /// Time from a request to the next one if there is no answer.
     silence_ns: i64,
 }
 
 impl Flood {
-    /// Opens its socket in the namespace of its source.
+    /// Opens the flood's socket in the namespace of its source.
     pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
         let spec = &setup.flows[flow];
         let probe = Probe::open(network, setup, flow)?;
@@ -61,7 +61,7 @@ impl Flood {
         Ok(Self { flow, socket, end_ns: Arc::new(AtomicI64::new(i64::MIN)), sender: Some(sender) })
     }
 
-    /// Starts its thread, which sleeps until the flow starts. If it fails, so does the run, at once.
+    /// Starts the flood's thread, which sleeps until the flow starts. If the thread fails, the run fails at once.
     pub fn start(&mut self, clock: Clock, ending: &Arc<Ending>) -> Result<()> {
         let Some(sender) = self.sender.take() else { return Ok(()) };
         let (end_ns, ending) = (self.end_ns.clone(), ending.clone());
@@ -78,19 +78,19 @@ impl Flood {
         started.map(|_| ()).map_err(|source| Error::Kernel { attempt: "start a flood's thread".into(), source })
     }
 
-    /// Run time at which it came to its end, if the run's end is watched for.
+    /// Run time of the flood's end, if ends are noted.
     pub fn end_ns(&self) -> Option<i64> {
         Some(self.end_ns.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
     }
 
-    /// Marks what it sends from now on, which is how `in_flight = "source"` chooses its path.
+    /// Marks packets sent from now on; `in_flight = "source"` chooses their path by the mark.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }
 }
 
 impl Sender {
-    /// Sends until it is over; when that was.
+    /// Sends until the flood is over; returns that time.
     fn run(mut self, clock: Clock, ending: &Ending) -> Result<i64> {
         let timer = timer()?;
         while !clock.sleep_until(self.start_ns)? {}
@@ -109,7 +109,7 @@ impl Sender {
         Ok(now_ns)
     }
 
-    /// Waits for the answer to a request; false = there was none until that time.
+    /// Waits for the answer to a request; returns false if none came before the deadline.
     fn is_answered(&self, index: u16, timer: &OwnedFd, clock: Clock, until_ns: i64) -> Result<bool> {
         let when = libc::itimerspec {
             it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
@@ -134,12 +134,12 @@ impl Sender {
         }
     }
 
-    /// Reads the answers that are there: whether that to a request is among them.
+    /// Reads all available answers; returns whether the one to a request is among them.
     fn has_come(&self, index: u16) -> Result<bool> {
         let mut buffer = [0u8; REPLY_BYTES];
         let mut found = false;
         loop {
-            // SAFETY: the buffer has the size that is said.
+            // SAFETY: the buffer has the given size.
             let n =
                 unsafe { libc::recv(self.probe.raw(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
             if n < 0 && socket::errno() == libc::EAGAIN {
@@ -161,7 +161,7 @@ fn answers(packet: &[u8], is_ipv6: bool) -> Option<(u16, u16)> {
 }
 
 fn timer() -> Result<OwnedFd> {
-    // SAFETY: plain system call; the descriptor is owned from here on.
+    // SAFETY: plain system call; the descriptor is owned afterwards.
     unsafe {
         let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
         Ok(OwnedFd::from_raw_fd(check(fd, "make a timer")?))

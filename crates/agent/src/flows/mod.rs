@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The workload: bulk transfers ([`tcp`]), each in threads of its own, [`probe`]s, sent by the timeline's player,
-//! [`flood`]s of them, each in a thread of its own, and [`program`]s of the user's own.
+//! The workload. Bulk transfers ([`tcp`]) and [`flood`]s of pings have their own threads, the timeline's player sends
+//! [`probe`]s, and each user [`program`] has a thread.
 
 pub mod flood;
 pub mod probe;
@@ -19,7 +19,7 @@ use probe::Probe;
 use program::Program;
 use tcp::Transfer;
 
-/// All flows of a run, each kind in the order of their numbers.
+/// All flows of a run, by kind, in the order of their numbers.
 pub struct Flows {
     pub transfers: Vec<Transfer>,
     pub probes: Vec<Probe>,
@@ -43,7 +43,7 @@ impl Flows {
         Ok(flows)
     }
 
-    /// Starts the threads of those that have some. They sleep until their flow starts.
+    /// Starts the threads of flows that have some. Each thread sleeps until its flow starts.
     pub fn start(&mut self, context: &Context) -> Result<()> {
         for transfer in &self.transfers {
             let flow = &context.setup.flows[transfer.flow];
@@ -55,7 +55,7 @@ impl Flows {
         self.programs.iter().try_for_each(|program| program.start(context.clock, &context.ending))
     }
 
-    /// Has the sockets of the flows concerned mark what they send from now on with the path's tag.
+    /// Makes the sockets of the affected flows mark further packets with the path's tag.
     pub fn mark(&self, setup: &Setup, changes: &[PathChange]) -> Result<()> {
         for change in changes {
             let ends = (change.source, change.destination);
@@ -78,7 +78,7 @@ impl Flows {
         Ok(())
     }
 
-    /// Number and end of each finished flow that has threads of its own.
+    /// Number and end of each finished flow that has its own threads.
     pub fn ends_ns(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         let transfers = self.transfers.iter().filter_map(|t| Some((t.flow, t.end_ns()?)));
         let floods = self.floods.iter().filter_map(|f| Some((f.flow, f.end_ns()?)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pings and datagram streams. Only sending is done here: when each packet left, arrived and came back is packet truth.
+//! Pings and datagram streams. This module only sends: packet truth has the times at which each packet left, arrived
+//! and came back.
 
 use super::socket;
 use crate::base::error::{check, Error, Result};
@@ -21,13 +22,13 @@ const ANSWERS: u32 = !1;
 /// 129
 const ANSWERS_IPV6: [u32; 8] = [u32::MAX, u32::MAX, u32::MAX, u32::MAX, !2, u32::MAX, u32::MAX, u32::MAX];
 
-/// A flow of probes that is ready to run.
+/// A flow of probes that is ready to start.
 #[derive(Debug)]
 pub struct Probe {
     pub flow: usize,
     kind: FlowKind,
     socket: OwnedFd,
-    /// At the destination; keeps the port open.
+    /// Socket at the destination, which keeps the port open.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
     /// For a ping: the sum of the packet's 16 bit words without its checksum and its number; none = over IPv6, where the
@@ -39,7 +40,7 @@ pub struct Probe {
     pace: Pace,
 }
 
-/// When packets are due, from the start on.
+/// Times at which packets are due, relative to the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pace {
     EveryNs(i64),
@@ -61,7 +62,7 @@ impl Pace {
         }
     }
 
-    /// After the start, rounded down.
+    /// Time after the start, rounded down.
     // Implements RFC 4737, 6 (periodic streams).
     fn offset_ns(self, index: u64) -> i64 {
         let quotient = |dividend: u128, divisor: u64| (dividend * 1_000_000_000 / u128::from(divisor)) as i64;
@@ -75,7 +76,7 @@ impl Pace {
 }
 
 impl Probe {
-    /// Opens its sockets in the namespaces of its hosts.
+    /// Opens the flow's sockets in the namespaces of its hosts.
     pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
         let spec = &setup.flows[flow];
         let (from, to) = (&setup.hosts[spec.source], &setup.hosts[spec.destination]);
@@ -147,7 +148,7 @@ impl Probe {
         })
     }
 
-    /// When its packet `index` is due, if it is.
+    /// Time at which packet `index` is due; None if there is no such packet.
     pub fn due_ns(&self, index: u64) -> Option<i64> {
         let due_ns = || self.start_ns.saturating_add(self.pace.offset_ns(index));
         (index < self.packets).then(due_ns).filter(|&t| t < self.stop_ns)
@@ -170,29 +171,29 @@ impl Probe {
         check(n, "send a probe").map(|_| ())
     }
 
-    /// Another descriptor of its socket.
+    /// A duplicate of the socket's descriptor.
     pub fn socket(&self) -> Result<OwnedFd> {
         let failed = |source| Error::Kernel { attempt: "double a probe's descriptor".into(), source };
         self.socket.try_clone().map_err(failed)
     }
 
-    /// The descriptor of its socket, which stays its own.
+    /// Descriptor of the socket, which keeps ownership.
     pub fn raw(&self) -> i32 {
         self.socket.as_raw_fd()
     }
 
-    /// Marks what it sends from now on, which is how `in_flight = "source"` chooses its path.
+    /// Marks packets sent from now on; `in_flight = "source"` chooses their path by the mark.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }
 }
 
-/// The sum of a packet's 16 bit words; a last odd byte is the upper half of one.
+/// Sum of a packet's 16-bit words; a last odd byte is the upper half of a word.
 fn word_sum(packet: &[u8]) -> u32 {
     packet.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
 }
 
-/// RFC 1071, from the sum of the words.
+/// Checksum by RFC 1071, from the sum of the words.
 fn checksum(mut sum: u32) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The user's programs, a client at one host of the flow and a server at the other: started, listened to, ended, and
-//! checked by how they ended.
+//! User programs: a client at one host of the flow and a server at the other. They are started, their output is read,
+//! and their exit is checked.
 //!
-//! They may do little ([`crate::programs::place`]). Their files are copied to the run's output.
+//! Programs have few rights ([`crate::programs::place`]). Files that they write are copied to the run's output.
 
 use crate::base::clock::{self, Clock};
 use crate::base::ending::Ending;
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Time for a program to end by itself after SIGTERM before it gets SIGKILL.
+/// Time for a program to end after SIGTERM before it gets SIGKILL.
 pub const GRACE_NS: i64 = 1_000_000_000;
-/// More processes and threads than this are taken for a program that starts others for ever. The agent has three for each
-/// flow. Each process is one of the host's, too, so that the kernel refuses to make many more.
+/// With more processes and threads than this, a program is assumed to fork without end. The agent has three per flow.
+/// Each guest process is also a process of the host, whose kernel refuses to create many more.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
-/// After a program's end: whoever listens to it is woken before any time goes by.
+/// Delay after a program's end: the thread that reads its output runs before virtual time advances.
 const LISTENERS_NS: i64 = 1000;
 const LAST_LINES: usize = 6;
 const LONGEST_LINE: usize = 300;
@@ -48,7 +48,7 @@ struct Role {
     environment: BTreeMap<String, String>,
     place: Place,
     storage_bytes: u64,
-    /// Code that it may exit with; none = any, and it need not exit.
+    /// Required exit code; none = any, and the program need not exit.
     expect_exit: Option<i32>,
     state: Mutex<State>,
 }
@@ -57,12 +57,12 @@ struct Role {
 struct State {
     pid: Option<i32>,
     end: Option<(i64, ExitStatus)>,
-    /// It has got the signal to end.
+    /// The program has received the signal to end.
     is_stopped: bool,
 }
 
 impl Program {
-    /// Makes ready what the programs will see; nothing runs yet.
+    /// Prepares the files that the programs will see, without starting anything.
     pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
         let spec = &setup.flows[flow];
         let Some(program) = &spec.program else {
@@ -112,13 +112,13 @@ impl Program {
         Ok(())
     }
 
-    /// When the client ended, if it has by itself.
+    /// Time at which the client ended by itself, if it has.
     pub fn end_ns(&self) -> Option<i64> {
         let client = self.roles.iter().find(|r| r.name == "client")?;
         client.state().end.map(|(t_ns, _)| t_ns)
     }
 
-    /// The flow's stop: programs that still run get the signal to end. An error if the client should have ended by
+    /// Stop of the flow: running programs receive the signal to end. It is an error if the client should have ended by
     /// itself.
     pub fn stop(&self, t_ns: i64) -> Result<()> {
         for role in &self.roles {
@@ -143,15 +143,15 @@ impl Program {
         Ok(())
     }
 
-    /// Ends what SIGTERM did not end.
+    /// Kills programs that SIGTERM did not end.
     pub fn kill(&self) {
         let states = self.roles.iter().map(|role| *role.state());
         states.filter(|s| s.end.is_none()).filter_map(|s| s.pid).for_each(|pid| signal_group(pid, libc::SIGKILL));
     }
 }
 
-/// Ends every program of the run, which was over at `end_ns`, and whatever they started; how each ended. Its files are
-/// in the output then.
+/// Ends all programs of the run, which was over at `end_ns`, and their child processes; returns how each ended. Their
+/// files are then in the output.
 pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     if programs.is_empty() {
         return Ok(Vec::new());
@@ -159,13 +159,13 @@ pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     for role in programs.iter().flat_map(|p| &p.roles) {
         role.state().is_stopped = true;
     }
-    // SAFETY: plain system call. The agent is the guest's init, which such a signal does not reach.
+    // SAFETY: plain system call. The agent is the guest's init, so the signal does not reach it.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     clock::sleep(LISTENERS_NS)?;
     programs.iter().flat_map(|p| &p.roles).map(|role| role.described_end(end_ns)).collect()
 }
 
-/// Refuses to go on with more tasks than any sensible program has.
+/// Fails if there are more tasks than any sensible program has.
 pub fn refuse_many_processes() -> Result<()> {
     // SAFETY: a zeroed value is a valid one, and lives through the call.
     let count = unsafe {
@@ -191,7 +191,7 @@ impl Role {
         format!("flow {}: its {} `{}`", self.flow, self.name, self.command.join(" "))
     }
 
-    /// Where its outputs are, relative to the run's.
+    /// Directory of the program's outputs, relative to the run's.
     fn output(&self) -> PathBuf {
         Path::new("programs").join(self.flow.to_string()).join(self.name)
     }
@@ -200,7 +200,7 @@ impl Role {
         Error::Output { file: self.output().display().to_string(), source }
     }
 
-    /// From the program's start to its end.
+    /// Runs a program from its start to its end.
     fn run(self: &Arc<Self>, clock: Clock, ending: &Ending) -> Result<()> {
         while !clock.sleep_until(self.start_ns)? {}
         let mut child = {
@@ -233,7 +233,7 @@ impl Role {
             state.is_stopped
         };
         if !is_stopped && self.expect_exit.is_some_and(|code| status.code() != Some(code)) {
-            // It may have ended because it could start no more.
+            // It may have ended because it could not create more processes.
             refuse_many_processes()?;
             clock::sleep(LISTENERS_NS)?;
             return Err(self.unexpected(t_ns, status));
@@ -250,7 +250,7 @@ impl Role {
         command.spawn().map_err(|source| place::not_started(&self.described(), &source))
     }
 
-    /// Keeps what it says: as it is, and line by line with the virtual time at which each was written.
+    /// Stores the program's output twice: unchanged, and line by line with the virtual time of each line.
     fn listen(&self, clock: Clock, stream: &str, mut pipe: File, transcript: &Mutex<File>) -> Result<()> {
         let mut raw = File::create(self.output().join(stream)).map_err(|e| self.cannot_write(e))?;
         let mut piece = vec![0; PIECE_BYTES];
@@ -302,7 +302,7 @@ impl Role {
         file.write_all(&row).map_err(|e| self.cannot_write(e))
     }
 
-    /// The meaning of an unexpected end.
+    /// Explanation of an unexpected end.
     fn unexpected(&self, t_ns: i64, status: ExitStatus) -> Error {
         let how = match (status.code(), status.signal()) {
             (Some(code), _) => format!("exited with {code}"),
@@ -354,9 +354,9 @@ impl Role {
     }
 }
 
-/// To a program and what it started, unless that made a session of its own.
+/// Signals a program and its child processes, except those that started their own session.
 fn signal_group(pid: i32, signal: i32) {
-    // SAFETY: plain system call. ESRCH: all of it has ended by now.
+    // SAFETY: plain system call. ESRCH: all of them have ended by now.
     unsafe { libc::kill(-pid, signal) };
 }
 

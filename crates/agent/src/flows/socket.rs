@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sockets, in the namespace of the calling thread.
+//! Sockets in the namespace of the calling thread.
 
 use crate::base::error::{check, Error, Result};
 use std::mem::MaybeUninit;
@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 const DELACK: &str = "delack";
 const TCP_ULP: i32 = 31;
 
-/// An address with a port as the kernel takes it.
+/// An address with a port in the kernel's format.
 #[derive(Clone, Copy)]
 pub enum Address {
     V4(libc::sockaddr_in),
@@ -54,23 +54,23 @@ pub fn address_v4(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
 /// A socket of the family of an address in the calling thread's namespace, closed if a program is executed.
 pub fn open(of: IpAddr, kind: i32, protocol: i32) -> Result<OwnedFd> {
     let family = if of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
-    // SAFETY: plain system call; the descriptor is owned from here on.
+    // SAFETY: plain system call; the descriptor is owned afterwards.
     unsafe {
         Ok(OwnedFd::from_raw_fd(check(libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol), "open a socket")?))
     }
 }
 
-/// Gives a socket its own address.
+/// Binds a socket to a local address.
 pub fn bind(fd: &OwnedFd, to: &Address) -> Result<()> {
     let (address, size) = to.raw();
-    // SAFETY: the address lives through the call and has the size that is said.
+    // SAFETY: the address lives through the call and has the given size.
     check(unsafe { libc::bind(fd.as_raw_fd(), address, size) }, "bind a flow's socket").map(|_| ())
 }
 
-/// The errno on failure.
+/// Connects a socket; returns the errno on failure.
 pub fn connect(fd: i32, to: &Address) -> std::result::Result<(), i32> {
     let (address, size) = to.raw();
-    // SAFETY: the address lives through the call and has the size that is said.
+    // SAFETY: the address lives through the call and has the given size.
     match unsafe { libc::connect(fd, address, size) } {
         0 => Ok(()),
         _ => Err(errno()),
@@ -79,23 +79,24 @@ pub fn connect(fd: i32, to: &Address) -> std::result::Result<(), i32> {
 
 /// Sets an option that is a plain value.
 pub fn set<T>(fd: i32, level: i32, option: i32, value: &T, attempt: &str) -> Result<()> {
-    // SAFETY: the value lives through the call and has the size that is said.
+    // SAFETY: the value lives through the call and has the given size.
     let result = unsafe { libc::setsockopt(fd, level, option, (&raw const *value).cast(), size_of::<T>() as u32) };
     check(result, attempt).map(|_| ())
 }
 
-/// A C struct of which any bytes are a value.
+/// A C struct for which any bytes are a valid value.
 ///
 /// # Safety
 ///
-/// It consists of integers, without padding.
+/// The struct consists of integers, without padding.
 pub unsafe trait Plain: Copy {}
 
-/// An option that is a struct, and how many bytes of it the kernel wrote, all others having all bits set; or the errno.
+/// An option that is a struct, with the number of bytes that the kernel wrote; in the other bytes all bits are set.
+/// Returns the errno on failure.
 pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T, usize), i32> {
     let mut value = MaybeUninit::<T>::uninit();
     let mut size = size_of::<T>() as u32;
-    // SAFETY: the value lives through the call and has the size that is said; any bytes make one.
+    // SAFETY: the value lives through the call and has the given size; any bytes are valid.
     unsafe {
         std::ptr::write_bytes(value.as_mut_ptr(), 0xff, 1);
         match libc::getsockopt(fd, level, option, value.as_mut_ptr().cast(), &raw mut size) {
@@ -105,11 +106,11 @@ pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T
     }
 }
 
-/// A struct of the first of some bytes; of what they are too few for all bits are set.
+/// A struct from the beginning of some bytes; in missing bytes all bits are set.
 pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     let count = bytes.len().min(size_of::<T>());
-    // SAFETY: no more is copied than fits; any bytes make a value.
+    // SAFETY: no more is copied than fits; any bytes are valid.
     unsafe {
         std::ptr::write_bytes(value.as_mut_ptr(), 0xff, 1);
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast(), count);
@@ -117,7 +118,7 @@ pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     }
 }
 
-/// Marks what the socket sends from now on; TCP keeps its ECN bits.
+/// Marks packets that the socket sends from now on; TCP keeps its ECN bits.
 pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
     set(fd, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(tos), "set the path of a flow")
 }
@@ -125,9 +126,9 @@ pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
 /// Chooses a TCP socket's congestion control.
 ///
 /// # Errors
-/// [`Error::Lacks`] with those that the kernel has, if it has not this one.
+/// [`Error::Lacks`] with the available ones, if the kernel does not have this one.
 pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
-    // SAFETY: the name lives through the call and has the length that is said.
+    // SAFETY: the name lives through the call and has the given length.
     let result = unsafe {
         let (level, option) = (libc::IPPROTO_TCP, libc::TCP_CONGESTION);
         libc::setsockopt(fd.as_raw_fd(), level, option, name.as_ptr().cast(), name.len() as u32)
@@ -145,18 +146,18 @@ pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
     })
 }
 
-/// Wakes the reader of a socket when so much waits to be read; false on failure.
+/// Wakes the reader of a socket only when this many bytes can be read; returns false on failure.
 pub fn set_low_water(fd: i32, bytes: u32) -> bool {
     set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(bytes as i32), "set SO_RCVLOWAT").is_ok()
 }
 
-/// Has an accepted socket delay its acknowledgements; false on failure.
+/// Makes an accepted socket delay its acknowledgements; returns false on failure.
 pub fn delay_acks(fd: i32) -> bool {
-    // SAFETY: the name lives through the call and has the length that is said.
+    // SAFETY: the name lives through the call and has the given length.
     unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, TCP_ULP, DELACK.as_ptr().cast(), DELACK.len() as u32) == 0 }
 }
 
-/// Fails if the kernel does not know how to delay acknowledgements.
+/// Fails if the kernel does not support delaying acknowledgements.
 pub fn require_delack() -> Result<()> {
     let available = crate::network::netns::sysctl("net.ipv4.tcp_available_ulp")?;
     if available.split_whitespace().any(|name| name == DELACK) {
@@ -168,7 +169,7 @@ pub fn require_delack() -> Result<()> {
     })
 }
 
-/// The error of the last system call of this thread; read it before the next one.
+/// Error of this thread's last system call; must be read before the next call.
 pub fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bulk transfer: one thread writes, one reads. Both block in a single system call for a gigabyte at a time, because a
-//! system call costs as much as the stack's work on ten packets.
+//! A bulk transfer with one writing and one reading thread. Each blocks in a single system call for a gigabyte at a
+//! time, because a system call costs as much as the stack's work on ten packets.
 //!
-//! The reader drops what it reads (MSG_TRUNC). It wakes for every 32nd of the receiver's window, at most for every 64
-//! KiB. So unread data takes almost nothing from the advertised window, and the kernel measures the rate at which the
-//! program reads (`tcp_rcv_space_adjust`) as that of one that reads everything at once. One ACK for every two segments
-//! stays (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! The reader discards data while reading (MSG_TRUNC). It wakes for every 32nd of the receiver's window, but at most
+//! for every 64 KiB. Unread data therefore takes almost nothing from the advertised window. The kernel measures the
+//! program's reading rate (`tcp_rcv_space_adjust`) as that of a program that reads everything at once. The rule of one
+//! ACK per two segments is unchanged (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
-//! If the receiver is to delay its acknowledgements, it wakes for every quarter of the window only. Reading all data
-//! acknowledges a last short segment at once (`tcp_cleanup_rbuf`), and that one must wait for its timer.
+//! If the receiver delays its acknowledgements, it wakes only for every quarter of the window. Reading all data would
+//! immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its timer.
 //!
-//! The sender is the kernel's TCP itself, so the stream is no imitation of it.
+//! The sender is the kernel's TCP itself, so the stream is real TCP.
 //! Implements RFC 4737, 5 (resemblance to TCP).
 //! Implements RFC 4737, 6 (TCP-like streams).
 
@@ -28,50 +28,50 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// The receiver's window over what waits to be read; the same where it delays its acknowledgements.
+/// Receiver's window divided by the amount of data that wakes the reader; the same for delayed acknowledgements.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
-/// One system call writes this many times the same piece, small enough to stay in the processor's cache.
+/// One system call writes the same piece this many times; the piece is small enough for the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
-/// Bytes that one system call reads while the window may still grow, and then.
+/// Bytes read per system call while the window may still grow, and afterwards.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
-/// An application with a rate writes this often, or a segment at a time if that is rarer.
+/// An application with a rate writes at this interval, or segment by segment if that is less frequent.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
 /// TCP and its timestamps.
 const HEADERS_BYTES: u32 = 20 + 12;
 const STACK_BYTES: usize = 256 * 1024;
 
-/// State that the threads of a flow and its observers share.
+/// State shared by a flow's threads and its observers.
 #[derive(Debug)]
 struct Shared {
     sender: OwnedFd,
     listener: OwnedFd,
     /// The accepted socket; -1 = not accepted yet.
     receiver: AtomicI32,
-    /// It delays its acknowledgements from the first segment on.
+    /// The receiver delays its acknowledgements from the first segment on.
     delays_acks: bool,
     /// Payload of a full segment.
     segment_bytes: u64,
-    /// Run time at which the connection stood at the source; i64::MIN = it does not.
+    /// Run time at which the connection was established at the source; i64::MIN = not yet.
     connect_ns: AtomicI64,
-    /// The error that ended it early; 0 = none.
+    /// Error that ended the transfer early; 0 = none.
     error: AtomicI32,
     stop: AtomicBool,
-    /// The sending thread does not use the socket any more.
+    /// The sending thread has stopped using the socket.
     ended: AtomicBool,
     writer: AtomicU64,
-    /// Bytes that the receiver has read.
+    /// Bytes read by the receiver.
     read_bytes: AtomicU64,
-    /// Run time at which the receiver read the end of the stream; i64::MIN = it has not, or nobody asks.
+    /// Run time at which the receiver read the end of the stream; i64::MIN = not yet, or ends are not noted.
     complete_ns: AtomicI64,
-    /// Run time at which the transfer came to its end, well or not; i64::MIN = it has not, or nobody asks.
+    /// Run time at which the transfer ended, successfully or not; i64::MIN = not yet, or ends are not noted.
     end_ns: AtomicI64,
 }
 
-/// A transfer that is ready to run.
+/// A transfer that is ready to start.
 #[derive(Debug, Clone)]
 pub struct Transfer {
     pub flow: usize,
@@ -79,7 +79,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Opens its sockets in the namespaces of its hosts.
+    /// Opens the transfer's sockets in the namespaces of its hosts.
     pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
         let spec = &setup.flows[flow];
         let name = spec.congestion_control.as_deref().unwrap_or_default();
@@ -117,7 +117,7 @@ impl Transfer {
         Ok(Self { flow, shared: Arc::new(shared) })
     }
 
-    /// Starts its threads. They sleep until the flow starts.
+    /// Starts the transfer's threads. Each sleeps until the flow starts.
     pub fn start(&self, clock: Clock, spec: &Flow, to: Address, ending: &Arc<Ending>) -> Result<()> {
         let (reader, writer, spec) = (self.shared.clone(), self.shared.clone(), spec.clone());
         let (reader_ending, ending) = (ending.clone(), ending.clone());
@@ -151,57 +151,58 @@ impl Transfer {
         Some(self.shared.receiver.load(SeqCst)).filter(|&fd| fd >= 0)
     }
 
-    /// Run time at which the connection stood at the source.
+    /// Run time at which the connection was established at the source.
     pub fn connect_ns(&self) -> Option<i64> {
         instant(&self.shared.connect_ns)
     }
 
-    /// Run time at which the receiver read the end of the stream, if the run's end is watched for.
+    /// Run time at which the receiver read the end of the stream, if ends are noted.
     pub fn complete_ns(&self) -> Option<i64> {
         instant(&self.shared.complete_ns)
     }
 
-    /// Run time at which it came to its end, well or not, if the run's end is watched for.
+    /// Run time at which the transfer ended, successfully or not, if ends are noted.
     pub fn end_ns(&self) -> Option<i64> {
         instant(&self.shared.end_ns)
     }
 
-    /// The error that ended it early; 0 = none.
+    /// Error that ended the transfer early; 0 = none.
     pub fn errno(&self) -> i32 {
         self.shared.error.load(SeqCst)
     }
 
-    /// Ends the transfer at this instant: what is queued at the sender is never sent.
+    /// Ends the transfer at this instant: data queued at the sender is never sent.
     pub fn stop(&self) {
         if self.shared.stop.swap(true, SeqCst) || self.shared.ended.load(SeqCst) {
             return;
         }
-        // The writer, interrupted, resets the connection.
-        // SAFETY: the thread has not ended: it says so before it does.
+        // The interrupted writer resets the connection. SAFETY: the thread has not ended: it sets the flag before it
+        // does.
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
     }
 
-    /// It was cut off: there is nothing left to look at.
+    /// The transfer was cut off: nothing is left to sample.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.load(SeqCst)
     }
 
-    /// It came to its end.
+    /// The transfer has ended.
     pub fn has_ended(&self) -> bool {
         self.shared.ended.load(SeqCst)
     }
 
-    /// Payload that the receiver has got in order: what it has read, and what still waits to be read.
+    /// Payload that the receiver has in order: bytes that it read, plus bytes that wait to be read.
     pub fn received_bytes(&self) -> Result<u64> {
         let read_bytes = self.shared.read_bytes.load(SeqCst);
         if self.complete_ns().is_some() {
             return Ok(read_bytes);
         }
-        // The reader may be in the middle of a system call that reads a gigabyte.
+        // The reader may be inside a system call that reads a gigabyte.
         self.receiver().map_or(Ok(0), tcp_info::received_bytes)
     }
 
-    /// Marks what both ends send: data if the flow goes that way, acknowledgements if it goes the other.
+    /// Marks packets from both ends: the data packets if the path is in the flow's direction, else the
+    /// acknowledgements.
     pub fn set_tos(&self, data: bool, tos: u8) -> Result<()> {
         if data {
             return if self.shared.ended.load(SeqCst) {
@@ -220,15 +221,15 @@ fn instant(cell: &AtomicI64) -> Option<i64> {
     Some(cell.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
 }
 
-/// Has the kernel not copy what transfers send, unless somebody may look at it: captures into files, programs, a
-/// shell, the user's modules.
+/// Avoids copying the payload of transfers in the kernel, unless somebody may look at it: captures into files,
+/// programs, a shell, user modules.
 pub fn prepare_payload(setup: &Setup) -> Result<()> {
     let has_visitors = setup.shell.is_some() || setup.live.is_some();
     let is_seen = setup.observe.pcap != Pcap::None || setup.has_programs() || has_visitors || !setup.modules.is_empty();
     leolink::set_payload(if is_seen { &[] } else { &ZEROS })
 }
 
-/// A signal that does nothing but interrupt a system call.
+/// A signal whose only effect is to interrupt a system call.
 pub fn prepare_signal() -> Result<()> {
     extern "C" fn nothing(_: i32) {}
     // SAFETY: the handler does nothing; no SA_RESTART, so that system calls return.
@@ -257,7 +258,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
-        // Computing takes no time here: unless data arrived in the very instant of the handshake's end, none is there yet.
+        // Computing takes no virtual time: unless data arrived at the very instant of the handshake's end, there is
+        // none yet.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }
@@ -284,7 +286,7 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
             shared.note_end(clock, ending);
             shared.complete_ns.store(shared.end_ns.load(SeqCst), SeqCst);
         }
-        // The end of the stream, or a reset: either way the other side is done. The socket stays for its last sample.
+        // The stream ended or was reset: in both cases the other side is done. The socket is kept for its last sample.
         libc::shutdown(fd, libc::SHUT_WR);
     }
 }
@@ -292,7 +294,7 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
 fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) {
     let result = transfer(shared, clock, spec, destination);
     if shared.stop.load(SeqCst) {
-        // SAFETY: plain system calls; closing with a linger time of 0 resets the connection and forgets what is queued.
+        // SAFETY: plain system calls; closing with a linger time of 0 resets the connection and discards queued data.
         // The descriptor is replaced, not closed, so that its number stays taken.
         unsafe {
             let linger = libc::linger { l_onoff: 1, l_linger: 0 };
@@ -336,7 +338,7 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     } else {
         send(shared, fd, left)?;
     }
-    // SAFETY: plain system calls. The receiver closes once it has read everything, so this ends when all has arrived.
+    // SAFETY: plain system calls. The receiver closes after reading everything, so this ends when all data has arrived.
     unsafe {
         libc::shutdown(fd, libc::SHUT_WR);
         let mut byte = 0u8;

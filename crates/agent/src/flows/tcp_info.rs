@@ -9,9 +9,10 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// `struct tcp_info` of Linux 6.12, include/uapi/linux/tcp.h, under the kernel's own names (libc's leaves out the byte of
-/// `tcpi_delivery_rate_app_limited`). It only ever grew at its end, so an older kernel writes a first part of it. An
-/// unknown field keeps all its bits set, which is the missing value of a column. Comments say what came when.
+/// `struct tcp_info` of Linux 6.12, include/uapi/linux/tcp.h, with the kernel's names (libc's omits the byte of
+/// `tcpi_delivery_rate_app_limited`). The struct has only grown at its end, so an older kernel writes its beginning. In
+/// an unknown field all bits are set, which is the missing value of a column. Comments say which kernel added each
+/// part.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct TcpInfo {
@@ -92,7 +93,7 @@ pub struct TcpInfo {
 // SAFETY: integers alone, without padding (the test below adds them up).
 unsafe impl Plain for TcpInfo {}
 
-/// `struct tcp_bbr_info` of include/uapi/linux/inet_diag.h: what BBR answers to TCP_CC_INFO.
+/// `struct tcp_bbr_info` of include/uapi/linux/inet_diag.h: BBR's answer to TCP_CC_INFO.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct BbrInfo {
@@ -106,7 +107,7 @@ pub struct BbrInfo {
 // SAFETY: integers alone, without padding.
 unsafe impl Plain for BbrInfo {}
 
-/// The fields that every kernel below the agent has: Linux 5.4.
+/// Fields that every supported kernel has: Linux 5.4.
 const LEAST_BYTES: usize = offset_of!(TcpInfo, tcpi_rcv_wnd);
 const ESTABLISHED: u8 = 1;
 
@@ -120,12 +121,12 @@ impl TcpInfo {
         }
     }
 
-    /// From the bytes of an answer of sock_diag(7); none = a kernel that reports too little of a socket.
+    /// Parses an answer of sock_diag(7); None = the kernel reports too little about a socket.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() >= LEAST_BYTES).then(|| socket::plain(bytes))
     }
 
-    /// The connection stands, and nobody has closed it (`TCP_ESTABLISHED`, include/net/tcp_states.h).
+    /// The connection is established, and nobody has closed it (`TCP_ESTABLISHED`, include/net/tcp_states.h).
     pub fn is_established(&self) -> bool {
         self.tcpi_state == ESTABLISHED
     }
@@ -137,8 +138,8 @@ impl TcpInfo {
 }
 
 impl BbrInfo {
-    /// For one socket; none if its congestion control is another. BBR, whatever it is called, is the one that says this
-    /// much; Vegas, DCTCP and their like say 16 bytes, others none.
+    /// BBR's report on one socket; None if its congestion control is another. An answer of this length comes from BBR
+    /// under whatever name; Vegas, DCTCP and similar ones answer 16 bytes, others none.
     pub fn read(fd: i32) -> Result<Option<Self>> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
             Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
@@ -146,43 +147,43 @@ impl BbrInfo {
         }
     }
 
-    /// From the bytes of an answer of sock_diag(7), if they are those of BBR.
+    /// Parses an answer of sock_diag(7) if it has BBR's length.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() == size_of::<Self>()).then(|| socket::plain(bytes))
     }
 
-    /// Bandwidth estimate, bytes a second.
+    /// Bandwidth estimate, bytes per second.
     pub fn bandwidth_bytes_per_s(&self) -> u64 {
         u64::from(self.bbr_bw_hi) << 32 | u64::from(self.bbr_bw_lo)
     }
 }
 
-/// Reports on many sockets by one system call (guest/tcp/sockets.c), or on a custom kernel by one or two per socket.
+/// Reports on many sockets in one system call (guest/tcp/sockets.c); on a custom kernel, one or two calls per socket.
 pub struct Infos {
     file: Option<File>,
-    /// The sockets on which the kernel reports.
+    /// Sockets on which the kernel reports.
     told: Vec<i32>,
     buffer: Vec<u8>,
-    /// Where in `buffer` answers and links stand that were read as a sleep ended, until the next one.
+    /// Position in `buffer` of answers and links that were read at the end of a sleep, valid until the next one.
     of_this_instant: Option<(Range<usize>, Range<usize>)>,
 }
 
-/// `struct answer` of guest/tcp/sockets.c: where the two begin, and the most that it has.
+/// `struct answer` of guest/tcp/sockets.c: offsets of its two parts, and its maximum size.
 const CC_AT: usize = 8;
 const INFO_AT: usize = 32;
 const ANSWER_MOST_BYTES: usize = INFO_AT + 2 * size_of::<TcpInfo>();
-/// The number of bytes of answers that follow, before them.
+/// Number of answer bytes that follow, stored before them.
 const LENGTH_BYTES: usize = 8;
 
 impl Infos {
-    /// Opens /proc/leolink/sockets, if the kernel has it.
+    /// Opens /proc/leolink/sockets if the kernel has it.
     pub fn open() -> Result<Self> {
         let path = "/proc/leolink/sockets";
         let file = leolink::open(path, File::options().read(true).write(true))?;
         Ok(Self { file, told: Vec::new(), buffer: Vec::new(), of_this_instant: None })
     }
 
-    /// One per socket, in this order.
+    /// One answer per socket, in this order.
     pub fn read(&mut self, fds: &[i32]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
         if let Some((answers, _)) = self.of_this_instant.clone().filter(|_| fds == self.told) {
             return answers_of(fds, &self.buffer[answers]);
@@ -195,15 +196,16 @@ impl Infos {
         answers_of(fds, &self.buffer[..n])
     }
 
-    /// Sleeps until an instant of the monotonic clock and reads, in the same system call, of these sockets, and of all
-    /// links what `links` gives then. False: it may not have slept.
+    /// Sleeps until an instant of the monotonic clock. The same system call then reads reports on these sockets and the
+    /// state of all links, which `links` returns. Returns false if it may not have slept.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
         }
         let Some(file) = &self.file else { return Ok(false) };
         let n = match file.read_at(&mut self.buffer, monotonic_ns as u64) {
-            // A signal, or a socket that was closed meanwhile: who sleeps and reads by two calls learns the same.
+            // A signal interrupted the sleep, or a socket was closed meanwhile: separate calls for sleeping and reading
+            // give the same result.
             Err(e) if matches!(e.raw_os_error(), Some(libc::EINTR | libc::EBADF)) => return Ok(false),
             read => read.map_err(failed)?,
         };
@@ -214,7 +216,7 @@ impl Infos {
         Ok(true)
     }
 
-    /// The content of /proc/leolink/links when the last sleep ended; none: nobody has looked.
+    /// Content of /proc/leolink/links at the end of the last sleep; None if it was not read.
     pub fn links(&self) -> Option<&[u8]> {
         self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
     }
@@ -224,7 +226,8 @@ impl Infos {
         self.of_this_instant = None;
     }
 
-    /// Names the sockets to tell of, and has room for that and so much more. False: this kernel does not know of it.
+    /// Selects the sockets to report on, and reserves room for them and for this many further bytes. Returns false if
+    /// this kernel lacks the file.
     fn tell(&mut self, fds: &[i32], more_bytes: usize) -> Result<bool> {
         self.forget();
         let Some(file) = &self.file else { return Ok(false) };
@@ -243,7 +246,7 @@ fn failed(source: std::io::Error) -> Error {
     Error::Kernel { attempt: "read TCP_INFO of all sockets".into(), source }
 }
 
-/// Each takes the same part of `bytes`.
+/// Splits `bytes` into parts of equal size.
 fn answers_of(fds: &[i32], bytes: &[u8]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
     if fds.is_empty() {
         return Ok(Vec::new());
@@ -269,12 +272,13 @@ fn too_little(n: usize) -> Error {
     }
 }
 
-/// Payload that a socket has received in order. Once the other side has ended its stream it is one more: its end counts.
+/// Payload that a socket has received in order. After the other side has ended its stream, the value is one higher,
+/// because the end counts.
 pub fn received_bytes(fd: i32) -> Result<u64> {
     TcpInfo::read(fd).map(|info| info.tcpi_bytes_received)
 }
 
-/// The window that the receiver advertised last (`tcp_sock.rcv_wnd`); 0 if the kernel does not tell it (before 6.2).
+/// Window last advertised by the receiver (`tcp_sock.rcv_wnd`); 0 if the kernel does not report it (before 6.2).
 pub fn receive_window_bytes(fd: i32) -> u32 {
     TcpInfo::read(fd).map_or(0, |info| if info.tcpi_rcv_wnd == u32::MAX { 0 } else { info.tcpi_rcv_wnd })
 }
@@ -283,8 +287,8 @@ pub fn receive_window_bytes(fd: i32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Offsets in Linux 6.12's `struct tcp_info`, the last field of each version among them;
-    /// tests/guest/tcp_info_test.py has a compiler compare every field with the header of the kernel that was built.
+    /// Offsets in Linux 6.12's `struct tcp_info`, including the last field of each version. In
+    /// tests/guest/tcp_info_test.py a compiler compares every field with the header of the kernel that was built.
     #[test]
     fn fields_are_where_the_kernel_has_them() {
         for (name, ours, theirs) in [

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages of agent and host about connections: frames of 16 bytes, little endian, `kind u32, number u32, value i64`
-//! (design/interfaces.md, section 4). A connection has two streams: 2 x its number is that of the end where it began, +
-//! 1 of the end where it was accepted.
+//! Messages between agent and host about connections: frames of 16 bytes, little endian, `kind u32, number u32, value
+//! i64` (design/interfaces.md, section 4). A connection has two streams: 2 x its number is the stream at the initiating
+//! end, + 1 that at the accepting end.
 
 use crate::base::error::{Error, Result};
 
-/// The size of every frame; after `DATA` to the host the bytes follow it.
+/// Size of every frame; after a `DATA` frame to the host, the bytes follow.
 pub const FRAME_BYTES: usize = 16;
 
 /// From the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// A program outside wants a connection; `is_answered`: the program at its far end takes it.
+    /// An outside program requests a connection; `is_answered`: a program accepts it at the far end.
     Open { connection: u32, is_answered: bool },
-    /// The next file of bytes is for this stream, and holds this number of bytes.
+    /// The next file of bytes belongs to this stream and has this number of bytes.
     Data { stream: u32, bytes: u64 },
-    /// This number of further bytes may come from this stream.
+    /// This stream may send this number of further bytes.
     Credit { stream: u32, bytes: u64 },
-    /// Nothing more comes for this stream.
+    /// No more data comes for this stream.
     End { stream: u32 },
-    /// The program outside has gone.
+    /// The outside program has gone.
     Reset { stream: u32 },
     /// The guest need not wait at this number of next steps.
     Spare { steps: u64 },
@@ -28,23 +28,23 @@ pub enum Told {
 /// To the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tell {
-    /// A connection stands where it began, so long after its first segment.
+    /// A connection is established at its initiating end; the value is the time since its first segment.
     Connected { connection: u32, took_ns: i64 },
-    /// It does not come to be.
+    /// A connection failed.
     Failed { connection: u32, errno: i32 },
-    /// It is established at its far end.
+    /// A connection is established at its far end.
     Accepted { connection: u32 },
     /// This number of bytes of a stream follow.
     Data { stream: u32, bytes: usize },
-    /// This number of bytes of this stream have been handed to TCP.
+    /// This number of bytes of this stream have been passed to TCP.
     Credit { stream: u32, bytes: usize },
-    /// Nothing more comes from this stream.
+    /// No more data comes from this stream.
     End { stream: u32 },
-    /// A stream was cut off.
+    /// A stream was aborted.
     Reset { stream: u32, errno: i32 },
 }
 
-/// Reads a frame of the host.
+/// Reads a frame from the host.
 pub fn read(frame: &[u8; FRAME_BYTES]) -> Result<Told> {
     let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
     let (kind, number, value) = (word(0), word(4), u64::from(word(8)) | u64::from(word(12)) << 32);
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn frames_are_read_as_the_host_writes_them() {
-        // struct.pack("<IIq", ...), as python/leowarp/guest/live_frames.py has it.
+        // Equivalent to struct.pack("<IIq", ...) in python/leowarp/guest/live_frames.py.
         let mut frame = [0; FRAME_BYTES];
         frame[..9].copy_from_slice(&[2, 0, 0, 0, 7, 0, 0, 0, 1]);
         frame[12] = 2;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connections of the machine's own programs, `leowarp live`: TCP of the guest between two of its hosts. Its bytes come
-//! from the machine and go there again, while virtual time keeps to real time. Nothing of the run is recorded.
+//! `leowarp live`: connections of programs on the machine run over the guest's TCP, between two of its hosts. Their
+//! bytes come from the machine and return to it, while virtual time follows real time. Nothing of the run is recorded.
 //!
-//! `python/leowarp/guest/live.py` is the other half.
+//! The other half is `python/leowarp/guest/live.py`.
 
 mod frame;
 mod relay;
@@ -18,11 +18,11 @@ use relay::Relay;
 use serde_json::json;
 use std::path::Path;
 
-/// Frames, both ways; and where the guest waits for real time.
+/// Console for frames in both directions, and gate at which the guest waits for real time.
 const CONSOLE: u32 = 1;
 const GATE: u32 = 2;
 
-/// Work that waits for the run's start.
+/// Live connections that wait for the run's start.
 pub struct Live {
     relay: Relay,
     gate: Gate,
@@ -30,7 +30,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Opens what it needs in the namespaces of both hosts. None = the run has none.
+    /// Opens the sockets in the namespaces of both hosts. None = the run has no live connections.
     pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
         let Some(spec) = &setup.live else { return Ok(None) };
         let relay = Relay::open(network, setup, spec, raw(CONSOLE)?, input_dir)?;
@@ -50,7 +50,7 @@ impl Live {
     }
 }
 
-/// The run is over, of which `end.json` tells.
+/// The run is over; `end.json` records it.
 pub fn end(t_ns: i64) -> Result<()> {
     table::write_file("end.json", json!({"ok": true, "virtual_ns": t_ns}).to_string().as_bytes())
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Carries bytes between the host's frames and sockets in the guest, and waits for the host at each step of virtual time.
+//! Carries bytes between the host's frames and sockets in the guest, and waits for the host at each step of virtual
+//! time.
 //!
-//! Bytes from the host come in files of the boot's `in/live/`, one each, because a console is read byte by byte
-//! (arch/um/drivers/chan_kern.c, `chan_interrupt`). The frame that announces a file follows it. Each is new: the guest
-//! would go on seeing its own copy of one that it had read.
+//! Bytes from the host arrive in files of the boot's `in/live/`, one file per frame, because a console is read byte by
+//! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The frame that announces a file comes after it. Each file has
+//! a new name: the guest would continue to see its cached copy of a file that it had read.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
@@ -23,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const PIECES: &str = "live";
-/// Places among what is waited for.
+/// Indices of the entries for poll(2).
 const CONSOLE: usize = 0;
 const LISTENER: usize = 1;
 const TICKS: usize = 2;
@@ -32,7 +33,7 @@ const FIRST_OPENING: usize = 3;
 const FOREVER: i32 = -1;
 const AT_ONCE: i32 = 0;
 
-/// A connection whose handshake is under way.
+/// A connection during its handshake.
 struct Opening {
     fd: OwnedFd,
     began_ns: i64,
@@ -44,23 +45,23 @@ pub struct Relay {
     console: File,
     pieces: PathBuf,
     pieces_read: u64,
-    /// The start of a frame whose rest has not come yet.
+    /// Beginning of a frame that is incomplete so far.
     partial: Vec<u8>,
-    /// The namespace in which connections begin.
+    /// Namespace in which connections begin.
     home: OwnedFd,
     from: IpAddr,
     to: IpAddr,
     listener: OwnedFd,
     listener_port: u16,
-    /// Bound, and nobody listens: to connect there is to be refused, as by a machine on which no program listens.
+    /// A bound socket that does not listen: connecting to it is refused, as by a machine on which no program listens.
     _closed: OwnedFd,
     closed_port: u16,
-    /// Ends that delay their acknowledgements: where connections begin, and where they are accepted.
+    /// Ends that delay their acknowledgements: the initiating and the accepting end.
     delays_acks: [bool; 2],
-    /// At which the host need not be waited for.
+    /// Number of steps at which the guest need not wait for the host.
     spare_steps: u64,
     openings: BTreeMap<u32, Opening>,
-    /// Connections by the port from which they come.
+    /// Connections by their source port.
     by_port: HashMap<u16, u32>,
     streams: BTreeMap<u32, Stream>,
 }
@@ -110,11 +111,11 @@ impl Relay {
         })
     }
 
-    /// Until the guest ends: obeys the host as soon as it says something. At the run's 0 and every step after it, hands
-    /// over what there is and waits at `gate`, unless the host has spared it that.
+    /// Runs until the guest ends, and handles frames of the host as soon as they arrive. At time 0 of the run and at
+    /// every step after it, passes on available data and waits at `gate`, unless the host has waived that.
     ///
-    /// Streams are checked once per step, because a step is computed at one moment of real time: nothing would reach
-    /// the host sooner, and each check costs system calls.
+    /// Streams are checked once per step, because a step is computed at one moment of real time. More checks would not
+    /// deliver data to the host earlier, and each costs system calls.
     pub fn run(&mut self, gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
         netns::enter(self.home.as_raw_fd())?;
         let ticks = ticks(clock, step_ns)?;
@@ -146,7 +147,7 @@ impl Relay {
         }
     }
 
-    /// Events that end a wait, beside finished handshakes, which come last.
+    /// Events that end a wait, in addition to finished handshakes, which come last.
     fn awaited(&self, ticks: &File) -> Vec<libc::pollfd> {
         let mut all = vec![entry(0, 0); FIRST_OPENING];
         all[CONSOLE] = entry(self.console.as_raw_fd(), libc::POLLIN);
@@ -205,9 +206,10 @@ impl Relay {
                 self.serve(stream, buffer)
             }
             Told::Reset { stream } => {
-                // A connection whose handshake is under way is given up.
+                // Aborts a connection during its handshake.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
-                    // Else whoever takes this port next at the host would be taken for it at the far end.
+                    // Otherwise the next user of this port at the host would be confused with this connection at the
+                    // far end.
                     self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)
@@ -219,7 +221,7 @@ impl Relay {
         }
     }
 
-    /// The bytes of the next file.
+    /// Content of the next file.
     fn next_piece(&mut self, bytes: u64) -> Result<Vec<u8>> {
         let path = self.pieces.join(self.pieces_read.to_string());
         self.pieces_read += 1;
@@ -247,7 +249,7 @@ impl Relay {
         }
     }
 
-    /// A handshake is over, well or not.
+    /// A handshake has ended, successfully or not.
     fn connected(&mut self, connection: u32, clock: Clock) -> Result<()> {
         let Some(Opening { fd, began_ns }) = self.openings.remove(&connection) else { return Ok(()) };
         match error_of(&fd)? {
@@ -268,38 +270,39 @@ impl Relay {
         let mut from = socket::address_v4(Ipv4Addr::UNSPECIFIED, 0);
         let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: address and size live through the call; the descriptor is owned from here on.
+        // SAFETY: address and size live through the call; the descriptor is owned afterwards.
         let fd = unsafe { libc::accept4(self.listener.as_raw_fd(), (&raw mut from).cast(), &raw mut size, flags) };
         if fd < 0 {
             return match socket::errno() {
-                // It was reset while it waited (accept(2)).
+                // The connection was reset while it waited (accept(2)).
                 libc::EAGAIN | libc::EINTR | libc::ECONNABORTED => Ok(()),
                 _ => Err(Error::last_os("accept a connection")),
             };
         }
         // SAFETY: as above.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        // A port alone may be anybody's: programs of flows have no way to what connections of others lead to.
+        // The port alone is not sufficient: another program in the guest may use it, and flows' programs must not reach
+        // other connections.
         let is_ours = IpAddr::from(Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr))) == self.from;
         match is_ours.then(|| self.by_port.remove(&u16::from_be(from.sin_port))).flatten() {
             Some(connection) => {
                 self.begin(2 * connection + 1, fd);
                 self.tell(Tell::Accepted { connection }, &[])
             }
-            // A connection from somebody else in the guest.
+            // A connection from another program in the guest.
             None => Stream::new(fd, self.spec.window_bytes).cut(),
         }
     }
 
     fn begin(&mut self, stream: u32, fd: OwnedFd) {
         if self.delays_acks[stream as usize % 2] {
-            // A connection that is gone already has no protocol any more.
+            // Setting the protocol fails if the connection is already gone.
             socket::delay_acks(fd.as_raw_fd());
         }
         self.streams.insert(stream, Stream::new(fd, self.spec.window_bytes));
     }
 
-    /// Writes and reads what can be; says what came of it.
+    /// Writes and reads as much as possible, and reports the result.
     fn serve(&mut self, number: u32, buffer: &mut [u8]) -> Result<()> {
         let Some(stream) = self.streams.get_mut(&number) else { return Ok(()) };
         match stream.write() {
@@ -307,7 +310,7 @@ impl Relay {
             Outcome::Failed(errno) => return self.cut_off(number, errno),
             Outcome::Waits | Outcome::Ended => {}
         }
-        // To the end, so that whoever closes after an answer is heard with it.
+        // Reads to the end, so that an answer is passed on together with the close that follows it.
         while let Some(stream) = self.streams.get_mut(&number) {
             match stream.read(buffer) {
                 Outcome::Moved(bytes) => self.tell(Tell::Data { stream: number, bytes }, &buffer[..bytes])?,
@@ -334,11 +337,11 @@ impl Relay {
     }
 }
 
-/// A timer that is due at the run's 0 and every step after it.
+/// A timer that expires at time 0 of the run and at every step after it.
 fn ticks(clock: Clock, step_ns: i64) -> Result<File> {
     let step = libc::timespec { tv_sec: step_ns / 1_000_000_000, tv_nsec: step_ns % 1_000_000_000 };
     let times = libc::itimerspec { it_interval: step, it_value: clock.monotonic(0) };
-    // SAFETY: plain system calls on a value that lives through them; the descriptor is owned from here on.
+    // SAFETY: plain system calls on a value that lives through them; the descriptor is owned afterwards.
     unsafe {
         let fd = check(libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC), "make a timer")?;
         let timer = File::from_raw_fd(fd);
@@ -354,7 +357,7 @@ fn entry(fd: RawFd, events: i16) -> libc::pollfd {
 
 fn poll(entries: &mut [libc::pollfd], timeout_ms: i32) -> Result<()> {
     loop {
-        // SAFETY: the entries live through the call and are as many as is said.
+        // SAFETY: the entries live through the call, and the given count is theirs.
         if unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) } >= 0 {
             return Ok(());
         }
@@ -364,14 +367,14 @@ fn poll(entries: &mut [libc::pollfd], timeout_ms: i32) -> Result<()> {
     }
 }
 
-/// Numbers of those entries that poll(2) tells something of; both are in the same order.
+/// Numbers of the entries with events from poll(2); both lists are in the same order.
 fn changed<'a>(entries: &[libc::pollfd], numbers: impl Iterator<Item = &'a u32>) -> Vec<u32> {
     entries.iter().zip(numbers).filter(|(entry, _)| entry.revents != 0).map(|(_, &number)| number).collect()
 }
 
-/// Options of both ends: accepted sockets inherit them.
+/// Options of both ends; accepted sockets inherit them.
 fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
-    // Whether the program outside would wait to fill its segments nobody can know here.
+    // Nagle's algorithm is off: the agent cannot know whether the outside program would use it.
     socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32, "set TCP_NODELAY")?;
     spec.congestion_control.as_deref().map_or(Ok(()), |name| socket::set_congestion_control(fd, name))
 }

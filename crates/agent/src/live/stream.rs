@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One end of a connection in the guest: its socket, what waits to be written there, and how much more the host takes.
+//! One end of a connection in the guest: its socket, data waiting to be written, and the number of bytes that the host
+//! will accept.
 //!
-//! Neither side holds more than a window of bytes for the other, so a program outside waits for TCP in the guest. The
-//! host does not read from the program what the guest's socket does not take; nobody reads from that socket what the
-//! program outside does not read.
+//! Neither side holds more than a window of bytes for the other, so an outside program waits for TCP in the guest. The
+//! host does not read data from the program that the guest's socket does not accept. Data that the program does not
+//! read stays in the guest's socket.
 
 use crate::base::error::{Error, Result};
 use crate::flows::socket;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The state of a stream.
+/// Result of a transfer on a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The number of bytes that went.
+    /// Number of bytes transferred.
     Moved(usize),
-    /// Nothing can go now.
+    /// Nothing can be transferred now.
     Waits,
-    /// The other end has said its last.
+    /// The other end has closed its stream.
     Ended,
-    /// It was cut off: errno.
+    /// The stream was aborted: errno.
     Failed(i32),
 }
 
-/// It does not block.
+/// A non-blocking socket.
 #[derive(Debug)]
 pub struct Stream {
     fd: OwnedFd,
-    /// From the host, for TCP; the first piece from `written` on.
+    /// Data from the host for TCP; `written` is an offset in the first piece.
     pieces: VecDeque<Vec<u8>>,
     written: usize,
     waiting_bytes: usize,
-    /// The host sends nothing more.
+    /// The host will send no more.
     is_last: bool,
-    /// The socket has been told.
+    /// The socket's sending side has been shut down.
     is_shut: bool,
     /// The other end's last byte has been read.
     has_ended: bool,
@@ -42,7 +43,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// From a connected socket.
+    /// Makes a stream from a connected socket.
     pub fn new(fd: OwnedFd, window_bytes: u32) -> Self {
         Self {
             fd,
@@ -57,8 +58,8 @@ impl Stream {
         }
     }
 
-    /// Events for poll(2) to wait for. If 0, it must not wait for this socket at all, because it would always report
-    /// that both ends have hung up.
+    /// Events for poll(2). If 0, the socket must not be polled at all, because it would always report that both ends
+    /// have hung up.
     pub fn awaited(&self) -> i16 {
         let reads = if self.credit_bytes > 0 && !self.has_ended { libc::POLLIN } else { 0 };
         reads | if self.pieces.is_empty() { 0 } else { libc::POLLOUT }
@@ -69,7 +70,7 @@ impl Stream {
         self.fd.as_raw_fd()
     }
 
-    /// More of the host's.
+    /// Adds data from the host.
     pub fn push(&mut self, piece: Vec<u8>) -> Result<()> {
         self.waiting_bytes += piece.len();
         if self.waiting_bytes > self.window_bytes || self.is_last {
@@ -84,22 +85,22 @@ impl Stream {
         Ok(())
     }
 
-    /// The host takes this number of further bytes.
+    /// The host will accept this number of further bytes.
     pub fn grant(&mut self, bytes: u64) {
         self.credit_bytes += bytes;
     }
 
-    /// The host sends nothing more: the socket says so once everything is written.
+    /// The host will send no more: the socket is shut down once everything is written.
     pub fn finish(&mut self) {
         self.is_last = true;
     }
 
-    /// Both directions are over.
+    /// Both directions are closed.
     pub fn is_over(&self) -> bool {
         self.is_shut && self.has_ended
     }
 
-    /// Writes what the socket takes.
+    /// Writes as much as the socket accepts.
     pub fn write(&mut self) -> Outcome {
         let mut moved = 0;
         while let Some(piece) = self.pieces.front() {
@@ -123,7 +124,7 @@ impl Stream {
         }
         self.waiting_bytes -= moved;
         if self.pieces.is_empty() && self.is_last && !self.is_shut {
-            // SAFETY: plain system call. A connection that is gone by then is seen when it is read.
+            // SAFETY: plain system call. If the connection is already gone, the next read reports it.
             unsafe { libc::shutdown(self.raw(), libc::SHUT_WR) };
             self.is_shut = true;
         }
@@ -134,13 +135,13 @@ impl Stream {
         }
     }
 
-    /// Reads as much as the host takes, at most a buffer.
+    /// Reads as much as the host accepts, at most one buffer.
     pub fn read(&mut self, buffer: &mut [u8]) -> Outcome {
         let most = self.credit_bytes.min(buffer.len() as u64) as usize;
         if most == 0 || self.has_ended {
             return Outcome::Waits;
         }
-        // SAFETY: the buffer lives through the call and has at least the size that is said.
+        // SAFETY: the buffer lives through the call and has at least the given size.
         match unsafe { libc::recv(self.raw(), buffer.as_mut_ptr().cast(), most, 0) } {
             0 => {
                 self.has_ended = true;
@@ -157,7 +158,7 @@ impl Stream {
         }
     }
 
-    /// Closes it so that the other end sees a reset.
+    /// Closes the socket so that the other end sees a reset.
     pub fn cut(self) -> Result<()> {
         let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
         socket::set(self.raw(), libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "reset a connection")

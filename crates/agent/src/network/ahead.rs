@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notices that leave before the change: routes are computed from the constellation, so that changes to come are known
-//! (`cures.notify_delay` below 0).
+//! Notices that are sent before the change (`cures.notify_delay` below 0): routes are computed from the constellation,
+//! so future changes are known.
 
 use super::switches::{What, When};
 use super::{Before, Network};
@@ -11,8 +11,8 @@ use leowarp_timeline::event::Change;
 use leowarp_timeline::Event;
 
 impl Network<'_> {
-    /// Instants from the event `first` on at which routes change, each as the place of its first event and the time of
-    /// its notice. Without a lead there are none, and a change nearer to the run's start has no notice.
+    /// Instants, from the event `first` on, at which routes change: index of the first event, and time of the notice.
+    /// Without a lead time the list is empty. A change too near the run's start has no notice.
     pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
         let mut out: Vec<(usize, i64)> = Vec::new();
         if delay_ns >= 0 {
@@ -32,12 +32,13 @@ impl Network<'_> {
         out
     }
 
-    /// Tells hosts of the changes of an instant to come: by the events until then, and by those of the instant.
+    /// Notifies hosts of the changes at a future instant: applies the events until then and those of the instant to a
+    /// copy.
     pub fn tell_ahead(&mut self, t_ns: i64, until: &[Event], change: &[Event]) -> Result<()> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());
         self.foresee(until);
-        // what goes down until then has lost what it held
+        // a link that goes down before then has lost its packets
         self.say.fill(None);
         let before = self.foresee(change);
         let mut told = self.notices(&before, When::Before);
@@ -55,7 +56,7 @@ impl Network<'_> {
         self.flush(t_ns)
     }
 
-    /// Carries out events here and not in the kernel: what they change of routes and of what packets take.
+    /// Applies events to this copy instead of the kernel: their effect on routes and on packet delays.
     fn foresee(&mut self, events: &[Event]) -> Before {
         let mut before = Before::default();
         for event in events {
@@ -86,10 +87,10 @@ impl Network<'_> {
     }
 }
 
-/// Sent to the leolink of the old direction instead of the new one, which may not exist yet.
+/// The message goes to the leolink of the old direction, because the new one may not exist yet.
 ///
-/// The node reckons with the queue that it has now. Its delay is that of the old direction, so that the rest of the new
-/// way carries the difference: leolink adds both modulo 2^64.
+/// The node uses its present queue length. leolink adds the delay of the old direction, so the rest of the new path
+/// carries the difference; leolink adds both modulo 2^64.
 fn ahead(cause: NoticeCause, (old_ns, new_ns): (u64, u64), lead_ns: u64) -> NoticeCause {
     let NoticeCause::Change { from, rests_ns, answer_ns } = cause else { return cause };
     let rests_ns = rests_ns.map(|(from_ns, to_ns)| (from_ns, to_ns.wrapping_add(new_ns).wrapping_sub(old_ns)));
@@ -125,7 +126,7 @@ mod tests {
             panic!("it is of a change");
         };
         assert_eq!((from, from_ns, answer_ns), (6, 900, 1995));
-        // as leolink adds it up: its own delay is the old direction's
+        // the sum as computed by leolink: its own delay is that of the old direction
         assert_eq!(300_u64.wrapping_add(to_ns), 50 + 100);
         let lost = NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 0 };
         assert_eq!(ahead(lost, (300, 50), 2), NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 2 });

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queueing disciplines of the kernel under a leolink, in place of its fifo, and `fq` on a host's wire, as netlink
+//! Queueing disciplines of the kernel under a leolink, replacing its fifo, and `fq` on a host's wire, as netlink
 //! messages (include/uapi/linux/pkt_sched.h of Linux 6.12).
 //!
-//! Parameters that a scenario leaves out have the kernel's defaults, except for limits. The kernel's (1,000 or 10,240
-//! packets, 32 MiB) give way to the limit of the queue. Disciplines that count packets get a limit in bytes as full
-//! frames, `red` gets one in packets as bytes of full frames, `cake` as the memory of full frames.
+//! Parameters that a scenario omits have the kernel's defaults, except for limits. The kernel's limits (1,000 or 10,240
+//! packets, 32 MiB) are replaced by the limit of the queue. A limit in bytes is converted to full frames for
+//! disciplines that count packets. A limit in packets is converted to bytes of full frames for `red`, and to memory of
+//! full frames for `cake`.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::network::tc::{tcmsg, tcmsg_at, CHILD_HANDLE, CHILD_PARENT, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{Queue, QueueKind};
 
-/// The limit of a queue without one.
+/// Limit of a queue without a configured one.
 const UNLIMITED_PKTS: u32 = 1 << 30;
-/// Memory of the guest that a frame of 1,514 bytes takes while it waits: its truesize, which cake, fq_codel and fq_pie
-/// count. This is a datagram's; a TCP segment's is a little less, any shorter packet's too.
+/// Guest memory of a waiting frame of 1,514 bytes: its truesize, which cake, fq_codel and fq_pie count. The value is a
+/// datagram's; a TCP segment and any shorter packet take slightly less.
 const FRAME_MEMORY_BYTES: u32 = 2304;
-/// The kernel's own limit of memory of fq_codel and fq_pie.
+/// The kernel's own memory limit in fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;
 
-/// The most that may wait.
+/// Maximum content of a queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
     pub pkts: Option<u32>,
     pub bytes: Option<u32>,
-    /// The size of a full frame.
+    /// Size of a full frame.
     pub frame_bytes: u32,
 }
 
 impl Limit {
-    /// The queue's own limit, or else its link's.
+    /// The limit of the queue, or else of its link.
     pub fn of(queue: &Queue, link: Limit) -> Self {
         match (queue.limit_pkts, queue.limit_bytes) {
             (None, None) => link,
@@ -52,9 +53,9 @@ impl Limit {
     }
 }
 
-/// Makes the discipline of a queue the child of a leolink that has just been made.
+/// Makes a queue's discipline the child of a newly created leolink.
 ///
-/// `rate_bps` is the highest at which the queue is emptied; none = not known.
+/// `rate_bps` is the highest rate at which the queue is emptied; None = unknown.
 pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_bps: Option<u64>) -> Result<()> {
     if queue.kind == QueueKind::Fifo {
         return Ok(());
@@ -87,11 +88,11 @@ pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_
             batch.u32(8, limit.in_memory_bytes().max(MEMORY_BYTES));
         }
         QueueKind::Cake => {
-            // The tags of source routing are no classes of service
+            // The tags of source routing are not classes of service
             batch.u32(CAKE_DIFFSERV_MODE, CAKE_BESTEFFORT);
             given(batch, queue, &[("flow_mode", 5), ("rtt_ns", 7), ("ack_filter", 16)]);
             if let Some(rtt_us) = parameter(queue, "rtt_ns") {
-                // tc(8) derives it; the kernel would keep the target of its own rtt
+                // tc(8) computes it; otherwise the kernel would keep a target for its own default rtt
                 batch.u32(CAKE_TARGET_US, (rtt_us / 20).max(1));
             }
             batch.u32(10, parameter(queue, "memory_limit_bytes").unwrap_or(limit.in_memory_bytes()));
@@ -110,7 +111,7 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Puts those parameters that are given into the attributes of these numbers. All disciplines count time in us.
+/// Puts the given parameters into the attributes with these numbers. All disciplines count time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
         if let Some(value) = parameter(queue, name) {
@@ -119,15 +120,15 @@ fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     }
 }
 
-/// A parameter as the kernel takes it: times rounded up to whole us.
+/// A parameter in the kernel's format: times are rounded up to whole us.
 fn parameter(queue: &Queue, name: &str) -> Option<u32> {
     let value = *queue.parameters.get(name)?;
     let value = if name.ends_with("_ns") { value.div_ceil(1000) } else { value };
     Some(u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-/// Parameters of `red` as tc(8) computes them (tc/tc_red.c of iproute2): limits in bytes, the weight of the moving
-/// average from the burst that is to pass, (2 min + max) / 3. A table says how the average falls while nothing waits.
+/// Parameters of `red` as computed by tc(8) (tc/tc_red.c of iproute2): limits in bytes, the weight of the moving
+/// average from the permitted burst, (2 min + max) / 3. A table says how the average decays while nothing waits.
 #[derive(Debug, PartialEq)]
 struct Red {
     limit_bytes: u32,
@@ -191,7 +192,7 @@ impl Red {
     }
 }
 
-/// The smallest weight 2^-k with which an average that begins at 0 stays below `min` during a burst (tc_red_eval_ewma).
+/// Smallest weight 2^-k for which an average starting at 0 stays below `min` during a burst (tc_red_eval_ewma).
 fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     let room = burst_pkts + 1.0 - min_pkts;
     let passes = |k: &u8| {
@@ -201,15 +202,15 @@ fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     (1..31).find(passes).unwrap_or(31)
 }
 
-/// -log2 of the probability over the range of the average (tc_red_eval_P).
+/// -log2 of the probability divided by the range of the average (tc_red_eval_P).
 fn probability_log(probability: f64, range_bytes: u32) -> u8 {
     let step = probability / f64::from(range_bytes);
     (0..32).find(|&k| step * 2f64.powi(k) > 1.0).unwrap_or(32) as u8
 }
 
 /// Shift of the average after an idle time of `i << cell_log` us, if a frame takes `frame_us`: 2^-shift = (1 -
-/// weight)^frames. The function tc_red_eval_idle_damping intends the same. But it takes the natural logarithm and ticks
-/// of 64 ns, where the kernel shifts and looks up us.
+/// weight)^frames. The function tc_red_eval_idle_damping has the same purpose. However, it uses the natural logarithm
+/// and ticks of 64 ns, whereas the kernel shifts and looks up us.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;
@@ -226,9 +227,9 @@ const FQ_FLOW_PLIMIT: u16 = 2;
 const FQ_HORIZON_DROP: u16 = 15;
 const FQ_PRIOMAP: u16 = 16;
 
-/// Has `fq` send what leaves a host: each socket at its pacing rate, whatever its congestion control. It drops nothing, so
-/// that what leaves the sockets is what is captured; and all that it holds is of one class, because the tags of source
-/// routing are none.
+/// Makes `fq` send packets of a host: each socket at its pacing rate, with any congestion control. It drops nothing, so
+/// packets leaving the sockets equal the captured ones. All packets have one class, because the tags of source routing
+/// are not classes.
 pub fn pacing(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &tcmsg(ifindex)).text(TCA_KIND, "fq");
     let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);
@@ -250,7 +251,7 @@ mod tests {
         Queue { kind, ecn: true, parameters, limit_pkts: None, limit_bytes: None }
     }
 
-    /// Kind of the discipline and its options, those of 4 bytes as numbers.
+    /// Kind of the discipline, and its 4-byte options as numbers.
     fn made(queue: &Queue, limit: Limit) -> (String, Vec<(u16, u32)>) {
         let mut batch = Batch::default();
         child(&mut batch, 7, queue, limit, Some(100_000_000)).unwrap();
@@ -316,7 +317,7 @@ mod tests {
         assert_eq!((red.limit_bytes, red.min_bytes, red.max_bytes), (757_000, 63_083, 189_250));
         assert_eq!((red.weight_log, red.probability_log, red.flags), (5, 23, RED_ECN));
         assert_eq!(red.max_p, 85_899_345);
-        // n frames that did not come weigh the average by (1 - 2^-5)^n = 2^-shift, each 121 us long
+        // n missing frames, each 121 us long, weigh the average by (1 - 2^-5)^n = 2^-shift
         let frames = |shift: f64| shift / -(1.0 - 1.0f64 / 32.0).log2();
         let cell = |shift: f64| (frames(shift) * 121.12) as usize >> red.cell_log;
         assert_eq!((red.idle[cell(9.0)], red.idle[cell(9.0) + 1], red.idle[255]), (8, 9, 31));

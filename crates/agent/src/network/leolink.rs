@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leolink` (guest/links/leolink.h) as netlink messages.
+//! Netlink messages for `leolink` (guest/links/leolink.h).
 
 use crate::base::error::{self, Error};
 use crate::network::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
@@ -49,37 +49,37 @@ const PAYLOAD: &str = "/proc/leolink/payload";
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
 
-/// Says how the nodes of the runs from now on pass packets on (guest/links/leolink_direct.c).
+/// Selects how nodes forward packets in later runs (guest/links/leolink_direct.c).
 pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     let word = match forwarding {
         Forwarding::Direct => "direct",
         Forwarding::Kernel => "kernel",
     };
-    // false: a kernel of the user's own without leolink, where all packets go through the IP stack
+    // false: a custom kernel without leolink, on which all packets go through the IP stack
     tell(FORWARDING, word).map(|_| ())
 }
 
-/// Has the links of the calling thread's namespace looked after that no leolink leads to: those by netem, and wires.
+/// Registers the links of the calling thread's namespace that no leolink leads to: links by netem, and wires.
 pub fn forward_here() -> error::Result<()> {
     // false: as above
     tell(FORWARDING, "here").map(|_| ())
 }
 
-/// Says whether namespaces made from now on are of nodes that only pass packets on, without directories in /proc/sys and
-/// /sys (guest/netns/routers.c). False: this kernel knows only one kind.
+/// Selects whether namespaces created from now on are of nodes that only forward packets, without directories in
+/// /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel has only one kind.
 pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
 
-/// Says which bytes of this process nobody will look at once they are sent, so that the kernel need not copy them
-/// (guest/tcp/payload.c); none: all are copied.
+/// Tells the kernel which bytes of this process nobody reads after sending, so that it need not copy them
+/// (guest/tcp/payload.c); None: all are copied.
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
-    // false: a kernel of the user's own, which copies everything
+    // false: a custom kernel, which copies everything
     tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
 }
 
-/// Opens a file of the guest kernel's. None: it has no such file.
+/// Opens a file that only leowarp's guest kernel has. Returns None if the file does not exist.
 pub fn open(file: &str, options: &OpenOptions) -> error::Result<Option<File>> {
     match options.open(file) {
         Ok(opened) => Ok(Some(opened)),
@@ -88,7 +88,7 @@ pub fn open(file: &str, options: &OpenOptions) -> error::Result<Option<File>> {
     }
 }
 
-/// Writes to a file of the guest kernel's. False: it has no such file.
+/// Writes to a file that only leowarp's guest kernel has. Returns false if the file does not exist.
 fn tell(file: &str, what: impl AsRef<[u8]>) -> error::Result<bool> {
     match std::fs::write(file, &what) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
@@ -104,7 +104,7 @@ fn begin(batch: &mut Batch, ifindex: u32, flags: u16) -> Nest {
     batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[])
 }
 
-/// Makes or changes a leolink. It keeps what is not named.
+/// Creates or changes a leolink. Settings that are not named stay unchanged.
 pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
     let options = begin(batch, ifindex, if say == Say::All { NLM_F_CREATE | NLM_F_REPLACE } else { 0 });
     if say == Say::All {
@@ -155,46 +155,47 @@ fn order_bytes(order: Order) -> [u8; 16] {
 pub struct Switch {
     pub from: usize,
     pub destination: Ipv4Addr,
-    /// Time of the last packet over the direction before, from that direction's other end to the host.
+    /// Time of the last packet on the old direction, from that direction's far end to the host.
     pub rest_from_ns: u64,
-    /// The least that the first over the new one takes from its other end on.
+    /// Minimum time of the first packet on the new direction, from that direction's far end to the host.
     pub rest_to_ns: u64,
-    /// Packets that wait at the direction before go over the new one.
+    /// Packets that wait at the old direction move to the new one.
     pub moves: bool,
-    /// Packets for the new direction are held in a buffer of this number of bytes, with the rule for a full one.
+    /// Packets for the new direction are held in a buffer of this number of bytes; the rule applies if it is full.
     pub hold: Option<(u32, HoldFull)>,
-    /// The last packet over the direction before is a marker of this number, and of what comes over the new one it is
-    /// known where it waits for it; or why not. None = there are no markers.
+    /// The last packet on the old direction is a marker with this number, and the place where packets of the new
+    /// direction wait for it is known. Otherwise, the reason. None = there are no markers.
     pub marker: Option<Result<Merge, Refused>>,
-    /// For so long copies of what goes over the new direction go over the one before, or why not. None = there are none.
+    /// Time for which packets on the new direction are also copied to the old one, or the reason against copies. None =
+    /// there are no copies.
     pub copies_ns: Option<Result<u64, Refused>>,
-    /// For so long what goes over the new direction is marked as gone a new way, if it may overtake.
+    /// Time for which packets on the new direction are marked as rerouted, if they may overtake others.
     pub new_way_ns: Option<u64>,
 }
 
-/// Why a cure that needs the old way does nothing (enum leolink_refused).
+/// Reason why a cure that needs the old path has no effect (enum leolink_refused).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// The old link leads to the host no more.
+    /// The old link no longer leads to the host.
     NoOldWay = 1,
-    /// It leads back to the node.
+    /// The old link leads back to the node.
     SameWay = 2,
-    /// The ways meet behind a link without delay and rate, over which nothing arrives in the sense of leolink.
+    /// The paths meet behind a link without delay and rate, on which leolink registers no arrivals.
     NoTime = 3,
 }
 
-/// Where the ways of a switch meet, and what happens there.
+/// Node where the old and the new path of a switch meet, and the actions there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Merge {
     /// Number of the marker, from 1 on.
     pub marker: u32,
-    /// The directions by which the old and the new way enter the node.
+    /// Directions by which the old and the new path enter the node.
     pub from: usize,
     pub to: usize,
     pub end_marker: EndMarker,
 }
 
-/// Tells the leolink of the direction by which a new way enters the node where it meets the old one (`struct
+/// Sends this information to the leolink of the direction by which the new path enters the node (`struct
 /// leolink_merge`).
 pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) {
     let mut bytes = [0; 32];
@@ -210,7 +211,7 @@ pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) 
     batch.end(&options);
 }
 
-/// A host gets a notice that its packets to another take another path (`struct leolink_notice`).
+/// A host receives a notice that its packets to another host take another path (`struct leolink_notice`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Notice {
     /// From 1 on.
@@ -220,16 +221,17 @@ pub struct Notice {
     pub old_delay_ns: i64,
     pub new_delay_ns: i64,
     pub cause: NoticeCause,
-    /// Delay of the node before it sends it.
+    /// Delay of the node before it sends the notice.
     pub delay_ns: u64,
     pub is_lost: bool,
 }
 
-/// The subject of a notice.
+/// Kind of change that the notice reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoticeCause {
-    /// A change from a direction of the node to the one that gets this. `answer_ns`: from the destination back to the
-    /// host, less what the notice takes there; rests as of [`Switch`]; none = what left before does not arrive.
+    /// A change from one direction of the node to the direction that receives this message. `answer_ns`: time from the
+    /// destination back to the host, minus the notice's own travel time; rests as in [`Switch`]; None = packets sent
+    /// before do not arrive.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
     /// Nothing.
     False { wait_ns: u64 },
@@ -266,14 +268,14 @@ pub fn notice(batch: &mut Batch, ifindex: u32, n: &Notice) {
     batch.end(&options);
 }
 
-/// Tells the leolink of a direction that markers may arrive over it.
+/// Tells the leolink of a direction that markers may arrive over this direction.
 pub fn expect_markers(batch: &mut Batch, ifindex: u32) {
     let options = begin(batch, ifindex, 0);
     batch.attribute(LEOLINK_MARKERS, &[]);
     batch.end(&options);
 }
 
-/// Tells the leolink of the new direction (`struct leolink_switch`).
+/// Sends the switch to the leolink of the new direction (`struct leolink_switch`).
 pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     let mut bytes = [0; 56];
     bytes[..4].copy_from_slice(&(s.from as u32).to_ne_bytes());
@@ -286,7 +288,7 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
         bytes[28..32].copy_from_slice(&limit_bytes.to_ne_bytes());
     }
     let marker = s.marker.map_or(0, |marker| marker.map_or(0, |merge| merge.marker));
-    // markers and copies are never together
+    // markers and copies are never used together
     let refused = [s.marker.and_then(Result::err), s.copies_ns.and_then(Result::err)];
     let refused = refused.into_iter().flatten().next().map_or(0, |refused| refused as u32);
     bytes[32..36].copy_from_slice(&marker.to_ne_bytes());
@@ -300,7 +302,7 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
 }
 
 /// Gives a leolink the tables of its direction (`leowarp_timeline::tables`), whose times count from `origin_ns` on the
-/// kernel's monotonic clock. Each batch holds one message; they are to be sent one after the other.
+/// kernel's monotonic clock. Each batch holds one message; the batches must be sent one after the other.
 pub fn tables<'a>(
     ifindex: u32,
     origin_ns: i64,
@@ -349,7 +351,7 @@ mod tests {
         assert_eq!(whole.bytes().len(), 96 - 4 + 4 * 8 + 12);
     }
 
-    /// Kinds and lengths of the options of the one message of a batch.
+    /// Kinds and lengths of the options in the only message of a batch.
     fn options(batch: &Batch) -> Vec<(u16, usize)> {
         let [(kind, _, handle, parent, attrs)] = &messages(batch)[..] else { panic!("one message") };
         assert_eq!((*kind, *handle, *parent), (RTM_NEWQDISC, 0x1_0000, u32::MAX));

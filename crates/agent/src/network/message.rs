@@ -47,13 +47,13 @@ pub struct Interface {
     pub mtu_bytes: u32,
 }
 
-/// Where a route leads.
+/// Next hop of a route.
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     pub ifindex: u32,
-    /// None: the other end takes whatever is sent there.
+    /// None: the far end accepts everything that is sent there.
     pub gateway: Option<IpAddr>,
-    /// TCP that sends on this route acknowledges each segment that it receives.
+    /// TCP sending on this route acknowledges each segment that it receives.
     pub quickack: bool,
 }
 
@@ -65,8 +65,8 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
     out
 }
 
-/// Makes a veth pair between the namespace that gets the message and that of `there_fd`. This end comes up; the other
-/// cannot before both exist (veth_open).
+/// Makes a veth pair between the receiving namespace and that of `there_fd`. This end comes up; the far end cannot
+/// before both exist (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
     // what stays as it is
@@ -88,21 +88,22 @@ pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_f
     batch.end(&info);
 }
 
-/// Brings an interface up.
+/// Sets an interface up.
 pub fn up(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_UP, IFF_UP));
 }
 
-/// Takes an interface down and up again. In a new veth pair the end that came up first has no carrier until the other
-/// is up. The kernel sets it later (net/core/link_watch.c: 100 devices at a time, the rest up to a second after). Until
-/// then its queueing discipline is noop, which discards in silence. An end that comes up while the other is up is in
-/// order at once.
+/// Sets an interface down and up again. In a new veth pair, the end that is set up first has no carrier until the other
+/// is up. The kernel sets the carrier later (net/core/link_watch.c: 100 devices at a time, the rest up to a second
+/// later). Until then the queueing discipline is noop, which silently discards packets. An end that is set up while the
+/// other is up works at once.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
     up(batch, ifindex);
 }
 
-/// Empties an interface's table of neighbours: it loses them when it goes without ARP for an instant (arp_netdev_event).
+/// Clears an interface's neighbour table: the interface loses its entries when ARP is disabled for an instant
+/// (arp_netdev_event).
 pub fn forget_neighbours(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_NOARP, IFF_NOARP));
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_NOARP));
@@ -145,7 +146,7 @@ pub fn whole_prefix(address: IpAddr) -> u8 {
     }
 }
 
-/// Sets the route to a host, for packets of a TOS (0 = for all that have no better one).
+/// Sets the route to a host for packets with a TOS value (0 = packets without a more specific route).
 pub fn route(batch: &mut Batch, destination: IpAddr, tos: u8, hop: Hop) {
     let scope = if hop.gateway.is_some() { RT_SCOPE_UNIVERSE } else { RT_SCOPE_LINK };
     let head = rtmsg(family(destination), whole_prefix(destination), tos, scope, RTN_UNICAST);
@@ -165,14 +166,14 @@ fn quickack(batch: &mut Batch, wanted: bool) {
     }
 }
 
-/// Takes the route to a host away.
+/// Removes the route to a host.
 pub fn no_route(batch: &mut Batch, destination: IpAddr, tos: u8) {
-    // scope nowhere: any matches
+    // scope nowhere matches any route
     let head = rtmsg(family(destination), whole_prefix(destination), tos, 255, RTN_UNICAST);
     with_address(batch.message(RTM_DELROUTE, 0, &head), RTA_DST, destination);
 }
 
-/// Sends everything that has no better route, from `source`, out of the interface of a hop without a gateway.
+/// Sends everything without a more specific route, from `source`, out of the interface of a hop without a gateway.
 pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     let head = rtmsg(family(source), 0, 0, RT_SCOPE_LINK, RTN_UNICAST);
     batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &head);
@@ -180,7 +181,7 @@ pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     quickack(batch, hop.quickack);
 }
 
-/// Discards what has no other route, silently.
+/// Silently discards packets without another route.
 pub fn discard_by_default(batch: &mut Batch, is_ipv6: bool) {
     let family = if is_ipv6 { AF_INET6 } else { AF_INET };
     let head = rtmsg(family, 0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE);

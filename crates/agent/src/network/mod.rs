@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The network as it is to be, and the netlink batches that make the kernel's agree with it.
+//! Target state of the network, and the netlink batches that bring the kernel to that state.
 //!
-//! A node is a network namespace, a link a veth pair between two of them. Both ends of a link carry the same MAC
-//! address and do without ARP. So a route is `destination dev interface`, and no neighbour is ever to be resolved
-//! (`arp` links: addresses at both ends, routes through the other's). The queueing discipline of a direction is on its
-//! sending side. Interfaces stay up once made: whether a link is up decides only what its discipline takes.
+//! A node is a network namespace; a link is a veth pair between two namespaces. Both ends of a link have the same MAC
+//! address and do not use ARP. A route is therefore `destination dev interface`, and no neighbour needs to be resolved.
+//! (`arp` links have addresses at both ends, and routes through the address of the far end.) The queueing discipline of
+//! a direction is on its sending side. Interfaces stay up: whether a link is up only decides whether its discipline
+//! accepts packets.
 //!
-//! All events of an instant become rounds of batches, one send a namespace and round: the first ends of new links, their
-//! other ends, the first ends once more (message::up_again), then the rest.
+//! All events of an instant become rounds of batches, with one send per namespace and round: first ends of new links,
+//! their second ends, the first ends again (message::up_again), then the rest.
 
 mod ahead;
 pub mod aqm;
@@ -38,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// From now on packets from a host to another carry this TOS value.
+/// From now on, packets from a host to another host carry this TOS value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathChange {
     pub source: usize,
@@ -48,12 +49,11 @@ pub struct PathChange {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct LinkState {
-    /// Interface numbers at a and b; 0 = not made yet.
+    /// Interface numbers at a and b; 0 = does not exist yet.
     ifindex: [u32; 2],
 }
 
-/// The state before an instant: the direction of each node and host whose entry changed or went, and delays that
-/// changed.
+/// State before an instant: directions of the nodes and hosts whose entry changed or was removed, and changed delays.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,
@@ -64,7 +64,7 @@ struct Before {
 pub struct Network<'a> {
     setup: &'a Setup,
     tables: &'a Tables,
-    /// The run's 0 on the kernel's monotonic clock, once it is known.
+    /// Time 0 of the run on the kernel's monotonic clock, once it is known.
     origin_ns: Option<i64>,
     home: Namespace,
     spaces: Vec<Namespace>,
@@ -72,15 +72,15 @@ pub struct Network<'a> {
     next_ifindex: Vec<u32>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
-    /// Last values sent to the kernel for jittered directions.
+    /// Values last sent to the kernel for jittered directions.
     told: Vec<Option<Direction>>,
-    /// Changes of a direction to send at the end of the instant.
+    /// Changes of a direction to be sent at the end of the instant.
     say: Vec<Option<Say>>,
     to_say: Vec<usize>,
-    /// The direction that a node sends on for a host, for packets without a tag.
+    /// Direction on which a node sends packets without a tag to a host.
     routes: BTreeMap<(usize, usize), usize>,
-    /// With source routing: the direction that a node sends on for a host, by path. A path keeps its routes when it has no
-    /// tag, so that it can be had again.
+    /// With source routing: direction on which a node sends to a host, by path. The routes of a path without a tag are
+    /// kept, so that it can get a tag again.
     path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
     tags: Vec<Tags>,
     making: Vec<Batch>,
@@ -88,27 +88,27 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures: what this instant changed.
+    /// With cures: changes of this instant.
     before: Before,
-    /// With cures: end markers and notices so far.
+    /// With cures: number of end markers and notices so far.
     markers: u32,
     notices: u32,
     host_of_node: Vec<Option<usize>>,
     /// The kernel has IPv6, whether the run is over it or not.
     has_ipv6: bool,
-    /// Those that are no hosts, with a link by netem.
+    /// Nodes without hosts that have a link by netem.
     netem_routers: BTreeSet<usize>,
-    /// Those of them at which links were made at this instant.
+    /// Nodes among them whose links were created at this instant.
     widened: BTreeSet<usize>,
 }
 
 impl<'a> Network<'a> {
-    /// Namespaces for all nodes, with nothing in them yet.
+    /// Creates empty namespaces for all nodes.
     pub fn new(setup: &'a Setup, tables: &'a Tables) -> Result<Self> {
         let home = Namespace::current()?;
         let has_ipv6 = sysctls::of_guest(setup)?;
         leolink::set_forwarding(setup.forwarding)?;
-        // SAFETY: plain system call; the descriptor is owned from here on.
+        // SAFETY: plain system call; the descriptor is owned afterwards.
         let watch = unsafe {
             OwnedFd::from_raw_fd(crate::base::error::check(libc::epoll_create1(libc::EPOLL_CLOEXEC), "make an epoll")?)
         };
@@ -163,7 +163,7 @@ impl<'a> Network<'a> {
                 NodeKind::Host => message::up(network.changing(i), 1),
                 // IPv6 counts what has no route (sample::no_route_pkts), and without an address nothing is answered
                 _ if setup.is_ipv6() && setup.shell.is_none() => {}
-                // what has no route is discarded without an ICMP answer; the guest's in_no_route counts it
+                // packets without a route are discarded without an ICMP answer; the guest's in_no_route counts them
                 _ => message::discard_by_default(network.changing(i), setup.is_ipv6()),
             }
             if setup.shell.is_some() && node.kind != NodeKind::Host {
@@ -177,7 +177,7 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
-    /// Says when the run's 0 is: links made so far get their tables, those made later get them at once.
+    /// Sets the run's time 0: existing links get their tables, and later links get them when they are created.
     pub fn begin(&mut self, origin_ns: i64) -> Result<()> {
         self.origin_ns = Some(origin_ns);
         let made: Vec<usize> = (0..self.directions.len()).filter(|&d| self.sending_side(d).is_some()).collect();
@@ -192,17 +192,17 @@ impl<'a> Network<'a> {
         result
     }
 
-    /// Nodes that no host is at.
+    /// Nodes that have no host.
     pub fn routers(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.spaces.len()).filter(|&node| self.setup.hosts.iter().all(|host| host.node != node))
     }
 
-    /// A node's route netlink socket.
+    /// Route netlink socket of a node.
     pub fn route_socket(&self, node: usize) -> &crate::network::netlink::Socket {
         &self.spaces[node].route
     }
 
-    /// The interface number of the wire of a host.
+    /// Interface number of a host's wire.
     pub fn wire_of(&self, host: usize) -> Result<u32> {
         let node = self.setup.hosts[host].node;
         for (link, state) in self.setup.links.iter().zip(&self.links) {
@@ -213,20 +213,20 @@ impl<'a> Network<'a> {
         Err(Error::Input(format!("host {host} has no wire that is up at the start")))
     }
 
-    /// The namespace and interface number of the sending side of a direction, once the link is made.
+    /// Namespace and interface number of a direction's sending side, if the link exists.
     pub fn sending_side(&self, direction: usize) -> Option<(usize, u32)> {
         let (link, side) = (&self.setup.links[direction / 2], direction % 2);
         let ifindex = self.links[direction / 2].ifindex[side];
         (ifindex != 0).then_some((if side == 0 { link.a } else { link.b }, ifindex))
     }
 
-    /// Carries out all events of one instant. The clock is not read in between, so that for the guest they happen at once.
+    /// Applies all events of one instant. The clock is not read meanwhile, so that for the guest they happen at once.
     pub fn apply(&mut self, events: &[Event]) -> Result<Vec<PathChange>> {
         let mut paths = Vec::new();
         for event in events {
             match event.change {
                 Change::Up { link } => self.bring_up(link),
-                // it refuses what comes, and what it holds arrives or is lost with it
+                // the link refuses new packets, and the packets that it holds arrive or are lost with it
                 Change::Down { link, lose } => {
                     for d in [2 * link, 2 * link + 1] {
                         self.directions[d].down = true;
@@ -359,7 +359,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The kernel must have carried out what makes the direction's discipline.
+    /// The kernel must already have executed the message that creates the direction's discipline.
     fn send_tables(&self, direction: usize, t_ns: i64) -> Result<()> {
         let (capacity, channel) = (self.tables.capacity(direction), self.tables.channel(direction));
         let (Some(origin_ns), Some((node, ifindex))) = (self.origin_ns, self.sending_side(direction)) else {
@@ -380,7 +380,7 @@ impl<'a> Network<'a> {
         let mut to_say = std::mem::take(&mut self.to_say);
         let told = self.told();
         if !told.is_empty() {
-            // what is read back of a link that goes down must be before it loses the rest
+            // reading the state of a link that goes down must precede the loss of its packets
             to_say.sort_by_key(|&d| self.say[d] == Some(Say::Flush));
         }
         let mut told = Some(told);
@@ -441,10 +441,10 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// The kernel answers only what it refused, so one look over all sockets tells whether anything failed.
+    /// The kernel only answers requests that it refused, so one check of all sockets shows whether anything failed.
     fn errors(&self, t_ns: i64) -> Result<()> {
         let mut event = libc::epoll_event { events: 0, u64: 0 };
-        // SAFETY: `event` lives through the call and has room for the one that is asked for.
+        // SAFETY: `event` lives through the call and has room for the one event requested.
         let n = unsafe { libc::epoll_wait(self.watch.as_raw_fd(), &raw mut event, 1, 0) };
         if crate::base::error::check(n, "look for netlink errors")? == 0 {
             return Ok(());
@@ -468,24 +468,24 @@ impl<'a> Network<'a> {
     }
 }
 
-/// Nodes that are no hosts, with a link by netem.
+/// Nodes without hosts that have a link by netem.
 fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
     let by_netem = setup.links.iter().filter(|l| l.is_by_netem());
     by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
 }
 
-/// The name of both ends of a link.
+/// Name of both ends of a link.
 pub fn interface_name(link: usize) -> String {
     format!("l{link}")
 }
 
-/// Locally administered, from the link's number and side.
+/// Locally administered MAC address, derived from the link's number and side.
 fn mac(link: usize, side: usize) -> [u8; 6] {
     let n = (link as u32).to_be_bytes();
     [2, side as u8, n[0], n[1], n[2], n[3]]
 }
 
-/// Address of an end of an `arp` link, from 10.128.0.0/9.
+/// Address of one end of an `arp` link, from 10.128.0.0/9.
 fn end_address(link: usize, side: usize) -> Ipv4Addr {
     Ipv4Addr::from(0x0a80_0000 + (2 * link + side) as u32)
 }

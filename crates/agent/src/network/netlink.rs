@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Route netlink: messages put together in one buffer, sent in one system call.
+//! Route netlink: messages are assembled in one buffer and sent in one system call.
 //!
-//! A system call costs 10 us here and a change inside a batch 0.4 to 1 us, so that all changes of one instant to a
-//! namespace go in one send. The kernel carries them out before send returns, and answers only what failed.
+//! A system call costs 10 us here and a change inside a batch 0.4 to 1 us, so all changes of one instant to a namespace
+//! are sent together. The kernel executes them before send returns, and only answers failures.
 
 use crate::base::error::{check, Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -26,36 +26,36 @@ pub const NLM_F_CREATE: u16 = 0x400;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLMSGERR_ATTR_MSG: u16 = 1;
-/// Attributes that hold others say so, to parsers newer than 2019.
+/// Nested attributes carry this flag, which parsers since 2019 require.
 pub const NLA_F_NESTED: u16 = 0x8000;
 const HEADER_BYTES: usize = 16;
-/// One send takes at most this much, well below the socket's send buffer (208 KiB).
+/// Maximum size of one send, well below the socket's send buffer (208 KiB).
 const BATCH_BYTES: usize = 96 * 1024;
 
-/// Messages in the making.
+/// Messages under construction.
 #[derive(Debug, Default, Clone)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// Where each message begins.
+    /// Offset of each message.
     starts: Vec<usize>,
 }
 
-/// Where an attribute that holds others began.
+/// Offset of a nested attribute.
 pub struct Nest(usize);
 
 impl Batch {
-    /// Whether no message was begun.
+    /// Whether the batch has no message.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// Takes all messages out; the memory is kept for the next ones.
+    /// Removes all messages; the memory is kept for the next ones.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.starts.clear();
     }
 
-    /// Begins a message; what follows belongs to it until the next `message`.
+    /// Begins a message; attributes that follow belong to it until the next `message`.
     pub fn message(&mut self, kind: u16, flags: u16, body: &[u8]) -> &mut Self {
         let start = self.bytes.len();
         self.starts.push(start);
@@ -69,7 +69,7 @@ impl Batch {
         self
     }
 
-    /// An attribute of the message.
+    /// Adds an attribute to the message.
     pub fn attribute(&mut self, kind: u16, value: &[u8]) -> &mut Self {
         self.bytes.extend((value.len() as u16 + 4).to_ne_bytes());
         self.bytes.extend(kind.to_ne_bytes());
@@ -78,31 +78,31 @@ impl Batch {
         self
     }
 
-    /// An attribute of four bytes, in this machine's order as the kernel reads them.
+    /// Adds an attribute of four bytes in native byte order, as the kernel reads them.
     pub fn u32(&mut self, kind: u16, value: u32) -> &mut Self {
         self.attribute(kind, &value.to_ne_bytes())
     }
 
-    /// An attribute of eight bytes, likewise.
+    /// Adds an attribute of eight bytes in native byte order.
     pub fn u64(&mut self, kind: u16, value: u64) -> &mut Self {
         self.attribute(kind, &value.to_ne_bytes())
     }
 
-    /// An attribute of text, with the 0 that ends it (NLA_STRING, lib/nlattr.c).
+    /// Adds a text attribute with its terminating 0 (NLA_STRING, lib/nlattr.c).
     pub fn text(&mut self, kind: u16, value: &str) -> &mut Self {
         let mut bytes = value.as_bytes().to_vec();
         bytes.push(0);
         self.attribute(kind, &bytes)
     }
 
-    /// Begins an attribute that holds others, after `body`.
+    /// Begins a nested attribute, after `body`.
     pub fn nest(&mut self, kind: u16, body: &[u8]) -> Nest {
         let start = self.bytes.len();
         self.attribute(kind, body);
         Nest(start)
     }
 
-    /// Ends an attribute that holds others: its length is that of all that came since [`Batch::nest`].
+    /// Ends a nested attribute: its length covers everything since [`Batch::nest`].
     pub fn end(&mut self, nest: &Nest) {
         let length = (self.bytes.len() - nest.0) as u16;
         self.bytes[nest.0..nest.0 + 2].copy_from_slice(&length.to_ne_bytes());
@@ -124,14 +124,14 @@ impl Batch {
     }
 }
 
-/// A netlink socket; it belongs for ever to the namespace in which it was opened.
+/// A netlink socket; it always belongs to the namespace in which it was opened.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
 }
 
 impl Socket {
-    /// A socket of the calling thread's network namespace.
+    /// Opens a socket in the calling thread's network namespace.
     ///
     /// # Errors
     /// If the kernel refuses the socket or one of its options.
@@ -139,7 +139,7 @@ impl Socket {
         Self::open_family(libc::NETLINK_ROUTE)
     }
 
-    /// One that asks about sockets (sock_diag(7)), of the calling thread's network namespace.
+    /// Opens a socket that lists sockets (sock_diag(7)) of the calling thread's network namespace.
     ///
     /// # Errors
     /// As [`Socket::open`].
@@ -148,13 +148,13 @@ impl Socket {
     }
 
     fn open_family(family: i32) -> Result<Self> {
-        // SAFETY: plain system call; the descriptor is owned from here on.
+        // SAFETY: plain system call; the descriptor is owned afterwards.
         let fd = unsafe {
             let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, family);
             OwnedFd::from_raw_fd(check(fd, "open a netlink socket")?)
         };
         let one: libc::c_int = 1;
-        // An error's answer then holds the head of the message, not all of it, and the kernel's words.
+        // Error answers then hold the head of the message instead of all of it, and the kernel's text.
         for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {
             // SAFETY: the option's value is an int.
             let result =
@@ -164,12 +164,12 @@ impl Socket {
         Ok(Self { fd })
     }
 
-    /// Its descriptor, which stays the socket's.
+    /// The socket's descriptor; the socket keeps ownership.
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// Has the kernel carry out a batch. Failures are answered on the socket: see [`Socket::refusals`].
+    /// Lets the kernel execute a batch. Failures are reported on the socket: see [`Socket::refusals`].
     pub fn send(&self, batch: &Batch) -> Result<()> {
         let mut from = 0;
         for (i, _) in batch.starts.iter().enumerate() {
@@ -188,7 +188,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Refusals of the kernel since the last look.
+    /// Refusals reported by the kernel since the last call.
     pub fn refusals(&self) -> Result<Vec<Refusal>> {
         let mut out = Vec::new();
         let mut buffer = [0u8; 8192];
@@ -214,7 +214,7 @@ impl Socket {
         }
     }
 
-    /// Asks for a list of things; `each` gets the body of each answer.
+    /// Requests a list; `each` is called with the body of each answer.
     pub fn dump(&self, kind: u16, body: &[u8], mut each: impl FnMut(&[u8])) -> Result<()> {
         let mut batch = Batch::default();
         batch.message(kind, NLM_F_DUMP, body);
@@ -235,19 +235,19 @@ impl Socket {
     }
 }
 
-/// A message that the kernel did not carry out.
+/// A message that the kernel refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
-    /// In its batch, from 1.
+    /// Number of the message in its batch, from 1.
     pub number: u32,
     /// RTM_...
     pub kind: u16,
     pub errno: i32,
-    /// The kernel's words, if it has any.
+    /// The kernel's error text, if any.
     pub text: Option<String>,
 }
 
-/// The kind of the message that an error's body holds the head of.
+/// Kind of the message whose head is in an error's body.
 fn kind(body: &[u8]) -> u16 {
     u16::from_ne_bytes([*body.get(8).unwrap_or(&0), *body.get(9).unwrap_or(&0)])
 }

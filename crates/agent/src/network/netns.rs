@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Network namespaces. A socket belongs for ever to the namespace in which it was opened, so threads visit a namespace
-//! only to open sockets and files there.
+//! Network namespaces. A socket always belongs to the namespace in which it was opened, so threads visit a namespace
+//! only to open sockets and files.
 
 use crate::base::error::{check, Error, Result};
 use crate::network::leolink;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// A namespace and the route netlink socket that was opened in it.
+/// A namespace, and the route netlink socket that was opened in it.
 #[derive(Debug)]
 pub struct Namespace {
     handle: File,
@@ -25,31 +25,31 @@ impl Namespace {
         Ok(Self { handle, route: Socket::open()? })
     }
 
-    /// A new one; the calling thread is left in it.
+    /// Creates a namespace; the calling thread then is in it.
     pub fn create() -> Result<Self> {
         // SAFETY: plain system call.
         check(unsafe { libc::unshare(libc::CLONE_NEWNET) }, "make a network namespace")?;
         Self::current()
     }
 
-    /// Moves the calling thread there.
+    /// Moves the calling thread into this namespace.
     pub fn enter(&self) -> Result<()> {
         enter(self.raw())
     }
 
-    /// Its descriptor, which stays the namespace's.
+    /// Descriptor of the namespace, which keeps ownership.
     pub fn raw(&self) -> i32 {
         self.handle.as_raw_fd()
     }
 }
 
-/// Moves the calling thread to the namespace of a descriptor.
+/// Moves the calling thread into the namespace of a descriptor.
 pub fn enter(namespace: i32) -> Result<()> {
     // SAFETY: plain system call.
     check(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }, "enter a network namespace").map(|_| ())
 }
 
-/// Sets a kernel parameter, by dotted name, of the calling thread's namespace or of the whole guest.
+/// Sets a kernel parameter, by dotted name, in the calling thread's namespace or for the whole guest.
 pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     std::fs::write(&path, value).map_err(|e| match e.kind() {
@@ -65,7 +65,7 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     })
 }
 
-/// A kernel parameter, by dotted name.
+/// Reads a kernel parameter by dotted name.
 pub fn sysctl(name: &str) -> Result<String> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     match std::fs::read_to_string(&path) {
@@ -74,20 +74,20 @@ pub fn sysctl(name: &str) -> Result<String> {
     }
 }
 
-/// Has every frame of an interface in the calling thread's namespace leave as a packet of its own. The stack still
-/// hands down large segments, as on any host, and they are cut before they reach the wire (and the capture).
+/// Makes every frame of an interface in the calling thread's namespace leave as a separate packet. The stack still
+/// passes large segments down, as on any host; they are split before they reach the wire (and the capture).
 pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     const ETHTOOL_STSO: u32 = 0x1f;
     let mut value = [ETHTOOL_STSO, 0];
     ethtool(interface, value.as_mut_ptr().cast(), "switch segmentation offload off")
 }
 
-/// The same for datagrams, which QUIC stacks hand down in batches (UDP_SEGMENT, udp(7)). Each carries its checksum when
-/// it is captured, which distinguishes it from others of its length.
+/// Does the same for datagrams, which QUIC stacks send in batches (UDP_SEGMENT, udp(7)). Captured datagrams then
+/// contain their checksum, which distinguishes datagrams of equal length.
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;
-    // struct ethtool_sfeatures: for each 32 features which are to be set, and to what
+    // struct ethtool_sfeatures: for each 32 features, a mask of those to set, and their values
     let blocks = names.len().div_ceil(32);
     let mut request = vec![0u32; 2 + 2 * blocks];
     (request[0], request[1]) = (ETHTOOL_SFEATURES, blocks as u32);
@@ -107,7 +107,7 @@ fn features(interface: &str) -> Result<Vec<String>> {
     const ETHTOOL_GSTRINGS: u32 = 0x1b;
     const ETH_SS_FEATURES: u32 = 4;
     const NAME_BYTES: usize = 32;
-    // Linux 6.12 has 64; a kernel with more says so by the count that it writes, and by what does not fit.
+    // Linux 6.12 has 64; a kernel with more reports a larger count and truncates the data.
     const MOST: usize = 256;
     let mut strings = vec![0u32; 3 + MOST * NAME_BYTES / 4];
     (strings[0], strings[1], strings[2]) = (ETHTOOL_GSTRINGS, ETH_SS_FEATURES, 0);
@@ -117,7 +117,7 @@ fn features(interface: &str) -> Result<Vec<String>> {
     Ok(bytes.chunks_exact(NAME_BYTES).take((strings[2] as usize).min(MOST)).map(name).collect())
 }
 
-/// A request to an interface of the calling thread's namespace; `value` is what SIOCETHTOOL wants.
+/// A request to an interface of the calling thread's namespace; `value` is the argument of SIOCETHTOOL.
 fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<()> {
     const SIOCETHTOOL: u64 = 0x8946;
     #[repr(C)]
@@ -128,7 +128,8 @@ fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<(
     }
     let mut request = Ifreq { name: [0; 16], data: value, rest: [0; 16] };
     request.name[..interface.len()].copy_from_slice(interface.as_bytes());
-    // SAFETY: plain system calls; the callers' values have the size that their command says, and live through the call.
+    // SAFETY: plain system calls; the callers' values have the size required by their command, and live through the
+    // call.
     unsafe {
         let fd = check(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0), "open a socket")?;
         let result = check(
@@ -140,15 +141,15 @@ fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<(
     }
 }
 
-/// The namespace of a node; the calling thread is left in it.
+/// Creates the namespace of a node; the calling thread then is in it.
 pub fn of_node(setup: &Setup, node: usize) -> Result<Namespace> {
     let is_router = setup.nodes[node].kind != NodeKind::Host;
-    // who looks around in a shell finds in a router what a router has
+    // with a shell, users expect the directories of a router in a router's namespace
     let wants_bare = is_router && setup.shell.is_none();
     let is_bare = leolink::set_namespaces(wants_bare)? && wants_bare;
     let space = Namespace::create()?;
     if is_router && !is_bare {
-        // it would look for a socket of its own for each packet that passes
+        // otherwise it would look for a local socket for each forwarded packet
         set_sysctl("net.ipv4.ip_early_demux", "0")?;
     }
     Ok(space)

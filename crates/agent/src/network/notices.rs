@@ -10,12 +10,13 @@ use leowarp_timeline::setup::LinkKind;
 use std::collections::BTreeSet;
 
 impl Network<'_> {
-    /// `cures.notify_delay`; none = no notices.
+    /// `cures.notify_delay`; None = no notices.
     pub(super) fn notify_delay_ns(&self) -> Option<i64> {
         self.setup.cures.notify.as_ref().map(|n| n.delay_ns)
     }
 
-    /// Notices of the changes of an instant: one for each host whose packets to another meet a node that changed its entry.
+    /// Notices for the changes of an instant: one for each host whose packets to another host meet a node with a
+    /// changed entry.
     pub(super) fn notices(&mut self, before: &Before, when: When) -> Vec<Told> {
         let delay_ns = if let When::After { delay_ns } = when { delay_ns } else { 0 };
         let pairs: BTreeSet<(usize, usize)> =
@@ -55,8 +56,8 @@ impl Network<'_> {
         }
     }
 
-    /// The first change that packets from a host to another met on their way before: the node's new direction, what it
-    /// was, and the delays of the whole way before and now.
+    /// First change on the previous path from a host to another: the node's new and old direction, and the delays of
+    /// the whole path before and now.
     fn change(
         &self,
         before: &Before,
@@ -88,7 +89,7 @@ impl Network<'_> {
             When::After { .. } => self.delay_ns(node, told),
             When::Before => self.way_from(node, told, |at| then(at, told)).map(|way| way.iter().map(former_ns).sum()),
         };
-        // without a way back no acknowledgement comes, and without one for it no notice either
+        // without a return path there are no acknowledgements, and without a path for the notice no notice
         let answer_ns = back.zip(notice).map(|(back_ns, notice_ns)| back_ns as i64 - notice_ns as i64);
         let cause = NoticeCause::Change {
             from,
@@ -98,13 +99,13 @@ impl Network<'_> {
         Some((to, cause, old_delay_ns, new_delay_ns))
     }
 
-    /// Tells a host of a change that there is not, from its own station: the one of that place in the setup's list.
+    /// Sends a host a false notice from its own station: the one at this place in the setup's list.
     pub fn tell_falsely(&mut self, place: usize) -> Result<()> {
         let Some(&(t_ns, told, destination)) = self.setup.cures.notify.as_ref().and_then(|n| n.r#false.get(place))
         else {
             return Ok(());
         };
-        // where no way is in force, nobody knows of one that changes
+        // without a route, nobody can know of a change
         let known = self.station_of(told).and_then(|station| {
             let there_ns = self.delay_ns(station, destination)?;
             let back_ns = self.delay_ns(self.station_of(destination)?, told)?;
@@ -117,13 +118,13 @@ impl Network<'_> {
         self.flush(t_ns)
     }
 
-    /// Time from a node to a host, by the routes as they are now: the delays alone.
+    /// Time from a node to a host by the present routes, from delays alone.
     fn delay_ns(&self, node: usize, host: usize) -> Option<u64> {
         let way = self.way_from(node, host, |at| self.routes.get(&(at, host)).copied())?;
         Some(way.iter().map(|&d| self.directions[d].delay_ns).sum())
     }
 
-    /// The node at the other end of a host's wire.
+    /// Node at the other end of a host's wire.
     fn station_of(&self, host: usize) -> Option<usize> {
         let node = self.setup.hosts[host].node;
         let mut wires = self.setup.links.iter().filter(|link| link.kind == LinkKind::Wire);
@@ -139,13 +140,13 @@ impl Network<'_> {
     }
 }
 
-/// Whether a notice of this number is lost that leaves over this direction. By its number alone the first one of every run
-/// with this seed had one fate.
+/// Whether the notice with this number is lost if it leaves on this direction. If only its number decided, the first
+/// notice of every run with this seed would have the same fate.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }
 
-/// From 0 to 1, of a seed: the finalizer of splitmix64 spreads what neighbouring seeds have in common.
+/// Maps a seed to 0 to 1: the finalizer of splitmix64 removes the similarity of neighbouring seeds.
 fn uniform(seed: u64) -> f64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -161,7 +162,7 @@ mod tests {
     fn as_many_notices_are_lost_as_the_ratio_says() {
         let lost = |ratio: f64| (1..=10_000).filter(|&n| is_lost(1, n, 7, ratio)).count();
         assert_eq!((lost(0.0), lost(1.0)), (0, 10_000));
-        // a binomial of 10,000 draws at 0.2 spreads by 40
+        // the standard deviation of a binomial of 10,000 trials at 0.2 is 40
         assert!((1840..=2160).contains(&lost(0.2)), "{}", lost(0.2));
     }
 

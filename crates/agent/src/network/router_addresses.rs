@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Addresses and names of satellites, stations and routers, which none has but beside a shell: without an address they
-//! cannot answer to traceroute (net/ipv4/icmp.c, `icmp_route_lookup`), and nothing else needs one.
+//! Addresses and names of satellites, stations and routers, which exist only in runs with a shell. Without an address
+//! they cannot answer to traceroute (net/ipv4/icmp.c, `icmp_route_lookup`); nothing else needs one.
 
 use crate::network::message;
 use crate::network::netlink::Batch;
@@ -18,21 +18,21 @@ fn address(node: usize, is_ipv6: bool) -> IpAddr {
     Ipv4Addr::from(0x0a40_0001 + node as u32).into()
 }
 
-/// Gives a node its address, on its loopback interface.
+/// Gives a node its address on its loopback interface.
 pub fn set(batch: &mut Batch, node: usize, is_ipv6: bool) {
     let address = address(node, is_ipv6);
     message::up(batch, LOOPBACK);
     message::address(batch, LOOPBACK, address, message::whole_prefix(address));
 }
 
-/// Lines of /etc/hosts: each router by its name, a station's antenna by `ground-` and the station's.
+/// Lines of /etc/hosts: each router by its name; a station's antenna as `ground-` plus the station's name.
 pub fn names(setup: &Setup) -> String {
     if setup.shell.is_none() {
         return String::new();
     }
     let routers = setup.nodes.iter().enumerate().filter(|(_, node)| node.kind != NodeKind::Host);
     let lines = routers.map(|(number, node)| {
-        // The station's own name is its host's.
+        // The station's own name belongs to its host.
         let prefix = if node.kind == NodeKind::Ground { "ground-" } else { "" };
         format!(
             "{} {prefix}{}\n",

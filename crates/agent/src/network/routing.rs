@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Routes of nodes to hosts, and those of single paths, which packets follow by their TOS value.
+//! Routes of nodes to hosts, and routes of single paths, which packets follow by their TOS value.
 
 use super::{end_address, Network};
 use crate::base::error::{Error, Result};
@@ -42,7 +42,7 @@ impl Network<'_> {
         Ok(())
     }
 
-    /// Where a route of a node leads.
+    /// Next direction of a node's route.
     pub(super) fn hop(&self, node: usize, ifindex: u32, gateway: Option<IpAddr>) -> Hop {
         let quickack = self.host_of_node[node].is_some_and(|h| self.setup.hosts[h].delayed_ack == DelayedAck::Off);
         Hop { ifindex, gateway, quickack }
@@ -56,7 +56,8 @@ impl Network<'_> {
         message::route(self.changing(node), address, tos, hop);
     }
 
-    /// A path's route goes, and the one for untagged packets if it leads the same way; without a path, the latter.
+    /// Removes a path's route, and the route for untagged packets if both are the same; without a path, only the
+    /// latter.
     pub(super) fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
         let address = self.setup.hosts[host].address;
         let untagged = self.routes.get(&(node, host)).copied();
@@ -69,7 +70,7 @@ impl Network<'_> {
             }
         }
         if goes {
-            // the way of before led over it, whether the node has another now or none
+            // the previous path used this direction, whether or not the node has another one now
             let before = self.routes.remove(&(node, host));
             if let Some(before) = before.filter(|_| self.setup.cures.at_switches()) {
                 self.before.routes.entry((node, host)).or_insert(before);
@@ -78,7 +79,7 @@ impl Network<'_> {
         }
     }
 
-    /// The TOS value of a path to a host. If it has just been given, the path's routes come with it.
+    /// TOS value of a path to a host. If the value was just assigned, the path's routes are added.
     pub(super) fn tag(&mut self, host: usize, path: u32) -> u8 {
         let (tos, fresh) = self.tags[host].tos(path);
         if fresh {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Work that the cures give nodes because of the routes of an instant.
+//! Tasks that the cures give to nodes when routes change at an instant.
 
 use super::{Before, Network};
 use crate::network::directions::is_modelled;
@@ -19,17 +19,18 @@ pub(super) enum What {
     Notice(Notice),
 }
 
-/// When the notices of a change leave the node.
+/// Time at which the notices of a change leave the node.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum When {
     After {
         delay_ns: u64,
     },
-    /// By the routes that are in force until then.
+    /// Computed with the routes in force until then.
     Before,
 }
 
-/// The ways from a node's direction before and after an instant to a host, from its other end on, and what they take.
+/// The paths from a node to a host before and after an instant, starting at the far end of the node's direction, and
+/// their delays.
 pub(super) struct Rests {
     old: Vec<usize>,
     new: Vec<usize>,
@@ -38,7 +39,7 @@ pub(super) struct Rests {
 }
 
 impl Network<'_> {
-    /// Work that the cures give nodes because of the routes of this instant.
+    /// Tasks that the cures give to nodes because of this instant's routes.
     pub(super) fn told(&mut self) -> Vec<Told> {
         let before = std::mem::take(&mut self.before);
         let mut told = self.switches(&before);
@@ -48,12 +49,12 @@ impl Network<'_> {
         told
     }
 
-    /// Time of a packet that left over the direction before, from that direction's other end to the host, at most; the
-    /// least over another; and the two paths. None = what left before does not arrive.
+    /// Maximum time of a packet on the old direction, from that direction's far end to the host; the minimum time on
+    /// another direction; and both paths. None = packets on the old direction do not arrive.
     ///
-    /// The old path counts with the longest time of a packet, the new one with the shortest. Where a delay falls at
-    /// this instant, packets of before still have the former one, and those behind them wait at the link's other end.
-    /// On a full path the last one takes as long as if nothing had fallen.
+    /// The old path counts with the longest time of a packet, the new one with the shortest. If a delay falls at this
+    /// instant, earlier packets still have the old delay, and later packets wait for them at the link's far end. On a
+    /// full path, the last packet therefore takes as long as if the delay had not fallen.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;
@@ -83,7 +84,7 @@ impl Network<'_> {
                 Some(MoveQueue::Lost) => !is_gone,
                 None => false,
             };
-            // where nothing of before arrives, there is nothing to wait for
+            // if no earlier packet arrives, there is nothing to wait for
             let rests = self.rests(before, host, from, to);
             let hold = cures.hold.filter(|_| rests.is_some()).map(|hold| (hold.buffer_bytes, hold.full));
             let open = rests.as_ref().filter(|_| !self.directions[from].down).ok_or(Refused::NoOldWay);
@@ -112,13 +113,13 @@ impl Network<'_> {
         out
     }
 
-    /// The directions that a packet takes to a host from the other end of one on, by the routes as they are now. None = it
-    /// does not come there.
+    /// Directions of a packet to a host, starting at the far end of a direction, by the present routes. None = the
+    /// packet does not arrive.
     fn way(&self, direction: usize, host: usize) -> Option<Vec<usize>> {
         self.way_from(self.receiving_node(direction), host, |at| self.routes.get(&(at, host)).copied())
     }
 
-    /// The directions from a node to a host, if `next` is the direction that each node sends on.
+    /// Directions from a node to a host, if `next` is the direction on which each node sends.
     pub(super) fn way_from(
         &self,
         node: usize,
@@ -126,7 +127,7 @@ impl Network<'_> {
         next: impl Fn(usize) -> Option<usize>,
     ) -> Option<Vec<usize>> {
         let (mut at, mut way) = (node, Vec::new());
-        // a walk that is longer than there are nodes goes in circles
+        // a path with more hops than nodes is a loop
         while way.len() <= self.setup.nodes.len() {
             if at == self.setup.hosts[host].node {
                 return Some(way);
@@ -137,7 +138,7 @@ impl Network<'_> {
         None
     }
 
-    /// Where the old and the new way of a node meet, given as the node's direction and the rest of each.
+    /// Node where the old and the new path of a switch meet, as the node's direction and the rest of each path.
     fn merge(
         &self,
         (from, old): (usize, &[usize]),
@@ -151,7 +152,7 @@ impl Network<'_> {
             let by_old = enters(from, old, self.receiving_node(d))?;
             Some((by_old, d))
         });
-        // both ways lead to the host, so they meet there at the latest, behind the wire that they share
+        // both paths lead to the host, so they meet at the latest behind its wire
         let (by_old, by_new) = met.ok_or(Refused::NoOldWay)?;
         if !self.takes_time(by_old) || !self.takes_time(by_new) {
             return Err(Refused::NoTime);
@@ -159,7 +160,7 @@ impl Network<'_> {
         Ok(Merge { marker: self.markers + 1, from: by_old, to: by_new, end_marker })
     }
 
-    /// Whether what leaves over a direction arrives later: leolink hands the rest on where it was offered.
+    /// Whether packets arrive later than they leave on a direction; leolink passes on others at once.
     fn takes_time(&self, direction: usize) -> bool {
         let d = &self.directions[direction];
         let is_leolink = self.setup.links[direction / 2].discipline == Some(Discipline::Leolink);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tags of paths for source routing: a packet carries its path's tag in the TOS field, and routers have a route per tag.
+//! Path tags for source routing: a packet carries its path's tag in the TOS field, and routers have one route per tag.
 
-/// IPv4 routes of Linux 6.12 look at three bits of the field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), and none set means
-/// "any": seven paths to a destination can be told apart at a time.
+/// IPv4 routes of Linux 6.12 use three bits of the field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), where 0 means "any".
+/// Seven paths to a destination can thus be distinguished at a time.
 const TAGS: usize = 7;
 
-/// The paths to one destination that have a tag, least recently named first.
+/// Paths to one destination that have a tag, the least recently used first.
 #[derive(Debug, Clone, Default)]
 pub struct Tags {
     recent: Vec<(u32, u8)>,
 }
 
 impl Tags {
-    /// The TOS value of a path, and whether it has just been given. A path without a tag takes that of the one that has
-    /// not been named for longest, and needs all its routes anew.
+    /// TOS value of a path, and whether it was just assigned. A path without a tag takes that of the least recently
+    /// used path, and then needs all its routes again.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
             Some(i) => (self.recent.remove(i).1, false),
@@ -24,7 +24,7 @@ impl Tags {
         (4 * tag, fresh)
     }
 
-    /// The TOS value that a path has, if it has one.
+    /// TOS value of a path, if it has one.
     pub fn existing_tos(&self, path: u32) -> Option<u8> {
         self.recent.iter().find(|r| r.0 == path).map(|r| 4 * r.1)
     }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queueing disciplines as netlink messages: the kernel's `netem`, and `jitter`: a netem under the kernel's `tbf`. (Of ours:
-//! `leolink`; what may be under it: `aqm`.)
+//! Netlink messages for queueing disciplines: the kernel's `netem`, and `jitter`, which is a netem under the kernel's
+//! `tbf`. (leowarp's own discipline is in `leolink`, and those under it in `aqm`.)
 //!
-//! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A netem
-//! without a rate sends each packet at the time that was drawn for it, so that packets overtake each other; with one it
-//! would keep their order. The rate is therefore tbf's, which takes packets as they come out of the delay line. Packets
-//! late for tbf stay in netem's queue, so netem's limit counts waiting packets and packets in flight.
+//! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A
+//! netem without a rate sends each packet at the packet's own random time, so packets overtake each other. With a rate
+//! it would keep their order. The rate is therefore in tbf, which takes packets as they leave the delay line. Packets
+//! that are due but must wait for tbf stay in netem's queue, so netem's limit counts both waiting packets and packets
+//! in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
 
-/// Attributes of a discipline: its name, and what is said to it (include/uapi/linux/rtnetlink.h).
+/// Attributes of a discipline: its name and its options (include/uapi/linux/rtnetlink.h).
 pub const TCA_KIND: u16 = 1;
 pub const TCA_OPTIONS: u16 = 2;
 const TC_H_ROOT: u32 = 0xffff_ffff;
 /// 1:0
 const HANDLE: u32 = 0x0001_0000;
-/// 1:1, the one class of tbf and of leolink, and 2:0 of the discipline on it
+/// 1:1 is the only class of tbf and of leolink; 2:0 is the discipline on it
 pub const CHILD_PARENT: u32 = 0x0001_0001;
 pub const CHILD_HANDLE: u32 = 0x0002_0000;
 
@@ -35,15 +36,15 @@ const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 /// Size of a frame's header.
 pub const ETHERNET_BYTES: u32 = 14;
-/// Without a rate netem sorts by time and a falling delay would reorder within the link. At this rate (2^40 byte/s) a
-/// frame takes 1 ns.
+/// Without a rate, netem sorts by time, and a falling delay would reorder packets within the link. At this rate (2^40
+/// byte/s) a frame takes 1 ns.
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
 const NETEM_UNLIMITED_PKTS: u32 = 1 << 30;
 
-/// One direction of a link as it is to be.
+/// Target state of one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Direction {
-    /// `2 * link`, + 1 for b>a.
+    /// `2 * link`; + 1 for b to a.
     pub id: u32,
     /// 0 = unshaped.
     pub rate_bps: u64,
@@ -53,17 +54,17 @@ pub struct Direction {
     pub limit_bytes: Option<u32>,
     pub overhead_bytes: i32,
     pub seed: u64,
-    /// Refuses what it is offered.
+    /// The direction refuses packets.
     pub down: bool,
     pub jitter: Jitter,
-    /// For leolink: its rate, or its delay and loss, come from tables and are never sent.
+    /// For leolink: the rate, or delay and loss, come from tables and are never sent.
     pub has_capacity: bool,
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// For leolink: its part in keeping the order of packets.
+    /// For leolink: its part in keeping packets in order.
     pub order: Option<Order>,
-    /// IP length of the packets of which delay lines and buckets are full.
+    /// IP length of the packets by which delay lines and buckets are sized.
     pub full_packet_bytes: u32,
 }
 
@@ -73,43 +74,43 @@ impl Direction {
         (self.full_bytes() * 8 * 1_000_000_000).checked_div(self.rate_bps).map_or(0, |ns| ns + 1)
     }
 
-    /// Bytes of the link that a full packet takes.
+    /// Number of bytes on the link for a full packet.
     fn full_bytes(&self) -> u64 {
         u64::from(self.full_packet_bytes + ETHERNET_BYTES).saturating_add_signed(self.overhead_bytes.into()).max(1)
     }
 }
 
-/// Random addition to the delay of each packet of a `jitter`: `spread_ns` times a value of a table over 8192
-/// (NETEM_DIST_SCALE). Without a table it is uniform from -`spread_ns` to `spread_ns`.
+/// Random addition to the delay of each packet of a `jitter`: `spread_ns` times a table value divided by 8192
+/// (NETEM_DIST_SCALE). Without a table the addition is uniform from -`spread_ns` to `spread_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter {
-    /// Up to i32::MAX, where netem would cap it.
+    /// At most i32::MAX, where netem would cap it.
     pub spread_ns: u64,
     /// Index into the setup's tables.
     pub table: usize,
 }
 
-/// The part of a direction of a station's link in keeping the order of packets.
+/// Part of a direction of a station's link in keeping packets in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// The packets that it puts in order; none = it does not.
+    /// Packets that are reordered here; None = none.
     pub resequence: Option<Resequence>,
     /// The second copy of a packet is discarded.
     pub eliminates: bool,
-    /// The station sends on it.
+    /// The station sends on this direction.
     pub numbers: bool,
-    /// The station receives on it.
+    /// The station receives on this direction.
     pub restores: bool,
 }
 
-/// Settings of a direction for the kernel.
+/// Extent of the settings sent to the kernel for a direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
-    /// All, to make it.
+    /// All settings, to create it.
     All,
-    /// Changes by the timeline.
+    /// Changes from the timeline.
     Changes,
-    /// The same, and its packets are lost.
+    /// Changes from the timeline, and the loss of its packets.
     Flush,
 }
 
@@ -127,15 +128,16 @@ pub fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
     out
 }
 
-/// A ratio as a share of 2^32, as netem and leolink take it; 1 stays below 2^32.
+/// A ratio as a share of 2^32, the format of netem and leolink; 1 becomes slightly less than 2^32.
 pub fn share(ratio: f64) -> u32 {
     (ratio * 4_294_967_296.0).round().clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
-/// Makes or changes a netem. Anything that a change does not name falls back to its default, so all is always named.
+/// Creates or changes a netem. A setting that a change omits falls back to its default, so every message contains all
+/// settings.
 pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
     if say == Say::Flush {
-        // netem cannot lose what it holds but by being taken away
+        // netem can only lose its packets by being removed
         batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
     }
     let flags = if say == Say::Changes { 0 } else { NLM_F_CREATE | NLM_F_REPLACE };
@@ -164,12 +166,12 @@ fn netem_loss(d: &Direction) -> u32 {
     }
 }
 
-/// Makes a jitter, or changes what it differs in from `before`. A change leaves what it holds where it is: each packet
-/// keeps the time that was drawn for it.
+/// Creates a jitter, or sends its differences from `before`. A change does not affect held packets: each keeps its
+/// random send time.
 ///
-/// In a netem, latency, jitter, limit and loss fall back to 0 unless they are named. Its table and the state of its
-/// random stream stay: naming the seed again would begin the stream anew, so that a change would repeat delays. There
-/// is no way to take a table away from a netem. A changed tbf has a full bucket: its next frame may leave at once.
+/// In a netem, latency, jitter, limit and loss fall back to 0 unless they are sent. Its table and the state of its
+/// random stream stay: sending the seed again would restart the stream, so a change would repeat delays. A netem's
+/// table cannot be removed. A changed tbf has a full bucket: its next frame may leave at once.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
     if flush {
         batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
@@ -184,7 +186,7 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
         let mut parms = [0u8; 36];
         parms[1] = TC_LINKLAYER_ETHERNET;
         batch.attribute(TCA_TBF_PARMS, &parms).u64(TCA_TBF_RATE64, (d.rate_bps / 8).max(1));
-        // The deepest bucket that sends no two full frames at once, and the least that takes one.
+        // Largest bucket that does not send two full frames at once, and smallest bucket that accepts one.
         batch.u32(TCA_TBF_BURST, d.full_bytes() as u32);
         batch.end(&options);
     }
@@ -212,8 +214,8 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Has a packet's length count with the overhead, which may be negative: a size table without sizes. It must be the
-/// root's (qdisc_graft), and a change that does not name it takes it away (qdisc_change).
+/// Includes the overhead, which may be negative, in a packet's length: a size table without sizes. It must be on the
+/// root (qdisc_graft), and a change without it removes it (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
@@ -222,8 +224,8 @@ fn overhead(batch: &mut Batch, d: &Direction) {
     batch.end(&stab);
 }
 
-/// netem's limit counts packets in flight as well. To limit waiting packets to `limit_pkts`, the content of a delay
-/// line full of full frames is added.
+/// netem's limit also counts packets in flight. To limit waiting packets to `limit_pkts`, the content of a delay line
+/// filled with full frames is added.
 fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
     let Some(limit) = d.limit_pkts else { return NETEM_UNLIMITED_PKTS };
     match counts {
@@ -240,7 +242,7 @@ fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
 pub mod tests {
     use super::*;
 
-    /// A direction as most are.
+    /// A direction with common settings.
     pub fn direction() -> Direction {
         Direction {
             id: 5,
@@ -277,7 +279,7 @@ pub mod tests {
         assert_eq!(bytes[bytes.len() - expected.len()..], expected);
     }
 
-    /// Kind, flags, handle, parent and what follows of each message of a batch.
+    /// Kind, flags, handle, parent and remaining content of each message of a batch.
     pub fn messages(batch: &Batch) -> Vec<(u16, u16, u32, u32, Vec<u8>)> {
         let (mut out, mut bytes) = (Vec::new(), batch.bytes());
         while !bytes.is_empty() {
@@ -353,7 +355,7 @@ pub mod tests {
         assert_eq!((netem.2, netem.3), (0x1_0000, u32::MAX));
         assert_eq!(netem.4[12..24], [32, 0, 8, 128, 28, 0, 1, 0, 0, 0, 0, 0]);
         assert_eq!(netem.4[24..28], (-14i32).to_ne_bytes());
-        // limit, and a loss of all
+        // limit, and loss of all packets
         assert_eq!(netem.4[52..60], [0, 0, 0, 64, 255, 255, 255, 255]);
         assert_eq!(netem.4.len(), 12 + 32 + 4 + 24 + 12 + 12 + 12);
     }
@@ -365,7 +367,7 @@ pub mod tests {
         assert_eq!(netem_limit(&d, QueueCounts::Waiting), 584);
         assert_eq!(netem_limit(&d, QueueCounts::WaitingAndFlying), 500);
         assert_eq!(netem_limit(&Direction { limit_pkts: None, ..d }, QueueCounts::Waiting), NETEM_UNLIMITED_PKTS);
-        // of 1,115 bytes 112.1
+        // 112.1 frames of 1,115 bytes
         assert_eq!(netem_limit(&Direction { full_packet_bytes: 1115, ..d }, QueueCounts::Waiting), 613);
     }
 

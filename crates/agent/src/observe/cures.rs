@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Actions of nodes and stations at route changes: /proc/leolink/switches, merges and orders, where reading consumes,
-//! and nodes, where it does not.
+//! Actions of nodes and stations at route changes. Reading /proc/leolink/switches, merges and orders consumes the
+//! records; reading nodes does not.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -25,13 +25,13 @@ const BUFFER_RECORDS: usize = 256;
 /// REFUSED_IN_FLIGHT.
 const IN_FLIGHT: u32 = 4;
 
-/// Writes the tables that the cures have: `switches`, `merges`, `orders`, `nodetotals`.
+/// Writes the tables of the cures: `switches`, `merges`, `orders`, `nodetotals`.
 pub fn write_rows(context: &Context) -> Result<()> {
     let cures = &context.setup.cures;
     if !cures.any() {
         return Ok(());
     }
-    // before what still waits is taken away with its records
+    // this precedes the removal of packets that still wait, with their records
     node_totals(context)?;
     if cures.at_switches() {
         switches(context)?;
@@ -45,7 +45,7 @@ pub fn write_rows(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// The node where two paths meet, by the marker's number.
+/// Node where two paths meet, by the marker's number.
 fn merges() -> Result<BTreeMap<u32, [u8; MERGES.1]>> {
     let mut out = BTreeMap::new();
     records(MERGES, |r| {
@@ -103,7 +103,7 @@ fn switch(context: &Context, r: &[u8]) -> Result<Switch> {
         full_pkts: long(r, 88),
         copied_pkts: copies(96),
         copied_bytes: copies(104),
-        // why there is no marker is said of the merge
+        // the merge has the reason why there is no marker
         refused: match refused {
             IN_FLIGHT => refused as u8,
             _ if context.setup.cures.duplicate_ns.is_none() || refused == 0 => u8::MISSING,
@@ -136,7 +136,7 @@ fn merge(context: &Context, switch: &Switch, refused: u32, record: Option<&[u8; 
     }
 }
 
-/// Packets that nodes hold now behind their links, which have delivered them.
+/// Packets now held by nodes behind the links that have delivered them.
 pub fn held_behind_links_pkts(setup: &Setup) -> Result<u64> {
     let mut held_pkts = 0;
     if setup.cures.any() {
@@ -156,7 +156,7 @@ fn node_totals(context: &Context) -> Result<()> {
     records(NODES, |r| {
         let direction = word(r, 0) as usize;
         let link = &setup.links[direction / 2];
-        // of a>b, a sends and b receives
+        // for a to b, a sends and b receives
         let is_a = (direction % 2 == 0) != (word(r, 4) != 0);
         let held_max_bytes = long(r, 24);
         let node = if is_a { link.a } else { link.b } as u32;
@@ -182,14 +182,14 @@ fn node_totals(context: &Context) -> Result<()> {
 fn notices(context: &Context) -> Result<()> {
     let mut rows = Rows::create(&context.header)?;
     let lead_ns = context.setup.cures.notify.as_ref().map_or(0, |notify| (-notify.delay_ns).max(0));
-    // by number: nodes get what is said at an instant in the order of the nodes
+    // sorted by number: nodes receive the messages of an instant in the order of the nodes
     let mut all = BTreeMap::new();
     records(NOTICES, |r| {
         let flags = word(r, 12);
         let sent_ns = long(r, 32);
         let is_false = flags & 2 != 0;
         let row = Notice {
-            // leolink knows when it got the message, which is the lead before a change to come
+            // leolink knows when it received the message, which is the lead time before a future change
             t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64) + if is_false { 0 } else { lead_ns },
             number: word(r, 8),
             to_direction: word(r, 16),
@@ -213,7 +213,7 @@ fn orders(context: &Context) -> Result<()> {
     let duplicates = context.setup.cures.duplicate_ns.is_some();
     let mut rows = Rows::create(&context.header)?;
     records(ORDERS, |r| {
-        // A node's own packets (ICMP) have no host as their source
+        // Packets of a node itself (ICMP) have no host as their source
         let Some(source_host) = host_of(context.setup, r, 0) else { return Ok(()) };
         let protocol = word(r, 8);
         let is_flow = protocol != 0;
@@ -237,13 +237,13 @@ fn orders(context: &Context) -> Result<()> {
     rows.flush()
 }
 
-/// The number of the host with the address in a record.
+/// Number of the host with the address in a record.
 fn host(setup: &Setup, record: &[u8], at: usize) -> Result<u32> {
     let address = &record[at..at + 4];
     host_of(setup, record, at).ok_or_else(|| Error::Input(format!("leolink has a record of no host: {address:?}")))
 }
 
-/// The same, or None for an address that no host has.
+/// Number of the host, or None for an address without a host.
 fn host_of(setup: &Setup, record: &[u8], at: usize) -> Option<u32> {
     let number = setup.hosts.iter().position(|host| host.short_address().to_be_bytes() == record[at..at + 4]);
     number.map(|n| n as u32)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP_INFO of the sockets of programs, which are not ours to ask: the kernel lists those of a namespace (sock_diag(7)).
+//! TCP_INFO for sockets of programs, to which the agent has no descriptor: the kernel lists those of a namespace
+//! (sock_diag(7)).
 //!
-//! The connection of a socket is known once the capture is over, so samples are kept until then.
+//! The connection of a socket is only known after the capture, so samples are kept until then.
 
 use crate::base::error::{Error, Result};
 use crate::flows::tcp_info::{BbrInfo, TcpInfo};
@@ -14,21 +15,21 @@ use leowarp_timeline::setup::Setup;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// Attributes of an answer, and, less one, bits of a request (include/uapi/linux/inet_diag.h). For a socket that has
-/// BBR, a request for Vegas gets BBR (net/ipv4/tcp_bbr.c, `bbr_get_info`).
+/// Attributes of an answer; minus one, they are bits of a request (include/uapi/linux/inet_diag.h). For a socket with
+/// BBR, a request for Vegas returns BBR (net/ipv4/tcp_bbr.c, `bbr_get_info`).
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_VEGASINFO: u16 = 3;
 const INET_DIAG_CONG: u16 = 4;
 const INET_DIAG_BBRINFO: u16 = 16;
-/// Without LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7) of include/net/tcp_states.h: these have no TCP_INFO
-/// or no other end.
+/// All states except LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7) of include/net/tcp_states.h, which
+/// have no TCP_INFO or no far end.
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
-/// struct inet_diag_msg: family, state, timer, retrans; the ends; five numbers.
+/// struct inet_diag_msg: family, state, timer, retrans; both ends; five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// All runs of interest are far below; at 400 bytes each it is half a gigabyte of the guest's memory.
+/// Limit of samples: all relevant runs are far below. At 400 bytes each, it is half a gigabyte of the guest's memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
-/// Both ends as a socket sees them: port here, address and port there.
+/// Both ends as a socket sees them: local port, remote address and port.
 type Ends = (u16, u32, u16);
 
 #[derive(Debug)]
@@ -38,13 +39,13 @@ struct Sample {
     congestion_control: Option<String>,
 }
 
-/// Samples of the hosts that run programs.
+/// Samples of hosts that run programs.
 pub struct Diag {
-    /// The number of each in the setup.
+    /// Number of each of these hosts in the setup.
     hosts: Vec<(usize, Netlink)>,
-    /// By host, ends and time.
+    /// Samples by host, ends and time.
     samples: BTreeMap<(usize, Ends, i64), Sample>,
-    /// By flow of kind program: numbers and addresses of its source and destination.
+    /// By flow of kind program: numbers and addresses of source and destination.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
     /// AF_INET or AF_INET6: of the sockets that are asked for.
     family: u8,
@@ -66,7 +67,7 @@ impl Diag {
         Ok(Some(Self { hosts, samples: BTreeMap::new(), ends, family }))
     }
 
-    /// Keeps what all sockets say now.
+    /// Stores the present state of all sockets.
     pub fn sample(&mut self, t_ns: i64) -> Result<()> {
         let wanted =
             [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
@@ -90,7 +91,7 @@ impl Diag {
         })
     }
 
-    /// A row for each sample of a connection's sender; what the sender's congestion control is goes to the connection.
+    /// One row per sample of a connection's sender; the sender's congestion control is stored with the connection.
     pub fn rows<'a>(&'a self, connections: &'a mut [Lived]) -> impl Iterator<Item = Socket> + 'a {
         let all: Vec<_> = connections.iter().map(|c| (c.connection.clone(), c.start_ns)).collect();
         connections.iter_mut().filter(|c| c.connection.is_tcp).flat_map(move |lived| {
@@ -98,7 +99,7 @@ impl Diag {
             let [source, destination] = self.ends[&c.program];
             let at_source = (c.source_port, destination.1, c.destination_port);
             let at_destination = (c.destination_port, source.1, c.source_port);
-            // A socket may outlive its last packet, but not the first of the next connection between its ports.
+            // A socket may outlive its last packet, but not the first one of the next connection between its ports.
             let next = all.iter().filter(|(other, start_ns)| other.has_ports_of(c) && *start_ns > lived.start_ns);
             let until_ns = next.map(|(_, start_ns)| *start_ns).min().unwrap_or(i64::MAX);
             let range = (source.0, at_source, lived.start_ns)..(source.0, at_source, until_ns);
@@ -113,7 +114,7 @@ impl Diag {
     }
 }
 
-/// One socket of an answer; none = it has no TCP_INFO.
+/// One socket of an answer; None = it has no TCP_INFO.
 fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
     let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));

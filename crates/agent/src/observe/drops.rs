@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets that the leolinks of the guest dropped: /proc/leolink/drops, where reading consumes.
+//! Packets dropped by the guest's leolinks, from /proc/leolink/drops; reading consumes the records.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -12,7 +12,7 @@ use std::io::Read;
 const RECORD_BYTES: usize = 64;
 const BUFFER_RECORDS: usize = 1024;
 
-/// The file; a kernel without leolink has none.
+/// The open file; a kernel without leolink has none.
 pub struct Drops {
     file: Option<File>,
     buffer: Vec<u8>,
@@ -24,7 +24,8 @@ impl Drops {
         Self { file: File::open("/proc/leolink/drops").ok(), buffer: vec![0; BUFFER_RECORDS * RECORD_BYTES] }
     }
 
-    /// Hands out those since the last time: when, why and where, and the packet from its IP header on, up to 40 bytes.
+    /// Yields the drops since the last call: time, cause and place, and the packet from its IP header on, up to 40
+    /// bytes.
     pub fn read(&mut self, clock: Clock, mut each: impl FnMut(i64, Loss, &[u8]) -> Result<()>) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut record = |r: &[u8]| {
@@ -45,7 +46,7 @@ impl Drops {
     }
 }
 
-/// The row of a packet of which no more is known than that it was dropped.
+/// Row of a packet of which only the drop is known.
 pub fn row(t_ns: i64, loss: Loss) -> Drop {
     Drop {
         t_ns,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The result of a run: what became of its packets, whether they add up, and `end.json`.
+//! Result of a run: the fate of its packets, a check of the sums, and `end.json`.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -17,19 +17,19 @@ use serde_json::{json, Value};
 /// Facts about a flow at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowOutcome {
-    /// When it begins: of a connection, when its first packet was seen.
+    /// Begin of the flow; for a connection, time of its first packet.
     pub start_ns: i64,
-    /// For a connection of a program: the instant of the answer to its first segment.
+    /// For a connection of a program: time of the answer to its first segment.
     pub connect_ns: Option<i64>,
-    /// When the first payload reached the destination.
+    /// Time at which the first payload reached the destination.
     pub first_byte_ns: Option<i64>,
-    /// When the last payload that arrived did.
+    /// Time at which the last arriving payload reached the destination.
     pub last_byte_ns: Option<i64>,
-    /// When all of a flow with a size had arrived.
+    /// Time at which all data of a flow with a size had arrived.
     pub complete_ns: Option<i64>,
-    /// Payload that arrived at the destination, each byte once.
+    /// Payload that arrived at the destination, counting each byte once.
     pub arrived_bytes: Option<u64>,
-    /// Bytes that reached the source; none = not tcp, or packets were not followed.
+    /// Bytes that reached the source; None = not TCP, or no packet records.
     pub duplicate_acks_pkts: Option<u64>,
     /// Of data packets.
     pub round_trips: Option<Extremes>,
@@ -37,12 +37,12 @@ pub struct FlowOutcome {
 
 /// Facts about the packets at the end.
 pub struct Outcome {
-    /// By 2 * flow + direction; none at all without packet truth.
+    /// By 2 * flow + direction; empty without packet truth.
     pub totals: Vec<Totals>,
     pub flows: Vec<FlowOutcome>,
-    /// The flows behind those of the setup.
+    /// Connections of programs, numbered after the flows of the setup.
     pub connections: Vec<Lived>,
-    /// Packets of which nothing was heard, beyond those that were lost between links.
+    /// Packets without any report, beyond those lost between links.
     pub vanished_pkts: u64,
     pub warnings: Vec<String>,
     /// What contradicts itself.
@@ -50,7 +50,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// For a run without packet truth: facts that the receivers of transfers know by themselves.
+    /// For a run without packet truth: facts known to the receivers of transfers.
     pub fn of_receivers(setup: &Setup, transfers: &[Transfer]) -> Result<Self> {
         let flow = |f: &Flow| FlowOutcome { start_ns: f.start_ns, ..FlowOutcome::default() };
         let mut flows: Vec<_> = setup.flows.iter().map(flow).collect();
@@ -64,7 +64,7 @@ impl Outcome {
         Ok(Self { totals, flows, connections, vanished_pkts: 0, warnings, failures })
     }
 
-    /// Packets may vanish as their time to live ends, in a circle of routes; no other way is left.
+    /// Packets may vanish in a routing loop when their time to live ends; every other loss is counted.
     pub fn explain_vanished(&mut self, expired_pkts: u64) {
         let vanished = self.vanished_pkts;
         if expired_pkts > 0 {
@@ -80,7 +80,7 @@ impl Outcome {
     }
 }
 
-/// Writes the tables of the end.
+/// Writes the tables for the end of the run.
 pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer], flows: &[FlowOutcome]) -> Result<()> {
     let mut link_rows = Rows::create(&context.header)?;
     links.iter().try_for_each(|link| link_rows.push(link))?;
@@ -110,8 +110,9 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
     }
 }
 
-/// Writes `end.json`: every account of packets, and whether all of them add up. If they do not, the run has failed.
-/// `programs`: how the user's own ended, if there were any. Then `clock` is included too, because they have read it.
+/// Writes `end.json`: every account of packets, and whether all of them add up. If they do not add up, the run has
+/// failed. `programs`: how user programs ended, if there were any. In that case `clock` is included too, because the
+/// programs have read it.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));
@@ -136,14 +137,14 @@ pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcom
     Ok(())
 }
 
-/// Sums that went in and came out of links and flows.
+/// Sums of packets into and out of links and flows.
 struct Accounts {
     conservation: Vec<Value>,
     failures: Vec<String>,
 }
 
 impl Accounts {
-    /// Those of netem are left out: it does not say what it was offered.
+    /// Links by netem are left out, because netem does not count offered packets.
     fn add_link(&mut self, link: &LinkTotal) {
         if link.offered_pkts == u64::MISSING {
             return;
@@ -223,7 +224,7 @@ mod tests {
             (outcome.warnings.len(), outcome.failures.len())
         };
         assert_eq!(vanished(3, 3), (1, 0));
-        // Answers of routers go in the circle, too.
+        // Answers of routers loop, too.
         assert_eq!(vanished(3, 5), (1, 0));
         assert_eq!(vanished(3, 2), (1, 1));
         assert_eq!(vanished(3, 0), (0, 1));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Waiting packets of the queues, and traffic of each link: of all leolinks in one read of /proc/leolink/links, of
-//! netems from the statistics of the queueing disciplines, a dump for each namespace. For a jitter, a netem under a
-//! tbf, those of the tbf are taken: it counts what its netem holds and drops with its own (tbf_enqueue), and sends what
-//! has left both.
+//! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links; netems are read
+//! from the statistics of queueing disciplines, with one dump per namespace. For a jitter (a netem under a tbf), the
+//! tbf's statistics are used. It includes packets held and dropped by its netem (tbf_enqueue), and counts packets sent
+//! after both.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -30,7 +30,7 @@ pub struct Queues {
     leolink: Option<File>,
     buffer: Vec<u8>,
     netems: Vec<usize>,
-    /// Waiting packets and bytes and the most packets since the sample before, by direction.
+    /// By direction: waiting packets and bytes, and the maximum number of packets since the previous sample.
     last: Vec<(u32, u64, u32)>,
 }
 
@@ -45,10 +45,10 @@ struct Statistics {
 }
 
 impl Queues {
-    /// Opens /proc/leolink/links, if the kernel has it, and notes which directions have a netem to be asked.
+    /// Opens /proc/leolink/links if the kernel has it, and notes the directions whose netem must be queried.
     ///
     /// # Errors
-    /// If the file is there and cannot be opened.
+    /// If the file exists but cannot be opened.
     pub fn open(setup: &Setup) -> Result<Self> {
         let path = "/proc/leolink/links";
         let leolink = leolink::open(path, File::options().read(true))?;
@@ -62,13 +62,14 @@ impl Queues {
         })
     }
 
-    /// Room for what /proc/leolink/links has; more than that shows as an error. None: there is no such file.
+    /// Buffer size for the content of /proc/leolink/links; longer content shows as an error. None: the file does not
+    /// exist.
     pub fn links_bytes(&self) -> Option<usize> {
         self.leolink.as_ref().map(|_| self.buffer.len())
     }
 
-    /// Adds those that changed since the last sample. `links`: what /proc/leolink/links has at this instant, if somebody
-    /// has read it.
+    /// Adds rows for queues that changed since the last sample. `links`: present content of /proc/leolink/links, if it
+    /// has already been read.
     pub fn sample(&mut self, rows: &mut Rows<Queue>, network: &Network, t_ns: i64, links: Option<&[u8]>) -> Result<()> {
         for (direction, s) in self.netem_statistics(network)? {
             let now = (s.held_pkts, u64::from(s.held_bytes), u32::MISSING);
@@ -107,7 +108,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Everything that went over each direction.
+    /// Total traffic of each direction.
     pub fn totals(&mut self, network: &Network, clock: Clock) -> Result<Vec<LinkTotal>> {
         let netems = self.netem_statistics(network)?;
         let mut out: Vec<LinkTotal> = netems.into_iter().map(|(d, s)| netem_total(d as u32, &s)).collect();
@@ -180,7 +181,7 @@ fn statistics(attrs: &[u8]) -> Statistics {
     out
 }
 
-/// netem does not count what it is offered, nor the bytes that it drops, nor why: there the sums cannot be checked.
+/// netem counts neither offered packets nor dropped bytes nor causes: its sums cannot be checked.
 fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     LinkTotal {
         direction,
@@ -205,7 +206,7 @@ fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     }
 }
 
-/// The totals with the longest queues that there were by an earlier look.
+/// Totals, with the longest queues observed by an earlier read.
 pub fn with_maxima_of(totals: Vec<LinkTotal>, earlier: &[LinkTotal]) -> Vec<LinkTotal> {
     let then: BTreeMap<u32, &LinkTotal> = earlier.iter().map(|t| (t.direction, t)).collect();
     let with = |t: LinkTotal| match then.get(&t.direction) {
@@ -221,7 +222,7 @@ pub fn with_maxima_of(totals: Vec<LinkTotal>, earlier: &[LinkTotal]) -> Vec<Link
     totals.into_iter().map(with).collect()
 }
 
-/// Run time of an instant of leolink's; 0 is that nothing ever waited.
+/// Run time of a leolink timestamp; 0 means that nothing has ever waited.
 fn instant(clock: Clock, at_ns: u64) -> i64 {
     if at_ns == 0 {
         i64::MISSING
@@ -230,7 +231,7 @@ fn instant(clock: Clock, at_ns: u64) -> i64 {
     }
 }
 
-/// A kernel that was built of an older leolink has shorter records, which would be read as numbers of other things.
+/// A kernel built with an older leolink has shorter records, whose fields would be misread.
 fn whole_records(bytes: usize) -> Result<()> {
     if bytes % LINK_RECORD_BYTES == 0 {
         return Ok(());

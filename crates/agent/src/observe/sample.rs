@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Samples of the kernel's own state: TCP_INFO of both ends, the counters of each host, the queues.
+//! Samples of the kernel's state: TCP_INFO of both ends, the counters of each host, the queues.
 
 use crate::base::error::{Error, Result};
 use crate::base::table::Rows;
@@ -11,14 +11,15 @@ use leowarp_timeline::setup::Setup;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// The slow start threshold before there is one (include/net/tcp.h).
+/// Slow start threshold before it is set (include/net/tcp.h).
 const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-/// The smoothed round-trip time before there is one (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c, `tcp_rtt_estimator`).
+/// Smoothed round-trip time before the first measurement (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c,
+/// `tcp_rtt_estimator`).
 const NO_RTT_YET: u32 = 0;
-/// BBR's gains are fixed point (BBR_UNIT, net/ipv4/tcp_bbr.c).
+/// BBR's gains are fixed-point numbers (BBR_UNIT, net/ipv4/tcp_bbr.c).
 const BBR_GAIN_UNIT: f64 = 256.0;
 
-/// A value of the kernel's, if it is one.
+/// A value from the kernel; None if it is missing.
 fn given(value: u32, is_given: bool) -> u32 {
     if is_given {
         value
@@ -27,7 +28,7 @@ fn given(value: u32, is_given: bool) -> u32 {
     }
 }
 
-/// Bits of a number of bytes; one that is missing stays so.
+/// Bytes converted to bits; a missing value stays missing.
 fn bits(bytes: u64) -> u64 {
     if bytes == u64::MISSING {
         bytes
@@ -36,14 +37,14 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// Data waits in an established connection without any on its way, and either none was ever sent or the window is 0.
+/// An established connection has unsent data but none in flight, and either nothing was ever sent or the window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
     Ok(s.is_established() && s.tcpi_notsent_bytes > 0 && nothing_leaves)
 }
 
-/// Sender and receiver, which is missing before the connection is accepted.
+/// Sockets of sender and receiver; the latter is missing before the connection is accepted.
 type Ends = (i32, Option<i32>);
 
 fn ends(transfer: &Transfer) -> Ends {
@@ -54,14 +55,14 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
     ends.iter().flat_map(|&(sender, receiver)| [Some(sender), receiver]).flatten().collect()
 }
 
-/// Sleeps until an instant of the monotonic clock at which some transfers and all links are sampled, and reads what is
-/// needed for that as the sleep ends. False: it may not have slept.
+/// Sleeps until an instant of the monotonic clock at which some transfers and all links are sampled. The needed state
+/// is read at the end of the sleep. Returns false if it may not have slept.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
 }
 
-/// Adds a sample of each of some transfers.
+/// Adds one sample for each of some transfers.
 pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, transfers: &[&Transfer]) -> Result<()> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     let mut answers = infos.read(&sockets(&ends))?.into_iter();
@@ -74,7 +75,7 @@ pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, tra
     Ok(())
 }
 
-/// State of a sender's socket, and of its receiver's if it is known, at an instant.
+/// State of a sender's socket, and of its receiver's socket if known, at an instant.
 pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr: Option<BbrInfo>) -> Socket {
     let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
     let has_rtt = s.tcpi_rtt != NO_RTT_YET;
@@ -87,10 +88,12 @@ pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr:
         ssthresh_pkts: given(s.tcpi_snd_ssthresh, s.tcpi_snd_ssthresh != TCP_INFINITE_SSTHRESH),
         srtt_us: given(s.tcpi_rtt, has_rtt),
         rttvar_us: given(s.tcpi_rttvar, has_rtt),
-        // Before the first sample it is ~0U, our missing value (net/ipv4/tcp.c, `tcp_init_sock`).
+        // Before the first sample the value is ~0U, which the tables use for a missing value (net/ipv4/tcp.c,
+        // `tcp_init_sock`).
         min_rtt_us: s.tcpi_min_rtt,
         rto_us: s.tcpi_rto,
-        // Not limited is ~0ULL, our missing value (net/ipv4/tcp.c, `tcp_get_info`).
+        // Without a limit the value is ~0ULL, which the tables use for a missing value (net/ipv4/tcp.c,
+        // `tcp_get_info`).
         pacing_bps: bits(s.tcpi_pacing_rate),
         delivery_rate_bps: bits(s.tcpi_delivery_rate),
         delivery_rate_app_limited: s.is_app_limited().into(),
@@ -136,7 +139,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens both files in the namespace of every host. Names are those of the first: one kernel has one set of them.
+    /// Opens both files in the namespace of every host. Names are read from the first host: all hosts run on the same
+    /// kernel.
     pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
         let mut files = Vec::new();
         for host in &setup.hosts {
@@ -159,12 +163,12 @@ impl Counters {
         Ok(counters)
     }
 
-    /// Name of each counter, by its number in the table: `TcpExt.TCPTimeouts`.
+    /// Name of each counter by its number in the table: `TcpExt.TCPTimeouts`.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Adds those that changed.
+    /// Adds rows for the counters that changed.
     pub fn sample(&mut self, rows: &mut Rows<Counter>, t_ns: i64) -> Result<()> {
         for host in 0..self.files.len() {
             let mut last = std::mem::take(&mut self.last[host]);
@@ -196,7 +200,7 @@ impl Counters {
             while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
                 let mut names = names.split_ascii_whitespace();
                 let group = names.next().unwrap_or_default().trim_end_matches(':');
-                // its columns appear as messages do; `Icmp` has the sums
+                // its columns appear only after such a message; `Icmp` has the sums
                 if group == "IcmpMsg" {
                     continue;
                 }
@@ -222,12 +226,12 @@ fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     }
 }
 
-/// Packets that were lost between links, in the whole guest.
+/// Packets lost between links, in the whole guest.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LostBetweenLinks {
-    /// Packets without a route at a router (net/ipv4/route.c).
+    /// Packets for which a router had no route (net/ipv4/route.c).
     pub no_route_pkts: u64,
-    /// Packets that found the queue of a neighbour full whose address was being resolved (net/core/neighbour.c).
+    /// Packets dropped because the queue of a neighbour was full during address resolution (net/core/neighbour.c).
     pub unresolved_pkts: u64,
 }
 
@@ -241,7 +245,7 @@ impl LostBetweenLinks {
     }
 }
 
-/// Packets that the namespace of the calling thread forwarded no further as their time to live ended (ip_forward in
+/// Packets whose time to live ended in the namespace of the calling thread. ip_forward (net/ipv4/ip_forward.c) counts
 /// net/ipv4/ip_forward.c counts them as errors of the header, of which there are no others here; so does ip6_forward).
 pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
     if is_ipv6 {
@@ -267,14 +271,14 @@ fn counter_of_ipv6(name: &str) -> Result<u64> {
     value.ok_or_else(|| Error::Broken(format!("{path} has no {name}")))
 }
 
-/// `Ip: ... InHdrErrors ...`, a line of names, and a line of numbers below it.
+/// The line of names `Ip: ... | InHdrErrors ...`, with a line of numbers below it.
 fn header_errors(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.starts_with("Ip:")).map(str::split_ascii_whitespace);
     let column = lines.next()?.position(|name| name == "InHdrErrors")?;
     lines.next()?.nth(column)?.parse().ok()
 }
 
-/// A column of a file with a line of names and a line of hexadecimal numbers for each processor.
+/// A column of a file that has a line of names and one line of hexadecimal numbers per processor.
 fn statistic(path: &str, name: &str) -> Result<u64> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
@@ -284,7 +288,8 @@ fn statistic(path: &str, name: &str) -> Result<u64> {
     lines.map(value).sum::<Option<u64>>().ok_or_else(|| Error::Broken(format!("{path} has no column {name}")))
 }
 
-/// A file of /proc in one read, as its makers give it; a second one to see the end would cost another system call.
+/// Reads a file of /proc in a single read, as its implementation returns it; a second read to detect the end would cost
+/// another system call.
 pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     let n =
         file.read_at(buffer, 0).map_err(|source| Error::Kernel { attempt: "read a file of /proc".into(), source })?;
@@ -294,7 +299,7 @@ pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     Ok(n)
 }
 
-/// A file of /proc has more than the room that there was for it.
+/// The file of /proc is longer than the buffer.
 pub fn too_many(bytes: usize) -> Error {
     Error::Broken(format!("a file of /proc has more than the {bytes} bytes that were expected"))
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How receivers acknowledge: how many segments each acknowledgement answers, how long the first of them waited for it,
-//! and how many duplicates reach the sender. Pure.
+//! Acknowledgement behaviour of receivers: segments per acknowledgement, waiting time of the first of them, and
+//! duplicates that reach the sender. This module has no side effects.
 //!
-//! An acknowledgement answers the data segments that arrived since the one before, in order or not. The receiver's rule
-//! for delaying counts them so (RFC 5681, 4.2), also while a hole keeps the acknowledged number where it is.
+//! An acknowledgement covers all data segments that arrived since the previous one, in order or not. The receiver's
+//! rule for delaying counts them in this manner (RFC 5681, 4.2), even while a hole stops the acknowledged number.
 
 use crate::packets::frame::Parsed;
 use crate::packets::truth::FLAG_ACK;
 use leowarp_timeline::record::AckWait;
 use std::collections::BTreeMap;
 
-/// Waits are distinguished by this much.
+/// Resolution of waiting times.
 const WAIT_STEP_NS: i64 = 100_000;
 const FLAG_FIN: u8 = 1;
 const FLAG_SYN_OR_RST: u8 = 2 | 4;
@@ -18,19 +18,19 @@ const FLAG_SYN_OR_RST: u8 = 2 | 4;
 /// The acknowledgements of one flow.
 #[derive(Debug, Default)]
 pub struct Acks {
-    /// When the first segment arrived that is not answered yet, and how many there are.
+    /// Arrival time of the first unacknowledged segment, and number of unacknowledged segments.
     waiting: Option<(i64, u32)>,
-    /// Acknowledgements by the segments that they answer and the wait of the first; i64::MIN = they answer none.
+    /// Acknowledgements by number of segments and waiting time of the first; i64::MIN = no segment.
     sent: BTreeMap<(u32, i64), u64>,
-    /// End of what the source has sent.
+    /// End of the data that the source has sent.
     sent_until: Option<u32>,
-    /// Number and window of the acknowledgement that reached the source last.
+    /// Number and window of the last acknowledgement that reached the source.
     last: Option<(u32, u16)>,
     duplicates: u64,
 }
 
 impl Acks {
-    /// A segment passes an end of its flow's path: it leaves there, or arrives.
+    /// A segment at an end of its flow's path: it leaves or arrives there.
     pub fn passes(&mut self, packet: &Parsed, leaves: bool) {
         let seen = &packet.seen;
         match (packet.direction, leaves) {
@@ -51,8 +51,8 @@ impl Acks {
                 *self.sent.entry(kind).or_default() += 1;
             }
             (1, false) if seen.flags & (FLAG_ACK | FLAG_SYN_OR_RST) == FLAG_ACK => {
-                // RFC 5681, 2; but a window that has become smaller is no news, as for Linux (FLAG_NOT_DUP): it shrinks
-                // as segments out of order fill the buffer
+                // RFC 5681, 2. But a smaller window is not an update, as in Linux (FLAG_NOT_DUP): the window shrinks as
+                // out-of-order segments fill the buffer
                 let repeats = self.last.is_some_and(|(ack, window)| ack == seen.ack && packet.window <= window);
                 let is_outstanding = self.sent_until.is_some_and(|until| until != seen.ack);
                 let is_bare = seen.len_bytes == 0 && seen.flags & FLAG_FIN == 0;
@@ -66,12 +66,12 @@ impl Acks {
         }
     }
 
-    /// Duplicate acknowledgements that have reached the source.
+    /// Number of duplicate acknowledgements that have reached the source.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// The rows to write for a flow.
+    /// Rows to write for a flow.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = AckWait> + '_ {
         self.sent.iter().map(move |(&(segments_pkts, wait_ns), &acks_pkts)| AckWait {
             flow,

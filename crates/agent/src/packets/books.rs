@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The records of the packets of all flows, and the flow of each packet of a program.
+//! Records of the packets of all flows, and the mapping from a program's packets to flows.
 
 use crate::base::error::{Error, Result};
 use crate::packets::acks::Acks;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 const SYN_ACK: u8 = truth::FLAG_SYN | truth::FLAG_ACK;
 
-/// The records of all flows: those of the setup, then the connections of programs.
+/// Records of all flows: those of the setup, then connections of programs.
 pub struct Books {
     pub flows: Vec<Flow>,
     /// By 2 * flow + direction.
@@ -25,7 +25,7 @@ pub struct Books {
 }
 
 impl Books {
-    /// One flow more: a connection of the flow `program`, first seen at a run time.
+    /// Adds a flow: a connection of the flow `program`, first seen at a run time.
     pub fn open(&mut self, program: usize, kind: FlowKind, t_ns: i64) {
         let like = &self.flows[program];
         self.flows.push(Flow { kind, start_ns: t_ns, stop_ns: t_ns, program: None, ..like.clone() });
@@ -37,20 +37,21 @@ impl Books {
     }
 }
 
-/// Facts about the packets of programs.
+/// State needed for packets of programs.
 pub struct Programs {
     pub connections: Connections,
-    /// Packets between hosts of programs that belong to no connection: neither TCP nor UDP, or later fragments.
+    /// Number of packets between hosts of programs that belong to no connection: neither TCP nor UDP, or later
+    /// fragments.
     pub unfollowed_pkts: u64,
-    /// By flow: when the answer to the first segment of a connection reached who opened it.
+    /// By flow: time at which the answer to the first segment reached the initiator of the connection.
     pub connected_ns: BTreeMap<usize, i64>,
     /// IPv4 address of each host of the setup.
     pub addresses: Vec<u32>,
 }
 
 impl Programs {
-    /// The flow of a packet that passes a host's wire (its number, and whether it leaves), and the facts about it; none
-    /// = of no program.
+    /// Flow of a packet that passes a host's wire (given the host, and whether it leaves), and its parsed fields; None
+    /// = not a program's packet.
     pub fn follow(
         &mut self,
         books: &mut Books,
@@ -60,7 +61,7 @@ impl Programs {
         end_ns: i64,
     ) -> Result<Option<Parsed>> {
         let Self { connections, unfollowed_pkts, connected_ns, addresses } = self;
-        // A connection that begins after the end is none of the run's.
+        // A connection that begins after the run's end does not belong to the run.
         let mut place = |p: &Foreign| if t_ns < end_ns { connections.pass(host, p) } else { connections.find(host, p) };
         let Some((packet, place)) = frame::parse_foreign(t_ns, ip).and_then(|p| Some((p, place(&p)?))) else {
             let counts = leaves && t_ns < end_ns && !frame::is_icmp_error(ip) && connections.has_host(addresses[host]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The thread that turns what the hosts' interfaces saw and what the links dropped into packet truth.
+//! The thread that turns captured packets of hosts, and drops of links, into packet truth.
 //!
-//! It sleeps until there is something to read ([`Wires`]). Departures are entered as they are read; arrivals and drops wait
-//! until the sender's wire has been read up to their time, since packet sockets hand over blocks at different moments.
+//! It sleeps until data can be read ([`Wires`]). Departures are entered immediately; arrivals and drops wait until the
+//! sender's wire has been read up to their time, because packet sockets deliver blocks at different moments.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -29,25 +29,25 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Ethernet, IP, and TCP or the number of a datagram.
+/// Ethernet and IP headers, plus TCP header or datagram number.
 const SNAP_HEADERS_BYTES: u32 = 64;
 /// The same of IPv6, with Ethernet's header.
 const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
-/// A packet of which nothing is heard for so long is lost: memory holds all that were sent since.
+/// A packet without any report for this long is lost; memory holds all packets sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
 
-/// Time after the last packet at which everything has been handed over.
+/// Time after the last packet at which everything has been delivered to the thread.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 
-/// Facts that the thread needs at the end.
+/// Results of the thread, needed at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
-    /// Packets in links when the run ended; none = not every link counts them.
+    /// Packets inside links when the run ended; None = not every link counts them.
     pub held_pkts: Option<u64>,
     pub lost_between_links: LostBetweenLinks,
 }
 
-/// One whose wire is looked at.
+/// A host whose wire is captured.
 struct Host {
     index: usize,
     /// Run time up to which its wire has been read.
@@ -57,7 +57,7 @@ struct Host {
 }
 
 impl Host {
-    /// The wire to look at, and the file that its packets are also written to, if one was asked for.
+    /// The wire, and the file for its packets if one was requested.
     fn open(network: &Network, setup: &Setup, index: usize) -> Result<(Wire, Self)> {
         let first = |end: fn(&Flow) -> usize| setup.flows.first().is_some_and(|f| end(f) == index);
         let file = match setup.observe.pcap {
@@ -76,7 +76,8 @@ impl Host {
         Ok((wire, Self { index, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap }))
     }
 
-    /// A frame that passed its wire: a departure is entered, an arrival kept until all departures before it are known.
+    /// Processes a frame on the wire: a departure is entered, an arrival is kept until all earlier departures are
+    /// known.
     fn see(
         &mut self,
         t_ns: i64,
@@ -106,7 +107,7 @@ impl Host {
             books.acks[parsed.flow].passes(&parsed, frame.outgoing);
         }
         if frame.outgoing && is_end {
-            // Packets that leave after the end are not part of the run (resets of the sockets that it closes).
+            // Packets that leave after the end are not part of the run (resets from sockets that are being closed).
             if t_ns < end_ns {
                 let place = books.streams[stream].sent(parsed.seen);
                 if let (Some(place), 0) = (place, parsed.direction) {
@@ -134,20 +135,20 @@ pub struct Capture {
     books: Books,
     own_flows: usize,
     programs: Programs,
-    /// By number of the host below.
+    /// By host number in the list below.
     wires: Wires,
     hosts: Vec<Host>,
     ack_rows: Rows<AckWait>,
     drops: Drops,
     dropped: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
-    /// Why a packet of which nothing is heard must be lost, and how many there were.
+    /// Cause assigned to packets without any report, and their number.
     silence: u8,
     silent_pkts: u64,
     failures: Vec<String>,
 }
 
-/// The thread at work.
+/// The running thread.
 pub struct Capturing {
     event: i32,
     held: Arc<Mutex<Held>>,
@@ -155,7 +156,7 @@ pub struct Capturing {
 }
 
 impl Capturing {
-    /// Ends the thread, the run being over; what it found.
+    /// Ends the thread after the run and returns its results.
     pub fn finish(self, held: Held) -> Result<Outcome> {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
         let one = 1u64;
@@ -166,7 +167,7 @@ impl Capturing {
 }
 
 impl Capture {
-    /// Begins to look at the wire of each host that has flows.
+    /// Starts capturing the wire of each host that has flows.
     pub fn open(context: &Context, network: &Network) -> Result<Self> {
         let Context { setup, events, clock, ending, header } = context;
         let has_flows = |host: &usize| setup.flows.iter().any(|f| f.source == *host || f.destination == *host);
@@ -177,7 +178,7 @@ impl Capture {
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
         };
-        // Links report what they lose. A packet that vanished anyway was lost between links: for want of a route, or, where
+        // Links report their losses. A packet that vanished otherwise was lost between links: without a route, or, if
         // neighbours are resolved, perhaps in a neighbour's queue.
         let reports_all = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
         let silence = if setup.links.iter().all(reports_all) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
@@ -212,7 +213,7 @@ impl Capture {
         })
     }
 
-    /// Starts the thread. If it fails, so does the run, at once.
+    /// Starts the thread. If the thread fails, the run fails at once.
     pub fn start(self) -> Result<Capturing> {
         // SAFETY: plain system call.
         let event = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) }, "make an eventfd")?;
@@ -235,7 +236,7 @@ impl Capture {
             check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
             let over = fds.last().is_some_and(|f| f.revents != 0);
             let has_drops = over || !self.wires.are_by_taps() || fds.iter().any(|f| f.revents & libc::POLLPRI != 0);
-            // In between, poll tells at once if there is more.
+            // If more data comes in between, poll returns at once.
             while self.read_wires(over)? && over {
                 self.conclude(has_drops)?;
             }
@@ -247,7 +248,7 @@ impl Capture {
         }
     }
 
-    /// Conclusions from everything read so far.
+    /// Processes everything that has been read so far.
     fn conclude(&mut self, has_drops: bool) -> Result<()> {
         if has_drops {
             self.read_drops()?;
@@ -259,7 +260,7 @@ impl Capture {
         self.settle(until_ns.saturating_sub(SILENCE_NS))
     }
 
-    /// Whether there may be more to read.
+    /// Whether more data may be available.
     fn read_wires(&mut self, is_end: bool) -> Result<bool> {
         let Self { clock, ending, books, own_flows, wires, hosts, programs, .. } = self;
         let end_ns = ending.end_ns();
@@ -289,8 +290,8 @@ impl Capture {
         })
     }
 
-    /// Arrivals and drops before a time, in the order of time: of copies that nothing tells apart the first to come to its
-    /// end is the first that was sent. All departures before it are known; of those at that very instant some may still
+    /// Processes arrivals and drops before a time, sorted by time: among indistinguishable copies, the first to end is
+    /// taken as the first sent. All departures before that time are known; departures at exactly that time may still
     /// have to be read.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
@@ -304,7 +305,8 @@ impl Capture {
                     row.seq = seq.max(0) as u64;
                     row.len_bytes = seen.len_bytes;
                 } else if drop.t_ns < end_ns {
-                    // A packet that left after the end is dropped from no flow: the link counts it, the run does not.
+                    // A packet that left after the end is not dropped from any flow: the link counts it, the run does
+                    // not.
                     self.failures.push(format!("flow {flow}: a packet was dropped that never left: {seen:?}"));
                 }
             }
@@ -336,7 +338,7 @@ impl Capture {
         }
     }
 
-    /// Flow and direction of a packet that a link dropped.
+    /// Flow and direction of a packet dropped by a link.
     fn whose(&self, drop: &Dropped) -> Option<(usize, usize, Seen)> {
         let own = |p: &Parsed| p.flow < self.own_flows && self.books.flows[p.flow].kind == p.kind;
         if let Some(p) = drop.parsed.filter(own) {
@@ -362,7 +364,7 @@ impl Capture {
         result
     }
 
-    /// The fate of packets of which nothing was heard, and how many of them no count of losses explains.
+    /// Decides the fate of packets without any report; returns how many of them no loss counter explains.
     fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
         let between = held.lost_between_links;
         let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
@@ -379,7 +381,7 @@ impl Capture {
 
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
-        // Among those of which nothing was heard, as many of the latest as links still hold are in flight.
+        // Among packets without any report, the latest ones, as many as links still hold, are in flight.
         let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         self.silent_pkts += (unsettled - in_flight) as u64;
@@ -456,7 +458,7 @@ impl Capture {
     }
 }
 
-/// A packet whose fate is known; those of an account come in order of sending.
+/// A packet whose fate is known; packets of an account come in order of sending.
 fn enter(
     account: usize,
     packet: &Packet,
@@ -471,8 +473,8 @@ fn enter(
     lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
 }
 
-/// The row of a packet that no link says it dropped. The instant of its loss is not known: its sending time takes its
-/// place.
+/// Row of a lost packet without a drop report from a link. The time of its loss is unknown: its sending time is used
+/// instead.
 fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
     let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
     Some(Drop {

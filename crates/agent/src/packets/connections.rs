@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The connections of programs: which flow a packet belongs to whose ports nobody knew before. Pure.
+//! Connections of programs: the flow of a packet whose ports are not known in advance. This module has no side effects.
 //!
-//! A connection is an address and port at each of two hosts, of TCP or UDP, and the numbers of TCP's first segment. A
-//! SYN with another number between the same ports is another connection (RFC 9293, 3.4.1). It becomes a flow when its
-//! first packet is seen, numbered after those of the setup.
+//! A connection is identified by address and port at two hosts, for TCP or UDP, and by the numbers of TCP's first
+//! segment. A SYN with another sequence number between the same ports begins another connection (RFC 9293, 3.4.1). A
+//! connection becomes a flow when its first packet is seen, and is numbered after those of the setup.
 
 use crate::packets::frame::{Foreign, Tuple};
 use crate::packets::truth::{FLAG_ACK, FLAG_SYN};
@@ -11,10 +11,10 @@ use leowarp_timeline::setup::{FlowKind, Setup};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 
-/// Each has some 20 KiB of accounts; a run with more is taken for a mistake.
+/// Each has some 20 KiB of accounts; a run with more connections is assumed to be a mistake.
 pub const CONNECTIONS_MAX: usize = 8192;
 
-/// A flow of kind program, as packets know it.
+/// The hosts and ports of a flow of kind program.
 #[derive(Debug)]
 struct Program {
     flow: usize,
@@ -26,23 +26,23 @@ struct Program {
 /// A connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection {
-    /// The flow of kind program that it belongs to.
+    /// Flow of kind program to which the connection belongs.
     pub program: usize,
     pub is_tcp: bool,
     pub source_port: u16,
     pub destination_port: u16,
-    /// The sender of its first packet: 0 the flow's source, 1 its destination.
+    /// Sender of the connection's first packet: 0 the flow's source, 1 its destination.
     pub opened_by: usize,
 }
 
 impl Connection {
-    /// Whether another one has the same ends, at another time.
+    /// Whether another connection has the same ends at another time.
     pub fn has_ports_of(&self, other: &Self) -> bool {
         let ends = |c: &Self| (c.program, c.is_tcp, c.source_port, c.destination_port);
         ends(self) == ends(other)
     }
 
-    /// The shape of its flow.
+    /// Shape of the connection as a flow.
     pub fn kind(&self) -> FlowKind {
         if self.is_tcp {
             FlowKind::Tcp
@@ -52,20 +52,20 @@ impl Connection {
     }
 }
 
-/// A connection that is over, or was when the run was.
+/// A connection that has ended, or was open when the run ended.
 #[derive(Debug, Clone)]
 pub struct Lived {
     pub flow: usize,
     pub connection: Connection,
-    /// When its first and its last packet were seen.
+    /// Times of its first and last packet.
     pub start_ns: i64,
     pub stop_ns: i64,
-    /// For the socket at the flow's source; none = UDP, or nobody looked while it was there.
+    /// State of the socket at the flow's source; None = UDP, or the socket was never sampled.
     pub congestion_control: Option<String>,
 }
 
 impl Lived {
-    /// Its entry in `end.json`.
+    /// Entry of the connection in `end.json`.
     pub fn described(&self) -> Value {
         let c = &self.connection;
         json!({
@@ -77,13 +77,13 @@ impl Lived {
     }
 }
 
-/// Where a packet belongs.
+/// Connection to which a packet belongs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     pub flow: usize,
-    /// 0 from the flow's source, 1 to it.
+    /// 0 from the flow's source, 1 to the source.
     pub direction: usize,
-    /// It is the first of its connection.
+    /// The packet is the first of its connection.
     pub is_new: bool,
 }
 
@@ -91,17 +91,17 @@ pub struct Place {
 #[derive(Debug)]
 pub struct Connections {
     programs: Vec<Program>,
-    /// Number of the first one's flow.
+    /// Number of the first connection's flow.
     first_flow: usize,
     all: Vec<Connection>,
-    /// By the host that a packet was seen at: the latest between these ends there.
+    /// By the host at which a packet was seen: the latest connection between these ends there.
     latest: BTreeMap<(usize, Tuple), usize>,
-    /// By TCP's first number.
+    /// By TCP's initial sequence number.
     opened: BTreeMap<(Tuple, u32), usize>,
 }
 
 impl Connections {
-    /// None yet, of the setup's programs.
+    /// No connections yet; flows of the setup's programs.
     pub fn new(setup: &Setup) -> Self {
         let address = |host: usize| setup.hosts[host].short_address();
         let of = |(flow, program): (usize, &leowarp_timeline::setup::Flow)| {
@@ -121,18 +121,18 @@ impl Connections {
         }
     }
 
-    /// Whether there can be any.
+    /// Whether the setup has programs.
     pub fn is_idle(&self) -> bool {
         self.programs.is_empty()
     }
 
-    /// In the order of their flows.
+    /// Connections in the order of their flows.
     pub fn all(&self) -> &[Connection] {
         &self.all
     }
 
-    /// Where a packet that passes a host belongs, which may be the first of its connection; none = to no program: it is
-    /// not between the hosts of one.
+    /// Connection of a packet that passes a host, which may be its first; None = the packet is not between hosts of a
+    /// program.
     pub fn pass(&mut self, host: usize, packet: &Foreign) -> Option<Place> {
         let (program, direction) = self.program_of(packet.tuple)?;
         let ends = packet.tuple.both_ways();
@@ -140,7 +140,7 @@ impl Connections {
         if let Some(&index) = self.latest.get(&(host, ends)).filter(|_| !opens) {
             return Some(self.place(index, direction, false));
         }
-        // A UDP packet, a SYN, or, at the other host, whatever comes first there.
+        // The first packet is a UDP packet, a SYN, or, at the other host, any packet.
         let first_number = if opens { packet.seen.seq } else { 0 };
         let elsewhere = self.latest.iter().filter(|((_, tuple), _)| *tuple == ends).map(|(_, &index)| index).max();
         let known = if opens { self.opened.get(&(ends, first_number)).copied() } else { elsewhere };
@@ -161,7 +161,7 @@ impl Connections {
         Some(self.place(index, direction, known.is_none()))
     }
 
-    /// Where a packet belongs that a link says it dropped, sent by `host`.
+    /// Connection of a packet dropped by a link, sent by `host`.
     pub fn find(&self, host: usize, packet: &Foreign) -> Option<Place> {
         let (_, direction) = self.program_of(packet.tuple)?;
         let index = *self.latest.get(&(host, packet.tuple.both_ways()))?;
@@ -177,7 +177,7 @@ impl Connections {
         Place { flow: self.first_flow + index, direction, is_new }
     }
 
-    /// The flow that uses one of the ports, or else the first between the two hosts; and which way the packet goes.
+    /// The flow that uses one of the ports, or else the first flow between the two hosts; and the packet's direction.
     fn program_of(&self, tuple: Tuple) -> Option<(usize, usize)> {
         let way = |p: &Program| match (tuple.from.0, tuple.to.0) {
             ends if ends == (p.source, p.destination) => Some(0),

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The delays of all packets of a flow: one-way delays of both directions and round trips, counted in narrow bins as
-//! packets pass. Pure.
+//! Delays of all packets of a flow: one-way delays of both directions and round trips, counted in narrow bins as
+//! packets pass. This module has no side effects.
 //!
-//! The round trip of a data packet is its one-way delay plus that of the first packet back that left once it had
-//! arrived, and arrived itself (as python/leowarp/metrics/per_flow/round_trips.py has it). Data packets are reported as
-//! they arrive, packets back in the order in which they were sent, once their fate is known. Everything that had
-//! arrived when a packet left has then been reported, because that packet came to its own fate later still. Each data
-//! packet waits in a queue for its answer, and two counters move forward.
+//! The round trip of a data packet is its own one-way delay plus that of the first return packet that left after its
+//! arrival, and that arrived (see python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported as they
+//! arrive; return packets are reported in order of sending, once their fate is known. By then, all data packets that
+//! arrived before the return packet left have been reported, because its fate is decided even later. Each data packet
+//! waits in a queue for its answer, and two counters move forward.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};
 use leowarp_timeline::setup::FlowKind;
 use std::collections::VecDeque;
 
-/// `quantity` of a round trip; that of a one-way delay is the packets' direction.
+/// `quantity` of a round trip; for a one-way delay it is the direction of the packets.
 pub const ROUND_TRIP: u8 = 2;
 
-/// Bins of an octave: none is wider than 1/128 of its delays.
+/// Bins per octave: no bin is wider than 1/128 of its delays.
 const OCTAVE_BITS: u32 = 7;
-/// And none is wider than 2^13 ns = 8.192 us.
+/// No bin is wider than 2^13 ns = 8.192 us.
 const WIDEST_BITS: u32 = 13;
-/// Bins that are made at a time: 4 KiB.
+/// Number of bins allocated together: 4 KiB.
 const PAGE: usize = 1024;
-/// Places that are set aside from the start, by histogram and by queue. Unused ones cost nothing. Pieces made one by
-/// one would lie behind the large buffers of the allocator and keep these from growing in place: the first touch of
-/// four pages of memory costs 40 us, as much as 2,000 packets counted.
+/// Entries reserved at the start, per histogram and per queue. Unused ones cost nothing. Pieces allocated one by one
+/// would lie behind the allocator's large buffers and prevent these from growing in place. The first touch of four
+/// pages of memory costs 40 us, as much as counting 2,000 packets.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
-/// `Histogram::numbers` of a page that is not there.
+/// Entry of `Histogram::numbers` for a missing page.
 const NO_PAGE: u32 = u32::MAX;
 
-/// Packets by bins of their delay.
+/// Number of packets by bin of delay.
 #[derive(Debug)]
 pub struct Histogram {
-    /// Where each page of bins is in `pages`.
+    /// Index of each page of bins in `pages`.
     numbers: Vec<u32>,
-    /// A bin cannot overflow unseen: what is counted must be what arrived.
+    /// An overflow of a bin does not go unnoticed: the total must equal the number of arrivals.
     pages: Vec<[u32; PAGE]>,
 }
 
@@ -46,8 +46,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts a packet with that delay.
-    /// A wrapped bin shows: the metrics compare what is counted with what arrived (metrics/conservation.py).
+    /// Counts a packet with the given delay. An overflowing bin is detected: the metrics compare the counts with the
+    /// arrivals (metrics/conservation.py).
     pub fn count(&mut self, delay_ns: i64) {
         let place = place(delay_ns);
         let (page, within) = (place / PAGE, place % PAGE);
@@ -57,7 +57,7 @@ impl Histogram {
         *bin = bin.wrapping_add(1);
     }
 
-    /// Apart, so that counting has no page on its stack.
+    /// A separate function, so that the caller does not have a page on its stack.
     #[cold]
     #[inline(never)]
     fn make(&mut self, page: usize) -> u32 {
@@ -85,7 +85,7 @@ impl Histogram {
     }
 }
 
-/// Exact values, which bins do not have.
+/// Exact values, which bins cannot provide.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extremes {
     pub min_ns: i64,
@@ -100,7 +100,7 @@ impl Extremes {
     }
 }
 
-/// The bin of a delay. Bins of an octave are of one width; from 2^20 ns on all have the greatest.
+/// The bin of a delay. Within an octave all bins are equally wide; from 2^20 ns on, all have the maximum width.
 fn place(delay_ns: i64) -> usize {
     assert!(delay_ns >= 0, "a packet arrived {} ns before it left", -delay_ns);
     let ns = delay_ns as u64;
@@ -118,20 +118,21 @@ fn lower_ns(place: usize) -> i64 {
 #[derive(Debug)]
 pub struct Delays {
     ways: [Histogram; 2],
-    /// For a flow whose packets are answered by others: TCP.
+    /// For a flow whose packets are acknowledged by other packets: TCP.
     round_trips: Option<RoundTrips>,
 }
 
 #[derive(Debug)]
 struct RoundTrips {
-    /// Arrival and delay of the data packets that have no answer yet, in order of arrival.
+    /// Arrival and delay of the data packets without an answer so far, in order of arrival.
     waiting: VecDeque<(i64, i64)>,
     answered: Histogram,
     extremes: Option<Extremes>,
 }
 
 impl Delays {
-    /// For a flow; round trips are counted for TCP alone, those of pings are one by one in `echoes`.
+    /// Delays of a flow; round trips are counted only for TCP, because those of pings are stored one by one in
+    /// `echoes`.
     pub fn new(kind: FlowKind) -> Self {
         let round_trips = (kind == FlowKind::Tcp).then(|| RoundTrips {
             waiting: VecDeque::with_capacity(WAITING),
@@ -141,14 +142,14 @@ impl Delays {
         Self { ways: [Histogram::default(), Histogram::default()], round_trips }
     }
 
-    /// A data packet arrived. They come in order of arrival.
+    /// A data packet arrived. Calls are in order of arrival.
     pub fn arrived(&mut self, packet: &Packet) {
         if let (Some(trips), Some(received_ns)) = (&mut self.round_trips, packet.received_ns) {
             trips.waiting.push_back((received_ns, received_ns - packet.sent_ns));
         }
     }
 
-    /// A packet whose fate is known. Those of a direction come in order of sending.
+    /// A packet whose fate is known. Calls of a direction are in order of sending.
     pub fn enter(&mut self, direction: u8, packet: &Packet) {
         let Some(received_ns) = packet.received_ns else { return };
         let delay_ns = received_ns - packet.sent_ns;
@@ -161,12 +162,12 @@ impl Delays {
         }
     }
 
-    /// The smallest, the largest and the sum of the round trips; none = there are none.
+    /// Minimum, maximum and sum of the round trips; None if there are none.
     pub fn round_trips(&self) -> Option<Extremes> {
         self.round_trips.as_ref()?.extremes
     }
 
-    /// The rows to write for a flow: each quantity's bins, then how many data packets nothing answered.
+    /// Rows to write for a flow: the bins of each quantity, then the number of unanswered data packets.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = DelayBin> + '_ {
         let ways = self.ways.iter().zip(0u8..).flat_map(move |(way, direction)| way.rows(flow, direction));
         let trips = self.round_trips.iter();

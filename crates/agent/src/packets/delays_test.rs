@@ -30,7 +30,7 @@ fn bins_follow_each_other_and_are_narrow() {
         assert!(upper - lower <= 10_000, "{lower} to {upper}");
     }
     assert_eq!(lower_ns(0), 0);
-    // a minute, and as much again: the longest that there are, of packets of which nothing is heard for so long
+    // one minute, and twice that: the longest possible delays before a packet without reports counts as lost
     assert_eq!(lower_ns(place(120_000_000_000)), 120_000_000_000 / 8192 * 8192);
 }
 
@@ -46,7 +46,8 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     let data = [packet(0, Some(1_000)), packet(10, None), packet(20, Some(1_010)), packet(30, Some(5_000))];
     data.iter().for_each(|p| delays.arrived(p));
     data.iter().for_each(|p| delays.enter(0, p));
-    // left before any had arrived; lost; left as the first arrived; overtaken by none, though another arrives earlier
+    // one packet leaves before any arrival; one is lost; one leaves exactly at the first arrival; one is not overtaken,
+    // though another arrives earlier
     delays.enter(1, &packet(999, Some(1_100)));
     delays.enter(1, &packet(1_000, None));
     delays.enter(1, &packet(1_000, Some(9_000)));
@@ -54,11 +55,11 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     delays.enter(1, &packet(4_999, Some(5_100)));
     let trips = of(&delays, ROUND_TRIP);
     let trips: Vec<_> = trips.iter().map(|r| (r.lower_ns, r.upper_ns, r.pkts)).collect();
-    // 990 + 490, 1,000 + 8,000; nothing answered the last
+    // 990 + 490, 1,000 + 8,000; the last packet has no answer
     assert_eq!(trips, [(1_480, 1_488, 1), (8_960, 9_024, 1), (i64::MISSING, i64::MISSING, 1)]);
     assert_eq!(delays.round_trips(), Some(Extremes { min_ns: 1_480, max_ns: 9_000, sum_ns: 10_480 }));
     let there: Vec<_> = of(&delays, 0).iter().map(|r| (r.flow, r.lower_ns, r.upper_ns, r.pkts)).collect();
-    // 990 is beside 1,000 in no bin: they are 4 ns wide below 1,024
+    // 990 and 1,000 are in different bins, which are 4 ns wide below 1,024
     assert_eq!(there, [(4, 988, 992, 1), (4, 1_000, 1_004, 1), (4, 4_960, 4_992, 1)]);
     assert_eq!(of(&delays, 1).iter().map(|r| r.pkts).sum::<u32>(), 4);
 }
@@ -76,7 +77,7 @@ fn probes_have_one_way_delays_alone() {
     }
 }
 
-/// Packets of a direction: each leaves some time after the one before, and has a delay if it arrives.
+/// Packets of a direction: each has the interval since the previous one, and its delay if it arrives.
 fn direction() -> impl Strategy<Value = Vec<Packet>> {
     let one = (0i64..2_000, prop_oneof![4 => (1i64..5_000_000).prop_map(Some), 1 => Just(None)]);
     prop::collection::vec(one, 0..60).prop_map(|all| {
@@ -89,8 +90,8 @@ fn direction() -> impl Strategy<Value = Vec<Packet>> {
     })
 }
 
-/// Tells what is known at some instants, as the capture does: arrivals before each in their order, then of each
-/// direction in order of sending what is settled.
+/// Reports events at some instants, as the capture does: arrivals in their order, then per direction the packets with a
+/// known fate in order of sending.
 fn told(data: &[Packet], back: &[Packet], instants_ns: &[i64]) -> Delays {
     let mut delays = Delays::new(FlowKind::Tcp);
     let mut arrivals: Vec<_> = data.iter().filter(|p| p.received_ns.is_some()).collect();
@@ -102,7 +103,7 @@ fn told(data: &[Packet], back: &[Packet], instants_ns: &[i64]) -> Delays {
             arrived += 1;
         }
         for (way, packets) in [data, back].into_iter().enumerate() {
-            // of a lost packet it is known as soon as it left
+            // the fate of a lost packet is known as soon as it left
             let is_known = |p: &Packet| p.received_ns.unwrap_or(p.sent_ns) < until_ns;
             while packets.get(settled[way]).is_some_and(is_known) {
                 delays.enter(way as u8, &packets[settled[way]]);

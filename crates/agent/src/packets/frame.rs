@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A captured frame: which flow its packet belongs to, and what tells it from others. Pure.
+//! A captured frame: its flow, and the fields that distinguish its packet from others. This module has no side effects.
 
 use crate::packets::short::{self, HEAD_BYTES, SHORT_BYTES};
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
-/// Flow f goes from this port + f ...
+/// Flow f uses this source port + f ...
 pub const SOURCE_PORT: u16 = 10_000;
 /// ... to this port + f; a ping has f as its ICMP identifier.
 pub const DESTINATION_PORT: u16 = 30_000;
-/// More would not fit between the two.
+/// More flows would not fit between the two port ranges.
 pub const FLOWS_MAX: usize = 20_000;
 
 const IPPROTO_ICMP: u8 = 1;
@@ -25,17 +25,17 @@ const ETHERNET_BYTES: usize = 14;
 
 /// A captured frame.
 pub struct Frame<'a> {
-    /// On the real-time clock.
+    /// Time on the real-time clock.
     pub real_ns: i64,
     pub outgoing: bool,
-    /// The length of the whole frame on the wire.
+    /// Length of the whole frame on the wire.
     pub frame_bytes: u32,
-    /// From the Ethernet header on, as much as was captured.
+    /// Captured bytes, from the Ethernet header on.
     pub data: &'a [u8],
 }
 
 impl Frame<'_> {
-    /// The IP packet, if it is one.
+    /// The IP packet, if the frame contains one.
     pub fn ip(&self) -> Option<&[u8]> {
         let kind = self.data.get(12..ETHERNET_BYTES)?;
         (kind == [8, 0] || kind == [0x86, 0xdd]).then(|| &self.data[ETHERNET_BYTES..])
@@ -47,10 +47,10 @@ impl Frame<'_> {
 pub struct Parsed {
     pub kind: FlowKind,
     pub flow: usize,
-    /// 0 from the flow's source, 1 to it.
+    /// 0 from the flow's source, 1 to the source.
     pub direction: usize,
     pub seen: Seen,
-    /// TCP: its window, as its header has it, else 0.
+    /// TCP: window field of its header; else 0.
     pub window: u16,
 }
 
@@ -64,7 +64,7 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// The same whichever way the packet goes.
+    /// The same for both directions.
     pub fn both_ways(self) -> Self {
         Self { is_tcp: self.is_tcp, from: self.from.min(self.to), to: self.from.max(self.to) }
     }
@@ -75,12 +75,12 @@ impl Tuple {
 pub struct Foreign {
     pub tuple: Tuple,
     pub seen: Seen,
-    /// As that of [`Parsed`].
+    /// Same as in [`Parsed`].
     pub window: u16,
 }
 
-/// Beside identification and length, these bytes distinguish datagrams: UDP's header and the first of the payload. They
-/// end where the links' reports of dropped packets end (40 bytes from the IP header on).
+/// These bytes distinguish datagrams, together with identification and length: the UDP header and the first bytes of
+/// the payload. They end where the links' reports of dropped packets end (40 bytes from the IP header on).
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);
@@ -122,13 +122,13 @@ impl Fields<'_> {
         Some((self.word(at)?, self.word(at + 4)?))
     }
 
-    /// Bytes behind the IP header, and a header of this many bytes.
+    /// Length of the data behind the IP header, and a header of this many bytes.
     fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
         let (bytes, header) = if self.is_short() { (self.half(4)?, header) } else { (self.half(2)?, head + header) };
         u32::from(bytes).checked_sub(header as u32)
     }
 
-    /// Fills in what a TCP header says; its window.
+    /// Fills in the fields of a TCP header; returns its window.
     fn tcp(&self, head: usize, seen: &mut Seen) -> Option<u16> {
         seen.seq = self.word(head + 4)?;
         seen.flags = *self.0.get(head + 13)?;
@@ -167,7 +167,7 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
 }
 
-/// Whether a packet is what a kernel answers to one that it cannot deliver, as datagrams to a program that has ended.
+/// Whether a packet is a kernel's answer to an undeliverable packet, such as a datagram to a program that has ended.
 pub fn is_icmp_error(ip: &[u8]) -> bool {
     // Unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
     const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
@@ -202,7 +202,7 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         }
         IPPROTO_UDP => {
             seen.len_bytes = fields.payload_bytes(head, 8)?;
-            // the datagram's number, big endian, in the first 8 bytes of the payload
+            // number of the datagram, big endian, in the first 8 bytes of the payload
             seen.seq = fields.word(head + 12)?;
             (FlowKind::Udp, between_ports()?)
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The rows about packets whose fate is known, and the sums that must add up.
+//! Rows for packets whose fate is known, and the sums that must add up.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -11,7 +11,7 @@ use leowarp_timeline::setup::{FlowKind, Packets, Setup};
 use leowarp_timeline::Event;
 use std::collections::BTreeMap;
 
-/// Width of a bin, by sending time.
+/// Width of a bin of sending times.
 pub const BIN_NS: i64 = 50_000_000;
 
 const BECAUSE_WINDOW: u8 = 1;
@@ -19,7 +19,7 @@ const BECAUSE_LATE: u8 = 2;
 const BECAUSE_LOST: u8 = 4;
 const BECAUSE_RETRANSMISSION: u8 = 8;
 
-/// Packets and bytes of payload.
+/// Counts of packets and of payload bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Sum {
     pub pkts: u64,
@@ -27,14 +27,14 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// One packet more, with so much payload.
+    /// Adds one packet with this payload.
     pub fn add(&mut self, len_bytes: u32) {
         self.pkts += 1;
         self.bytes += u64::from(len_bytes);
     }
 }
 
-/// The fates of all packets of a direction of a flow.
+/// Fates of all packets in one direction of a flow.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     pub sent: Sum,
@@ -60,7 +60,7 @@ struct Account {
     kind: FlowKind,
     bin: Option<Bin>,
     totals: Totals,
-    /// The paths that packets of this direction leave on, in order of time, and how many have come into force.
+    /// Paths on which packets of this direction leave, in order of time, and number of paths in force so far.
     paths: Vec<(i64, Option<u32>)>,
     path: usize,
     window: usize,
@@ -82,7 +82,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the tables of a run, and has an account for each flow and direction.
+    /// Creates the tables of a run, with an account for each flow and direction.
     ///
     /// # Errors
     /// If a file cannot be created in the output directory.
@@ -130,7 +130,7 @@ impl Ledger {
         })
     }
 
-    /// Opens accounts for one flow more, a connection between the hosts of the flow `like`.
+    /// Adds accounts for another flow, a connection between the hosts of the flow `like`.
     pub fn open(&mut self, like: usize, kind: FlowKind) {
         for direction in 0..2 {
             self.accounts.push(Account {
@@ -148,12 +148,12 @@ impl Ledger {
         self.delays.push(Delays::new(kind));
     }
 
-    /// A data packet of a flow arrived. They come in order of arrival.
+    /// Records the arrival of a flow's data packet. Calls are in order of arrival.
     pub fn arrived(&mut self, flow: usize, packet: &Packet) {
         self.delays[flow].arrived(packet);
     }
 
-    /// Enters a packet. Those of an account (2 * flow + direction) come in the order in which they were sent.
+    /// Enters a packet. Packets of an account (2 * flow + direction) come in order of sending.
     pub fn enter(&mut self, account: usize, packet: &Packet) -> Result<()> {
         let a = &mut self.accounts[account];
         a.totals.sent.add(packet.len_bytes);
@@ -172,14 +172,14 @@ impl Ledger {
             count(bin, packet);
         }
         self.delays[a.flow].enter(a.direction, packet);
-        // A program's datagrams are answered by other datagrams, which are no replies to any single one.
+        // Datagrams of a program are answered by other datagrams, none of which replies to a single one.
         if a.kind == FlowKind::Ping || (a.kind == FlowKind::Udp && a.direction == 0) {
             self.echo(account, packet)?;
         }
         self.store(account, packet)
     }
 
-    /// Writes out what is left and gives the sums by account, and the round trips by flow.
+    /// Writes the remaining rows; returns the sums by account, and the round trips by flow.
     pub fn finish(mut self) -> Result<(Vec<Totals>, Vec<Option<Extremes>>)> {
         for account in &self.accounts {
             account.bin.iter().try_for_each(|bin| self.bins.push(bin))?;
@@ -206,7 +206,7 @@ impl Ledger {
             return self.echoes.push(&echo);
         }
         let empty = Echo { flow, index, sent_ns: i64::MISSING, received_ns: i64::MISSING, reply_ns: i64::MISSING };
-        // Replies carry the request's number, so they are not counted from the first of their own.
+        // Replies carry the request's number, so they are not numbered from their own first one.
         let number = if a.direction == 0 { index } else { packet.seq as u32 };
         let echo = self.pings.entry((flow, number)).or_insert(Echo { index: number, ..empty });
         if a.direction == 0 {

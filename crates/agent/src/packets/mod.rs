@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets at both ends of every flow: captured, read, matched.
+//! Packets at both ends of every flow: capture, parsing, matching.
 
 pub mod acks;
 pub mod books;

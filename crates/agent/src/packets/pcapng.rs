@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A pcapng file of one interface. Time 0 is the run's start. Reference: draft-ietf-opsawg-pcapng, sections 4.1 to 4.3.
+//! A pcapng file with one interface. Time 0 is the run's start. Reference: draft-ietf-opsawg-pcapng, sections 4.1 to
+//! 4.3.
 
 use crate::base::error::Result;
 use crate::base::table::Output;
@@ -10,21 +11,20 @@ use crate::packets::frame::Frame;
 pub struct PcapNg(Output);
 
 impl PcapNg {
-    /// Begins a file with the blocks of section and interface, whose name it has; frames may have at most this many
-    /// bytes.
+    /// Writes the section and interface blocks with the interface's name; frames may have at most this many bytes.
     pub fn create(file: &str, interface: &str, snap_bytes: u32) -> Result<Self> {
         let mut output = Output::create(file)?;
         begin(output.buffer(), interface, snap_bytes);
         Ok(Self(output))
     }
 
-    /// Adds a frame that passed at a run time, ns.
+    /// Adds a frame with the run time, ns, at which it passed.
     pub fn push(&mut self, t_ns: i64, frame: &Frame) -> Result<()> {
         packet(self.0.buffer(), t_ns, frame.frame_bytes, frame.data);
         self.0.relieve()
     }
 
-    /// Writes what is still in memory; the end of a file must be flushed, dropping it writes nothing.
+    /// Writes buffered data; this must be called at the end, because dropping the file writes nothing.
     pub fn flush(&mut self) -> Result<()> {
         self.0.flush()
     }

@@ -9,7 +9,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// The number of offsets in it.
+    /// Number of offsets in the set.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -19,7 +19,7 @@ impl Ranges {
         if start >= end {
             return;
         }
-        // nearly always: the last range grows
+        // the most frequent case: the last range grows
         if let Some(last) = self.ranges.last_mut() {
             if last.1 == start {
                 last.1 = end;
@@ -35,7 +35,7 @@ impl Ranges {
         self.ranges.splice(first..after, [merged]);
     }
 
-    /// Whether all of `start..end` is in it.
+    /// Whether the set contains all of `start..end`.
     pub fn contains(&self, start: i64, end: i64) -> bool {
         let i = self.ranges.partition_point(|r| r.1 < end);
         self.ranges.get(i).is_some_and(|r| r.0 <= start && end <= r.1)

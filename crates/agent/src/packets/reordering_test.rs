@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const WINDOW_NS: i64 = 10;
 const AROUND_NS: (i64, i64) = (3, 8);
 
-/// Two hosts, a flow each way.
+/// Two hosts, with one flow in each direction.
 fn setup() -> Setup {
     let flow = |source: usize| {
         serde_json::json!({"kind": "tcp", "source": source, "destination": 1 - source, "congestion_control": "cubic",
@@ -26,7 +26,7 @@ fn setup() -> Setup {
     Setup::from_json(text.to_string().as_bytes()).unwrap()
 }
 
-/// `path` events of the first flow's ends: when, and the number of the change.
+/// `path` events of the first flow's ends: time and number of the change.
 fn paths(setup: &Setup, changes: &[(i64, u32)]) -> Vec<Event> {
     let record = |t_ns: i64, source: u32, change: u32| {
         let mut out = t_ns.to_le_bytes().to_vec();
@@ -34,7 +34,7 @@ fn paths(setup: &Setup, changes: &[(i64, u32)]) -> Vec<Event> {
         out.extend(i64::from(change).to_le_bytes());
         out
     };
-    // the other way has events of its own at the same times, with other numbers
+    // the opposite direction has its own events at the same times, with other numbers
     let other = |change: u32| if change == event::NONE { change } else { change + 10 };
     let both = |&(t_ns, change): &(i64, u32)| [record(t_ns, 0, change), record(t_ns, 1, other(change))].concat();
     event::read(&changes.iter().flat_map(both).collect::<Vec<u8>>(), setup).unwrap()
@@ -48,7 +48,7 @@ fn changes_are_numbered_as_the_timeline_says() {
     assert_eq!(path_changes(&setup, &events, 1), [(10, 10), (11, 20), (12, 40)]);
 }
 
-/// A packet is sent at 2 x its place, is known to have been at `at` (odd), and arrived if it is not lost.
+/// Each packet is sent at twice its number, its fate is known at `at` (odd), and it arrived unless it is lost.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
     delay: i64,
@@ -56,11 +56,11 @@ struct Fate {
 }
 
 fn sent_ns(place: usize) -> i64 {
-    // nothing is sent for a while in the middle: windows and changes without a packet
+    // a pause in the middle gives windows and changes without packets
     2 * place as i64 + if place > 20 { 45 } else { 0 }
 }
 
-/// The definitions: each scope's packets, numbered from 0, measured by a meter of their own.
+/// The definition: each scope's packets, numbered from 0, are measured by a separate meter.
 fn slow(
     fates: &[Fate],
     changes_ns: &[i64],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Capture of an interface through a memory-mapped ring (TPACKET_V3, Documentation/networking/packet_mmap.rst).
 //!
-//! The kernel hands over blocks of a thousand and more packets, so a packet costs no system call. Virtual time pauses
-//! while the reader works through a block: a ring of a few blocks cannot overflow.
+//! The kernel delivers blocks of a thousand or more packets, so there is no system call per packet. Virtual time pauses
+//! while the reader processes a block: a ring of a few blocks cannot overflow.
 
 use crate::base::error::{check, Error, Result};
 use crate::packets::frame::Frame;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BLOCK_BYTES: usize = 1 << 18;
 const BLOCKS: usize = 8;
 const FRAME_BYTES: usize = 2048;
-/// A block that is not full is handed over after at most twice this.
+/// A block that is not full is delivered after at most twice this time.
 pub const RETIRE_MS: u32 = 500;
 
 const SOL_PACKET: i32 = 263;
@@ -27,18 +27,18 @@ const PACKET_OUTGOING: u8 = 4;
 /// sizeof(struct tpacket3_hdr); a sockaddr_ll follows, with the packet's type at 10.
 const PACKET_TYPE_AT: usize = 48 + 10;
 
-/// A ring on one interface.
+/// A capture ring on one interface.
 pub struct Ring {
     fd: OwnedFd,
     map: *mut u8,
     next: usize,
 }
 
-// SAFETY: the mapping belongs to the ring alone and goes with it.
+// SAFETY: the mapping belongs only to the ring and is removed with it.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Captures all frames of an interface of the calling thread's namespace, the first `snap_bytes` of each.
+    /// Captures all frames of an interface in the calling thread's namespace, with the first `snap_bytes` of each.
     pub fn open(ifindex: u32, snap_bytes: u32) -> Result<Self> {
         #[repr(C)]
         struct Request {
@@ -62,7 +62,7 @@ impl Ring {
         // BPF_RET | BPF_K: keep that many bytes
         let mut code = [libc::sock_filter { code: 6, jt: 0, jf: 0, k: snap_bytes }];
         let filter = libc::sock_fprog { len: 1, filter: code.as_mut_ptr() };
-        // SAFETY: plain system calls on values that live through them; the mapping is as long as the ring that was asked for.
+        // SAFETY: plain system calls on values that live through them; the mapping is as long as the requested ring.
         unsafe {
             let fd =
                 check(libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0), "open a packet socket")?;
@@ -81,8 +81,8 @@ impl Ring {
             if map == libc::MAP_FAILED {
                 return Err(Error::last_os("map a capture ring"));
             }
-            // A process that is forked to start a program must not have it: User Mode Linux takes the ring's pages for
-            // anonymous ones when the copy goes ("Bad page map", mm/memory.c).
+            // A process forked to start a program must not inherit the mapping: when its copy is removed, User Mode
+            // Linux treats the ring's pages as anonymous ("Bad page map", mm/memory.c).
             check(libc::madvise(map, BLOCK_BYTES * BLOCKS, libc::MADV_DONTFORK), "keep a capture ring from children")?;
             let mut address: libc::sockaddr_ll = std::mem::zeroed();
             address.sll_family = libc::AF_PACKET as u16;
@@ -94,16 +94,16 @@ impl Ring {
         }
     }
 
-    /// Its descriptor, to wait for with poll(2).
+    /// Descriptor for poll(2).
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// Works through the blocks that are ready.
+    /// Processes the blocks that are ready.
     pub fn drain(&mut self, mut each: impl FnMut(&Frame) -> Result<()>) -> Result<()> {
         loop {
-            // SAFETY: the kernel does not touch a block from when it sets USER until the reader sets KERNEL; offsets and
-            // lengths in it are the kernel's. Layout: struct tpacket_block_desc, tpacket3_hdr (linux/if_packet.h).
+            // SAFETY: the kernel does not touch a block from setting USER until the reader sets KERNEL; offsets and
+            // lengths in it come from the kernel. Layout: struct tpacket_block_desc, tpacket3_hdr (linux/if_packet.h).
             unsafe {
                 let block = self.map.add(self.next * BLOCK_BYTES);
                 let status = &*block.add(8).cast::<AtomicU32>();
@@ -129,11 +129,11 @@ impl Ring {
         }
     }
 
-    /// Frames that found no room since the last call.
+    /// Number of frames dropped for lack of room since the last call.
     pub fn dropped(&self) -> Result<u32> {
         let mut statistics = [0u32; 3];
         let mut size = size_of_val(&statistics) as u32;
-        // SAFETY: the value has the size that is said.
+        // SAFETY: the value has the given size.
         let result = unsafe {
             libc::getsockopt(self.raw(), SOL_PACKET, PACKET_STATISTICS, statistics.as_mut_ptr().cast(), &raw mut size)
         };

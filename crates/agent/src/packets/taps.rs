@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets at the interfaces of hosts, as the guest kernel's taps hand them over (guest/tap/taps.c). All interfaces are
-//! in one sequence, for a reader that wakes when the processor has nothing to do and so moves no packet.
+//! Packets at the interfaces of hosts, delivered by taps in the guest kernel (guest/tap/taps.c). All interfaces share
+//! one sequence; the reader wakes only when the processor is idle, so it does not delay any packet.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::Frame;
@@ -15,14 +15,14 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// struct tap_record.
 const RECORD_BYTES: usize = 24;
 
-/// Taps on interfaces, each with a number.
+/// Numbered taps on interfaces.
 pub struct Taps {
     file: File,
     chunk: Vec<u8>,
 }
 
 impl Taps {
-    /// None yet; `None` = this guest kernel has no taps.
+    /// No taps yet; `None` = this guest kernel does not support them.
     pub fn open() -> Result<Option<Self>> {
         match OpenOptions::new().read(true).write(true).open(FILE) {
             Ok(file) => Ok(Some(Self { file, chunk: vec![0; CHUNK_BYTES] })),
@@ -31,20 +31,20 @@ impl Taps {
         }
     }
 
-    /// One more, on an interface of the calling thread's namespace: the first `snap_bytes` of each frame.
+    /// Adds a tap on an interface of the calling thread's namespace, for the first `snap_bytes` of each frame.
     pub fn add(&mut self, ifindex: u32, number: usize, snap_bytes: u32) -> Result<()> {
         let wanted: Vec<u8> = [ifindex, number as u32, snap_bytes].iter().flat_map(|word| word.to_ne_bytes()).collect();
         let attempt = || format!("tap interface {ifindex} (write to {FILE})");
         self.file.write_all(&wanted).map_err(|source| Error::Kernel { attempt: attempt(), source })
     }
 
-    /// Its descriptor, to wait for with poll(2).
+    /// Descriptor for poll(2).
     pub fn raw(&self) -> i32 {
         self.file.as_raw_fd()
     }
 
-    /// Works through the next full chunk, or, if it is the end, whatever is left: the number of the tap and what passed
-    /// it, in the order of time. False = there is none.
+    /// Processes the next full chunk, or, at the end, the rest: number of the tap and frame, in order of time. Returns
+    /// false if there is none.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self.file.read_at(&mut self.chunk, u64::from(is_end)) {
             Ok(n) => records(&self.chunk[..n], &mut each).map(|()| n > 0),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packet truth: what became of each packet of one direction of one flow. Pure: it gets what was seen and when.
+//! Packet truth: the fate of each packet in one direction of one flow. This module has no side effects: its input is
+//! the observations with their times.
 //!
 //! Before working on this file read RFC 4737, sections 3.3 and 4.2 (reordering by order of sending, extent), and
-//! include/net/ip.h, `ip_select_ident` (why the IP identification tells packets of a connection apart).
+//! include/net/ip.h, `ip_select_ident` (why the IP identification distinguishes packets of a connection).
 //!
-//! A packet is settled once it arrived or a link told that it dropped it. Packets are handed on in the order in which
-//! they were sent, each after all that were sent before it. So memory holds no more than the packets between the oldest
-//! unsettled one and the newest. The order also makes "spurious" a simple question: by the time a retransmission is
-//! handed on, the fate of every earlier copy of its bytes is known.
+//! A packet is settled once it has arrived or a link has reported its drop. Packets are passed on in order of sending,
+//! each after all earlier ones. Memory therefore only holds the packets from the oldest unsettled one to the newest.
+//! The order also makes "spurious" easy to decide: when a retransmission is passed on, the fates of all earlier copies
+//! of its bytes are known.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
@@ -17,8 +18,8 @@ use std::collections::VecDeque;
 pub struct Seen {
     pub t_ns: i64,
     pub ip_id: u16,
-    /// TCP: sequence number; ping and udp: the packet's number as far as its header holds it; datagrams of programs: a
-    /// digest of their first bytes, checksum included.
+    /// TCP: sequence number; ping and udp: the packet's number, as far as its header holds it; datagrams of programs: a
+    /// digest of their first bytes, including the checksum.
     pub seq: u32,
     /// TCP with ACK: acknowledgement number, else 0.
     pub ack: u32,
@@ -31,65 +32,65 @@ pub struct Seen {
 pub const FLAG_SYN: u8 = 2;
 pub const FLAG_ACK: u8 = 16;
 
-/// Where and why a packet was lost.
+/// Location and cause of a packet's loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
     pub cause: u8,
-    /// The link direction; none = not known.
+    /// Direction of a link; None = unknown.
     pub direction: Option<u32>,
 }
 
-/// Causes that no link counts; 1 to 3 are leolink's (design/interfaces.md, section 6).
+/// Causes that no link counts; 1 to 3 are those of leolink (design/interfaces.md, section 6).
 pub const CAUSE_NO_ROUTE: u8 = 4;
 pub const CAUSE_UNKNOWN: u8 = 5;
 
-/// A packet and what became of it.
+/// A packet and its fate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet {
     pub sent_ns: i64,
     /// None = lost, or in flight at the end.
     pub received_ns: Option<i64>,
     pub loss: Option<Loss>,
-    /// Offset of its first byte in the stream (TCP), else its number.
+    /// Offset of its first byte in the stream (TCP), else the packet's number.
     pub seq: i64,
-    /// Bytes of the other direction that it acknowledges.
+    /// Number of bytes of the other direction that the packet acknowledges.
     pub ack: Option<i64>,
     pub len_bytes: u32,
-    /// Its place among the first transmissions, from 0; none = a retransmission, or a segment without payload.
+    /// Number among the first transmissions, from 0; None = a retransmission, or a segment without payload.
     pub place: Option<u32>,
     pub is_retransmission: bool,
-    /// For retransmissions: all its bytes also arrived in packets sent before it.
+    /// For retransmissions: all of its bytes also arrived in packets sent earlier.
     pub is_spurious: Option<bool>,
-    /// Reordering extent in the sequence of all packets of this direction, retransmissions and segments without payload
-    /// included: what overtook it may be any of them. None = not late.
+    /// Reordering extent in the sequence of all packets of this direction, including retransmissions and segments
+    /// without payload, any of which may overtake it. None = not late.
     pub extent_pkts: Option<u32>,
 }
 
-/// The state of a packet until its fate is known. It is one line of the processor's cache: the packets of a long path
-/// are walked through again and again, and take the place of the guest's data in there.
+/// State of a packet until its fate is known. It fits in one cache line: the packets of a long path are traversed
+/// repeatedly, and would otherwise displace the guest's data from the processor's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
     sent_ns: i64,
-    /// [`i64::MIN`] = it has not arrived.
+    /// [`i64::MIN`] = not arrived.
     received_ns: i64,
-    /// As those of [`Packet`]; `ack` counts for packets with [`FLAG_ACK`] alone.
+    /// As in [`Packet`]; `ack` is valid only for packets with [`FLAG_ACK`].
     seq: i64,
     ack: i64,
-    /// The fields that were seen; lengths are those of IPv4 packets.
+    /// Observed fields; lengths are those of IPv4 packets.
     wire_seq: u32,
     wire_ack: u32,
     ip_id: u16,
     len_bytes: u16,
     flags: u8,
     is_retransmission: bool,
-    /// 0 = it is not lost.
+    /// 0 = not lost.
     loss_cause: u8,
-    /// The next four: [`NONE`] = none.
+    /// In the next four fields, [`NONE`] means none.
     loss_direction: u32,
     place: u32,
     extent_pkts: u32,
-    /// Number of the packet sent before it in the same place of [`LastWithId`].
+    /// Number of the previous packet with the same entry in [`LastWithId`].
     same_place_before: u32,
 }
 
@@ -101,7 +102,7 @@ impl Entry {
         self.sent_ns
     }
 
-    /// Notes that it is lost.
+    /// Records the packet's loss.
     pub fn lose(&mut self, loss: Loss) {
         (self.loss_cause, self.loss_direction) = (loss.cause, loss.direction.unwrap_or(NONE));
     }
@@ -115,7 +116,7 @@ impl Entry {
             && (self.flags, u32::from(self.len_bytes)) == (seen.flags, seen.len_bytes)
     }
 
-    /// Whether it is spurious is not known yet.
+    /// Whether the packet is spurious is not known yet.
     fn packet(&self) -> Packet {
         let some = |value: u32| Some(value).filter(|&value| value != NONE);
         Packet {
@@ -133,14 +134,14 @@ impl Entry {
     }
 }
 
-/// How sequence numbers are to be read.
+/// Interpretation of sequence numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
-    /// Offset of bytes, 32 bits, beginning after a SYN.
+    /// 32-bit byte offset, beginning after a SYN.
     Tcp,
-    /// Offset of packets, this many bits.
+    /// Packet number with this many bits.
     Packets(u32),
-    /// Packets carry none: they are numbered in the order in which they are sent.
+    /// Packets carry no numbers: they are numbered in order of sending.
     Order,
 }
 
@@ -151,22 +152,22 @@ pub struct Stream {
     entries: VecDeque<Entry>,
     /// Number of the first entry.
     first: u32,
-    /// The last packet sent, by IP identification.
+    /// The last packet sent with each IP identification.
     last_with_id: LastWithId,
-    /// Number and offset of the furthest seen, to unwrap by.
+    /// Number and offset of the furthest packet, as the reference for unwrapping.
     seq_reference: Option<(u32, i64)>,
     ack_reference: Option<(u32, i64)>,
-    /// End of what was sent so far.
+    /// End of the data sent so far.
     sent_until: i64,
     first_transmissions: u32,
     arrivals: u64,
-    /// Arrivals that were in order, as runs: (arrival number, packet number, length).
+    /// In-order arrivals as runs: (arrival number, packet number, length).
     in_order: VecDeque<(u64, u32, u32)>,
-    /// Bytes that arrived in packets that are settled, in order of sending.
+    /// Bytes that arrived in settled packets, in order of sending.
     settled_bytes: Ranges,
-    /// Bytes that arrived so far.
+    /// Bytes that have arrived so far.
     arrived_bytes: Ranges,
-    /// The same of numbers in the order of sending.
+    /// Reference for unwrapping numbers in order of sending.
     arrived_datagram_bytes: u64,
     first_byte_ns: Option<i64>,
     last_byte_ns: Option<i64>,
@@ -176,10 +177,10 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
-/// The number of the last packet by the low bits of its IP identification: as many places as there may be packets in flight,
-/// a power of two, of 4 bytes. A connection counts its packets up, so that few meet in one place. With one for each
-/// identification every stream would walk through 256 KiB. That memory is touched for the first time, 40 us per page,
-/// and takes the place of the guest's data in the processor's cache.
+/// Number of the last packet by the low bits of its IP identification. The table has a power of two of 4-byte entries,
+/// at least as many as packets in flight. A connection increments its identification per packet, so few packets share
+/// an entry. With an entry for each identification, every stream would use 256 KiB. The first touch of that memory
+/// costs 40 us per page, and it would displace the guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 
@@ -206,12 +207,12 @@ impl LastWithId {
         std::mem::replace(&mut self.0[place], number)
     }
 
-    /// Whether this number of packets needs more places.
+    /// Whether this number of packets needs more entries.
     fn is_small_for(&self, packets: usize) -> bool {
         packets >= self.0.len() && self.0.len() < Self::MOST
     }
 
-    /// Twice the places, with nothing in them.
+    /// An empty table with twice the entries.
     fn double(&mut self) {
         let places = 2 * self.0.len();
         self.0.clear();
@@ -220,7 +221,7 @@ impl LastWithId {
 }
 
 impl Stream {
-    /// A stream of which nothing has been sent; `size_bytes`: what it is to carry, none = unlimited.
+    /// A stream without packets so far; `size_bytes`: amount to carry, None = unlimited.
     pub fn new(numbers: Numbers, size_bytes: Option<u64>) -> Self {
         Self {
             numbers,
@@ -243,7 +244,7 @@ impl Stream {
         }
     }
 
-    /// A packet left its host; its place among the first transmissions, if it is one.
+    /// Records that a packet left its host; returns its number among the first transmissions, if it is one.
     pub fn sent(&mut self, seen: Seen) -> Option<u32> {
         if self.last_with_id.is_small_for(self.entries.len()) {
             self.make_places();
@@ -283,7 +284,7 @@ impl Stream {
         place
     }
 
-    /// A packet reached its host: which. None = it was never sent.
+    /// Records that a packet reached its host; returns the packet. None = the packet was never sent.
     /// Implements RFC 4737, 3.6 (duplicates).
     #[must_use]
     pub fn received(&mut self, seen: &Seen) -> Option<Packet> {
@@ -303,7 +304,7 @@ impl Stream {
             match self.numbers {
                 Numbers::Tcp => self.arrived_bytes.insert(seq, seq + length),
                 Numbers::Packets(_) => self.arrived_bytes.insert(seq * length, (seq + 1) * length),
-                // Each is found once, and they are of any length.
+                // Each is found once, and there may be any number of them.
                 Numbers::Order => self.arrived_datagram_bytes += length as u64,
             }
             if self.arrived_bytes.total() > before || self.numbers == Numbers::Order {
@@ -317,7 +318,7 @@ impl Stream {
         Some(packet)
     }
 
-    /// A link dropped a packet: its offset or number. None = it was never sent.
+    /// Records that a link dropped a packet; returns its offset or number. None = the packet was never sent.
     #[must_use]
     pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> Option<i64> {
         let number = self.find(seen)?;
@@ -326,8 +327,8 @@ impl Stream {
         Some(entry.seq)
     }
 
-    /// Hands on, in the order of sending, what is settled. A packet that was sent before `silent_before_ns` and of which
-    /// nothing was heard since counts as lost for the reason `silence`.
+    /// Passes on settled packets in order of sending. A packet sent before `silent_before_ns` without any report counts
+    /// as lost with the cause `silence`.
     pub fn settle(&mut self, silent_before_ns: i64, silence: u8, mut each: impl FnMut(&Packet)) {
         while let Some(entry) = self.entries.front_mut() {
             if !entry.is_settled() {
@@ -338,30 +339,30 @@ impl Stream {
             }
             self.settle_first(&mut each);
         }
-        // A packet still to come was sent at `first` or later: runs that end before it decide nothing any more.
+        // Packets still to come were sent at `first` or later: runs that end earlier no longer affect any decision.
         while self.in_order.front().is_some_and(|r| r.1 + r.2 <= self.first) && self.in_order.len() > 1 {
             self.in_order.pop_front();
         }
     }
 
-    /// Packets that are neither settled nor handed on, in the order of sending.
+    /// Packets that are neither settled nor passed on, in order of sending.
     pub fn unsettled(&mut self) -> impl DoubleEndedIterator<Item = &mut Entry> {
         self.entries.iter_mut().filter(|e| !e.is_settled())
     }
 
-    /// Hands on everything that is left, whatever became of it.
+    /// Passes on everything that is left, with any fate.
     pub fn finish(&mut self, mut each: impl FnMut(&Packet)) {
         while !self.entries.is_empty() {
             self.settle_first(&mut each);
         }
     }
 
-    /// Payload that arrived, each byte once.
+    /// Payload that arrived, counting each byte once.
     pub fn arrived_bytes(&self) -> u64 {
         self.arrived_bytes.total() + self.arrived_datagram_bytes
     }
 
-    /// When the first payload arrived, the last that did, and all of it.
+    /// Times at which the first payload, the last payload, and all of it arrived.
     pub fn times_ns(&self) -> (Option<i64>, Option<i64>, Option<i64>) {
         (self.first_byte_ns, self.last_byte_ns, self.complete_ns)
     }
@@ -382,7 +383,7 @@ impl Stream {
         each(&packet);
     }
 
-    /// All packets that are not handed on, in the order of sending.
+    /// All packets that were not passed on, in order of sending.
     fn make_places(&mut self) {
         self.last_with_id.double();
         for (entry, number) in self.entries.iter_mut().zip(self.first..) {
@@ -401,7 +402,7 @@ impl Stream {
         if self.numbers == Numbers::Order {
             return i64::from(self.first_transmissions);
         }
-        // The first byte after a SYN has offset 0; packets are counted from the first one's number.
+        // The first byte after a SYN has offset 0; packets are counted from the number of the first one.
         let syn = self.numbers == Numbers::Tcp && seen.flags & FLAG_SYN != 0;
         let start = if self.numbers == Numbers::Tcp { 0 } else { i64::from(seen.seq) };
         if syn {
@@ -416,8 +417,8 @@ impl Stream {
         offset
     }
 
-    /// The packet that `seen` is, if nothing is known of it yet. Copies that nothing tells apart (every SYN-ACK of Linux
-    /// has the identification 0) come to their ends in the order in which they were sent.
+    /// The packet that matches `seen`, if its fate is unknown. Indistinguishable copies (every SYN-ACK of Linux has the
+    /// identification 0) are assumed to end in order of sending.
     fn find(&self, seen: &Seen) -> Option<u32> {
         let mut found = None;
         let mut number = self.last_with_id.get(seen.ip_id);
@@ -431,8 +432,8 @@ impl Stream {
         found
     }
 
-    /// Notes an arrival; its reordering extent if a packet sent later came before it. The extent is the distance to the
-    /// earliest such arrival (RFC 4737, 4.2), which is one that was itself in order.
+    /// Records an arrival; returns its reordering extent if a packet sent later had arrived before. The extent is the
+    /// distance to the earliest such arrival (RFC 4737, 4.2), which itself was in order.
     /// Implements RFC 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
@@ -449,7 +450,7 @@ impl Stream {
     }
 }
 
-/// The offset of `value`, a number of `bits` bits, nearest to a reference (number, offset).
+/// The offset of `value`, a number with `bits` bits, that is nearest to a reference (number, offset).
 fn unwrap(reference: (u32, i64), value: u32, bits: u32) -> i64 {
     let shift = 32 - bits;
     let delta = (value.wrapping_sub(reference.0) << shift) as i32 >> shift;

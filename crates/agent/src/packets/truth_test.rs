@@ -12,7 +12,7 @@ fn settle_all(stream: &mut Stream) -> Vec<Packet> {
     out
 }
 
-/// Sends 1, 2, 3, ... and lets them arrive in the given order; the extents by packet.
+/// Sends 1, 2, 3, ... and lets them arrive in the given order; returns the extents by packet.
 fn extents(arrivals: &[u32]) -> Vec<Option<u32>> {
     let mut stream = Stream::new(Numbers::Packets(32), None);
     for n in 1..=*arrivals.iter().max().unwrap() {
@@ -74,7 +74,7 @@ fn a_copy_that_was_not_sent_is_said_so() {
 
 #[test]
 fn of_copies_that_nothing_tells_apart_the_first_sent_arrives_first() {
-    // A SYN-ACK that is sent again while the first is still under way, on a path that takes more than a second
+    // A SYN-ACK is retransmitted while the first copy is in flight, on a path that takes more than a second
     let mut stream = Stream::new(Numbers::Tcp, None);
     let copy = |t_ns| Seen { flags: FLAG_SYN | FLAG_ACK, ..seen(t_ns, 0, 77, 0) };
     stream.sent(copy(0));
@@ -166,7 +166,7 @@ fn plan() -> impl Strategy<Value = Vec<Plan>> {
     proptest::collection::vec(one.prop_map(|(seq, len, delay, lost)| Plan { seq, len, delay, lost }), 1..60)
 }
 
-/// The definitions, one by one, on everything at once.
+/// All definitions, one by one, applied to random streams.
 fn slow(plan: &[Plan]) -> Vec<Packet> {
     let sent_ns = |i: usize| 2 * i as i64;
     let received_ns = |i: usize| (!plan[i].lost).then(|| sent_ns(i) + 2 * plan[i].delay + 1);
@@ -224,7 +224,7 @@ proptest! {
         for (t, i, what) in todo {
             match what {
                 0 => prop_assert_eq!(stream.sent(packet(t, i)), expected[i].place),
-                // identical packets in flight at once cannot be told apart: either may be taken
+                // identical packets in flight together cannot be distinguished: either may be matched
                 1 => prop_assert!(stream.received(&packet(t, i)).is_some()),
                 _ => {
                     let loss = Loss { cause: 1, direction: Some(3) };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets at the wires of hosts: by taps of the guest kernel, or by packet sockets where it has no taps (`--kernel`),
-//! or where they are requested.
+//! Packets on the wires of hosts: from taps in the guest kernel, or from packet sockets if it has no taps (`--kernel`)
+//! or they are requested.
 
 use crate::base::error::Result;
 use crate::network::Network;
@@ -9,10 +9,10 @@ use crate::packets::ring::{Ring, RETIRE_MS};
 use crate::packets::taps::Taps;
 use leowarp_timeline::setup::Capture;
 
-/// The most by which one packet socket may be behind another: it hands over whatever it has after at most this.
+/// Maximum delay of one packet socket: it delivers its packets after at most this time.
 pub const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
 
-/// A wire to look at.
+/// A wire to capture.
 pub struct Wire {
     pub node: usize,
     pub ifindex: u32,
@@ -22,12 +22,12 @@ pub struct Wire {
 /// Wires by number.
 pub enum Wires {
     Taps(Taps),
-    /// One of each, which hand over what they have at different moments.
+    /// One packet socket per wire; they deliver packets at different moments.
     Rings(Vec<Ring>),
 }
 
 impl Wires {
-    /// Begins to look, at each in its node's namespace.
+    /// Starts capturing each wire in its node's namespace.
     pub fn open(network: &Network, by: Capture, wires: &[Wire]) -> Result<Self> {
         let taps = if by == Capture::Taps { Taps::open()? } else { None };
         let Some(mut taps) = taps else {
@@ -40,7 +40,7 @@ impl Wires {
         Ok(Self::Taps(taps))
     }
 
-    /// Descriptors to wait for with poll(2).
+    /// Descriptors for poll(2).
     pub fn raw(&self) -> Vec<i32> {
         match self {
             Self::Taps(taps) => vec![taps.raw()],
@@ -48,14 +48,14 @@ impl Wires {
         }
     }
 
-    /// Whether by taps: all wires are read up to the same time, and poll(2) says POLLPRI if links have dropped packets
-    /// that nobody has read of yet.
+    /// Whether taps are used: all wires are then read up to the same time, and poll(2) reports POLLPRI if links have
+    /// unread drops.
     pub fn are_by_taps(&self) -> bool {
         matches!(self, Self::Taps(_))
     }
 
-    /// Works through the packets handed over: all of them, a part of those of taps, or at the end the rest. Each has
-    /// the wire's number and the frame, those of a wire in the order of time. Whether there may be more.
+    /// Processes delivered packets: all of them, or a part of those from taps, or at the end the rest. Each call has
+    /// the wire's number and the frame; frames of a wire come in order of time. Returns whether more may be available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self {
             Self::Taps(taps) => taps.drain(is_end, each),
@@ -66,7 +66,7 @@ impl Wires {
         }
     }
 
-    /// Frames of a wire that found no room; taps fail in `drain` then.
+    /// Number of frames of a wire dropped for lack of room; with taps, `drain` fails instead.
     pub fn missed_pkts(&self, number: usize) -> Result<u32> {
         match self {
             Self::Taps(_) => Ok(0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Consoles of the guest beside its first, behind each of which is a pipe of the host's (`python/leowarp/guest/boot/consoles.py`).
+//! Further consoles of the guest; behind each is a pipe of the host (`python/leowarp/guest/boot/consoles.py`).
 
 use crate::base::error::{check, Error, Result};
 use crate::programs::root;
@@ -9,16 +9,16 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// More than the pipe behind a gate holds, which the host makes as small as it may be, a page.
+/// More than the capacity of the pipe behind a gate, which the host makes as small as possible: a page.
 const MESSAGE_BYTES: usize = 8192;
 
-/// Opens a terminal that does not become this process' own.
+/// Opens a terminal that does not become this process's controlling terminal.
 pub fn opened(path: &Path) -> Result<File> {
     let opened = File::options().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path);
     opened.map_err(|source| Error::Kernel { attempt: format!("open {}", path.display()), source })
 }
 
-/// A console of the guest that carries bytes as they are.
+/// A console of the guest in raw mode, which transports bytes unchanged.
 pub fn raw(number: u32) -> Result<File> {
     const TTY_MAJOR: u32 = 4;
     let path = PathBuf::from(format!("/dev/tty{number}"));
@@ -34,23 +34,23 @@ pub fn raw(number: u32) -> Result<File> {
     Ok(file)
 }
 
-/// Where the host can hold the whole guest, its clock included.
+/// A place where the host can stop the whole guest, including its clock.
 ///
-/// The kernel writes to a console's file on the host until all is written, however long it takes in real time
-/// (arch/um/drivers/chan_kern.c, `need_output_blocking`). A message that is longer than the pipe behind the console
-/// holds so the guest until somebody reads all of it.
+/// The kernel writes to a console's file on the host until everything is written, regardless of real time
+/// (arch/um/drivers/chan_kern.c, `need_output_blocking`). A message longer than the pipe behind the console therefore
+/// stops the guest until a reader has read all of it.
 pub struct Gate {
     console: File,
 }
 
 impl Gate {
-    /// At a raw console.
+    /// Makes a gate from a raw console.
     pub fn new(console: File) -> Self {
         Self { console }
     }
 
-    /// Returns when the host lets the guest go on. The message begins with the run time, a line that the host may read
-    /// before it decides.
+    /// Returns when the host lets the guest continue. The message begins with the run time as a line, which the host
+    /// may read before deciding.
     pub fn wait(&mut self, t_ns: i64) -> Result<()> {
         let text = format!("{:<width$}", format!("{t_ns}\n"), width = MESSAGE_BYTES);
         let written = self.console.write_all(text.as_bytes());

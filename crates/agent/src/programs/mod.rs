@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs and kernel modules of the user's own.
+//! Programs and kernel modules from the user.
 
 pub mod console;
 pub mod modules;

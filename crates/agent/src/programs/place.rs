@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where programs of the user's own run: a host's namespace, a root of their own ([`crate::programs::root`]), and of root's
-//! capabilities those that a server needs there and on files.
+//! Environment of user programs: a host's namespace, a separate root ([`crate::programs::root`]), and the root
+//! capabilities that a server needs there and for files.
 
 use crate::base::error::{Error, Result};
 use crate::network::Network;
@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 const OPEN_FILES_MAX: libc::rlim_t = 4096;
-/// The value of any Linux (init/init_task.c); the agent's own is 1 ns, and a thread inherits it.
+/// Default timer slack of Linux (init/init_task.c); the agent's own is 1 ns, and a thread would inherit it.
 const TIMER_SLACK_NS: libc::c_ulong = 50_000;
 /// linux/capability.h: chown, dac_override, dac_read_search, fowner, kill, setgid, setuid, net_bind_service, net_raw.
 const CAPABILITIES: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 13;
@@ -26,22 +26,22 @@ pub struct Place {
     directory: String,
 }
 
-/// The parts of a place, beside the host.
+/// Parts of an environment, besides the host.
 pub struct Wanted<'a> {
-    /// The number of its mount, among those of all programs.
+    /// Number of its mount among those of all programs.
     pub name: &'a str,
-    /// The directory of the host that is its root, as the guest's hostfs names it.
+    /// Directory of the host that becomes the root, in the notation of the guest's hostfs.
     pub host_dir: &'a str,
     pub storage_bytes: u64,
-    /// Working directory; none = the one that it may write to.
+    /// Working directory; None = the writable directory.
     pub directory: Option<&'a String>,
 }
 
 impl Place {
-    /// Makes it, at a node that is a host.
+    /// Prepares the environment at a node that is a host.
     pub fn open(network: &Network, setup: &Setup, node: usize, wanted: &Wanted) -> Result<Self> {
         let namespace = network.inside(node, || {
-            // As on a host whose programs are root: ports below 1024, and ping without CAP_NET_RAW.
+            // As on a host whose programs run as root: ports below 1024, and ping without CAP_NET_RAW.
             netns::set_sysctl("net.ipv4.ip_unprivileged_port_start", "0")?;
             netns::set_sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
             let opened = File::open("/proc/thread-self/ns/net").map(OwnedFd::from);
@@ -51,14 +51,14 @@ impl Place {
         Ok(Self { root, namespace, directory: wanted.directory.cloned().unwrap_or_else(|| WRITABLE.into()) })
     }
 
-    /// A program that will run there, with these variables and no others.
+    /// A command for a program in this environment, with only these variables.
     pub fn command(&self, words: &[String], environment: &BTreeMap<String, String>) -> Result<Command> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_clear().envs(environment);
         let namespace = self.namespace.as_raw_fd();
         let root = c_string(&self.root.path.display().to_string())?;
         let directory = c_string(&self.directory)?;
-        // SAFETY: plain system calls on strings that live through them; nothing is allocated between fork and exec.
+        // SAFETY: plain system calls on strings that live through them; there is no allocation between fork and exec.
         unsafe {
             command.pre_exec(move || confine(namespace, &root, &directory));
         }
@@ -66,7 +66,7 @@ impl Place {
     }
 }
 
-/// Why a program could not be started.
+/// Explanation why a program could not be started.
 pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     let hint = match source.kind() {
         std::io::ErrorKind::NotFound => {
@@ -78,8 +78,8 @@ pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     Error::Program { what: format!("{described} cannot be started: {source}"), hint: hint.into() }
 }
 
-/// The text of /etc/hosts: every host of the setup by its name, as the scenario has it and in small letters; routers by
-/// theirs if they have addresses.
+/// Text of /etc/hosts: every host of the setup by its name, as written in the scenario and in lower case; routers by
+/// their names if they have addresses.
 fn names(setup: &Setup) -> String {
     let mut text =
         String::from(if setup.is_ipv6() { "127.0.0.1 localhost\n::1 localhost\n" } else { "127.0.0.1 localhost\n" });
@@ -93,7 +93,7 @@ fn names(setup: &Setup) -> String {
     text
 }
 
-/// Between fork and exec: the program's namespace, root and directory, and what it may do there.
+/// Between fork and exec: enters the program's namespace, root and directory, and reduces its rights.
 fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) -> std::io::Result<()> {
     let ok = |result: libc::c_long| if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) };
     #[repr(C)]
@@ -126,10 +126,10 @@ fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) 
             ok(libc::setrlimit(resource, &raw const limit).into())?;
         }
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        // Descriptors of the agent's; those that the start itself needs are closed so already.
+        // Closes the agent's descriptors; those that the start itself needs are already set to close on exec.
         ok(libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_RANGE_CLOEXEC))?;
         for capability in (0..=LAST_CAPABILITY).filter(|c| CAPABILITIES >> c & 1 == 0) {
-            // EINVAL: the kernel has none of this number.
+            // EINVAL: the kernel has no capability with this number.
             libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
         }
         ok(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The file system that a program of the user sees: a directory of the host, read-only, with a place of its own to
-//! write to.
+//! File system of a user program: a directory of the host, read-only, with a separate writable place.
 //!
-//! Before working on this file read fs/hostfs/hostfs_kern.c (each access is checked by the host against the rights of the
-//! user who runs the guest) and docs/security.md. The mounts are made before the program starts, and it cannot change
-//! them: it has no CAP_SYS_ADMIN. Nor can it write to /proc/sys, where `core_pattern` would start a program outside.
+//! Before working on this file read fs/hostfs/hostfs_kern.c (the host checks each access against the rights of the user
+//! who runs the guest) and docs/security.md. The mounts are made before the program starts, and the program cannot
+//! change them because it lacks CAP_SYS_ADMIN. It cannot write to /proc/sys either, where `core_pattern` would start a
+//! program outside.
 
 use crate::base::error::{check, Error, Result};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
-/// Where a program may write: the user's `{run_dir}`.
+/// Writable place of a program: the user's `{run_dir}`.
 pub const WRITABLE: &str = "/run/leowarp";
 const HOSTS_FILE: &str = "run/hosts";
-/// Name, major, minor (Documentation/admin-guide/devices.txt).
+/// Name, major and minor number (Documentation/admin-guide/devices.txt).
 const DEVICES: [(&str, u32, u32); 5] =
     [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9)];
 const SMALL: &str = "size=1m,mode=755";
 
-/// The root of one program.
+/// Root directory of one program.
 #[derive(Debug, Clone)]
 pub struct Root {
     pub path: PathBuf,
 }
 
 impl Root {
-    /// Mounts it at /programs/`name`. `host_dir`: the directory of the host, as the guest's hostfs names it; `hosts`: the
-    /// text of /etc/hosts.
+    /// Mounts it at /programs/`name`. `host_dir`: directory of the host, in the notation of the guest's hostfs;
+    /// `hosts`: the text of /etc/hosts.
     pub fn make(name: &str, host_dir: &str, storage_bytes: u64, hosts: &str) -> Result<Self> {
         let path = Path::new("/programs").join(name);
         make_dir(&path)?;
@@ -63,7 +63,8 @@ impl Root {
         Ok(Self { path })
     }
 
-    /// Adds the terminal to its devices: the console `number`, and /dev/tty for whoever has it as controlling terminal.
+    /// Adds the terminal to its devices: the console `number`, and /dev/tty for processes that have it as controlling
+    /// terminal.
     pub fn add_terminal(&self, number: u32) -> Result<()> {
         const TTY_MAJOR: u32 = 4;
         let devices = self.path.join("dev");
@@ -71,12 +72,12 @@ impl Root {
         make_device(&devices.join(format!("tty{number}")), libc::makedev(TTY_MAJOR, number))
     }
 
-    /// The program's files, as the agent sees them.
+    /// The program's files in the agent's view.
     pub fn written(&self) -> PathBuf {
         self.path.join(WRITABLE.trim_start_matches('/'))
     }
 
-    /// Whether there is no room left for it to write.
+    /// Whether the program has no room left for writing.
     pub fn is_full(&self) -> Result<bool> {
         let path = c_path(&self.path.join("run"))?;
         // SAFETY: a zeroed value is a valid one; both live through the call.
@@ -87,8 +88,8 @@ impl Root {
         }
     }
 
-    /// Copies what the program wrote into a directory of the run's output. Only files and directories: no link that it
-    /// made is followed, and none reaches the host, nor a device, a pipe or a socket.
+    /// Copies files written by the program into a directory of the run's output. Only files and directories are copied:
+    /// links are not followed, and no link, device, pipe or socket reaches the host.
     pub fn copy_out(&self, to: &Path) -> Result<()> {
         copy_directory(&self.written(), to)
     }
@@ -101,7 +102,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         .map_err(|e| kernel("read what a program wrote", e))?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        // The entry itself: a link is a link.
+        // Metadata of the entry itself: a link is reported as a link.
         let kind = entry.file_type().map_err(|e| kernel("read what a program wrote", e))?;
         let target = to.join(entry.file_name());
         if kind.is_dir() {
@@ -109,7 +110,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         } else if kind.is_file() {
             std::fs::create_dir_all(to).map_err(output)?;
             let mut source = std::fs::File::open(entry.path()).map_err(|e| kernel("read what a program wrote", e))?;
-            // Not fs::copy, which would give the copy the program's mode bits.
+            // fs::copy is avoided, because it would also copy the program's mode bits.
             let mut file = std::fs::File::create(&target).map_err(output)?;
             std::io::copy(&mut source, &mut file).map_err(output)?;
         }
@@ -144,10 +145,10 @@ fn bind(from: &Path, to: &Path) -> Result<()> {
     check(result, &format!("bind {from:?} to {to:?}")).map(|_| ())
 }
 
-/// A character device that all may open.
+/// Creates a character device that everyone may open.
 pub fn make_device(path: &Path, device: libc::dev_t) -> Result<()> {
     let path = c_path(path)?;
-    // SAFETY: the string lives through the calls. chmod, since mknod is subject to the umask.
+    // SAFETY: the string lives through the calls. chmod, because the umask restricts mknod.
     unsafe {
         check(libc::mknod(path.as_ptr(), libc::S_IFCHR, device), &format!("make {path:?}"))?;
         check(libc::chmod(path.as_ptr(), 0o666), &format!("open {path:?} to all")).map(|_| ())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A program at a host that the user talks to, `leowarp shell`: on a console of the guest whose other end is the user's
-//! terminal, or with its outputs copied to two of them. With its end the guest ends; nothing of the run is recorded.
+//! `leowarp shell`: an interactive program at a host. It uses a guest console connected to the user's terminal, or its
+//! outputs are copied to two consoles. When the program ends, the guest ends; nothing of the run is recorded.
 
 use crate::base::clock::Clock;
 use crate::base::error::{check, Error, Result};
@@ -20,16 +20,16 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// The user's terminal, or standard output; `python/leowarp/guest/user/shell.py` says what is behind each console.
+/// Console for the user's terminal or standard output; `python/leowarp/guest/user/shell.py` defines the consoles.
 const CONSOLE: u32 = 1;
-/// The settings of the user's terminal, and where the guest waits for the user.
+/// Consoles for the settings of the user's terminal, and for waiting for the user.
 const CONTROL: u32 = 2;
 const STANDARD_ERROR: u32 = 3;
 const PIECE_BYTES: usize = 64 * 1024;
 /// A shell adds 128 to the number of a signal.
 const BY_SIGNAL: i32 = 128;
 
-/// It, and where it runs.
+/// The program and its environment.
 pub struct Shell {
     spec: Arc<setup::Shell>,
     place: Arc<Place>,
@@ -38,7 +38,7 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Makes ready what it will see; nothing runs yet. None = the run has none.
+    /// Prepares the files that the program will see, without starting it. None = the run has no shell.
     pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
         let Some(spec) = &setup.shell else { return Ok(None) };
         let wanted = Wanted { name: "shell", host_dir: &spec.root, storage_bytes: spec.storage_bytes, directory: None };
@@ -50,7 +50,7 @@ impl Shell {
         Ok(Some(Self { spec: Arc::new(spec.clone()), place: Arc::new(place), input, pid: Arc::default() }))
     }
 
-    /// Starts the thread that starts it, at the run's 0.
+    /// Starts the thread that starts the program, at time 0 of the run.
     pub fn start(&self, clock: Clock) -> Result<()> {
         let (spec, place, input, pid) = (self.spec.clone(), self.place.clone(), self.input.clone(), self.pid.clone());
         spawn("shell", move || {
@@ -63,7 +63,7 @@ impl Shell {
         .map(|_| ())
     }
 
-    /// The run is over before it.
+    /// The run is over before the program ended.
     pub fn end_with_run(&self, clock: Clock) -> Result<()> {
         if let Some(pid) = *self.pid.lock().unwrap_or_else(PoisonError::into_inner) {
             // SAFETY: plain system call.
@@ -80,19 +80,19 @@ impl Shell {
     }
 }
 
-/// From its start to its end, of which `end.json` tells.
+/// Runs the program from start to end; `end.json` records the result.
 fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, started: impl Fn(i32)) -> Result<()> {
     while !clock.sleep_until(0)? {}
     let mut environment = spec.environment.clone();
     environment.insert("LEOWARP_START_US".into(), (clock.real_ns(0) / 1000).to_string());
     let mut command = place.command(&spec.command, &environment)?;
     let (status, outputs) = if let Some(size) = spec.terminal {
-        // By its name in the program's root, by which the program finds it again (ttyname(3)).
+        // The terminal's name in the program's root, where the program can find it (ttyname(3)).
         let terminal = opened(&place.root.path.join(format!("dev/tty{CONSOLE}")))?;
         set_size(terminal.as_raw_fd(), size)?;
         let end = || terminal.try_clone().map(Stdio::from).map_err(|e| kernel("open the terminal once more", e));
         command.stdin(end()?).stdout(end()?).stderr(end()?);
-        // SAFETY: a plain system call; the program leads a session of its own by then (`place`).
+        // SAFETY: a plain system call; at that time the program leads its own session (`place`).
         unsafe {
             command.pre_exec(|| match libc::ioctl(0, libc::TIOCSCTTY, 0) {
                 0 => Ok(()),
@@ -116,8 +116,8 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
         (end_of(&mut child)?, outputs)
     };
     let t_ns = clock.now_ns();
-    // Processes left in the background would keep its outputs open. SAFETY: plain system call. The agent is the guest's
-    // init, which such a signal does not reach.
+    // Processes left in the background would keep the program's outputs open. SAFETY: plain system call. The agent is
+    // the guest's init, so the signal does not reach it.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     for output in outputs {
         output.join().map_err(|_| Error::Broken("a thread that copies an output broke".into()))?;
@@ -134,7 +134,7 @@ fn end_of(child: &mut Child) -> Result<ExitStatus> {
     child.wait().map_err(|e| kernel("wait for the shell", e))
 }
 
-/// Keeps the terminal's size as the user's, and virtual time still while somebody waits for the user.
+/// Keeps the terminal's size equal to the user's, and stops virtual time while a program waits for the user.
 fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     let again = || terminal.try_clone().map_err(|e| kernel("open the terminal once more", e));
     let (sized, looked_at) = (again()?, again()?);
@@ -153,7 +153,7 @@ fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     .map(|_| ())
 }
 
-/// A line `rows columns` for each change of the terminal's size.
+/// Reads a line `rows columns` for each change of the terminal's size.
 fn follow_size(mut control: File, terminal: RawFd) -> Result<()> {
     let (mut piece, mut line) = ([0; 64], Vec::new());
     loop {
@@ -183,7 +183,7 @@ fn set_size(terminal: RawFd, size: Terminal) -> Result<()> {
     check(unsafe { libc::ioctl(terminal, libc::TIOCSWINSZ, &raw const size) }, "set the terminal's size").map(|_| ())
 }
 
-/// A thread that copies what a program says.
+/// Starts a thread that copies a program's output.
 fn copy(from: Option<impl Read + Send + 'static>, mut to: File) -> Result<JoinHandle<()>> {
     let mut from = from.ok_or_else(|| Error::Broken("an output of the shell is no pipe".into()))?;
     spawn("output", move || {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Virtual time pauses while a program waits for its user.
 //!
-//! It waits at a [`Gate`], which the host opens once the user has typed something.
+//! The guest waits at a [`Gate`], which the host opens when the user has typed something.
 //!
-//! A program waits for the user if everybody in the terminal's foreground process group sleeps, somebody until the
-//! terminal has input, and nobody has a socket, whose packets only time brings. So time goes on for `ping`, `sleep` and
-//! `curl`, and pauses at the prompt, in `less`, and in an interpreter. Setting the terminal to its present settings
-//! shows that a process sleeps until the terminal has input. drivers/tty/n_tty.c, `n_tty_set_termios`, wakes all that
-//! do, and they sleep again, one voluntary switch later. (/proc/PID/wchan would say it, but on this architecture names
-//! a leftover of the stack.)
+//! A program waits for the user if three conditions hold. All processes in the terminal's foreground process group
+//! sleep; one of them waits for terminal input; and none has a socket, whose packets only arrive as time passes. Time
+//! thus continues for `ping`, `sleep` and `curl`, and pauses at the prompt, in `less`, and in an interpreter. To detect
+//! a process that waits for terminal input, the terminal is set to its present settings. drivers/tty/n_tty.c,
+//! `n_tty_set_termios`, wakes all such processes, and they sleep again, one voluntary switch later. (/proc/PID/wchan
+//! would show it, but on this architecture it names a leftover of the stack.)
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};
@@ -16,16 +16,17 @@ use crate::programs::console::Gate;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-/// Between two looks; all that can be done at an instant is done when the clock moves.
+/// Interval between checks; everything possible at an instant is done before the clock advances.
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
-/// All processes are checked once per this number of checks of the group's first, which mostly is the one that waits.
+/// All processes are checked only every n-th time; otherwise only the group's first process, which is usually the one
+/// that waits.
 const WHOLE_LOOKS: u64 = 16;
-/// Holds the guest at `gate` whenever a program of the session of `leader` waits for the user of `terminal`. Returns with
-/// the session.
+/// Stops the guest at `gate` whenever a program in the session of `leader` waits for the user of `terminal`. Returns
+/// when the session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
-    // Nobody may run between the reading of the terminal's settings and their setting: a shell that is woken by a key
-    // changes them, and its change would be undone.
+    // No other process may run between reading and setting the terminal's settings: a shell woken by a key changes
+    // them, and its change would be undone.
     let first = libc::sched_param { sched_priority: 1 };
     // SAFETY: `first` lives through the call.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) }, "run before the programs")?;
@@ -43,7 +44,7 @@ pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Resul
     }
 }
 
-/// Whether a process group waits for the user; unless `wholly`, only if its first process does.
+/// Whether a process group waits for the user. Without `wholly`, returns false at once if its first process does not.
 fn waits_for_user(group: i32, terminal: &File, wholly: bool) -> Result<bool> {
     let first_may = Process::of(group).is_some_and(|p| p.sleeps) && !has_socket(group);
     let first_waits = first_may && any_waits_for(terminal, &[group])?;
@@ -89,7 +90,7 @@ fn has_socket(pid: i32) -> bool {
 /// What /proc/PID/stat says.
 struct Process {
     group: i32,
-    /// The foreground process group of its terminal.
+    /// Foreground process group of the process's terminal.
     foreground: i32,
     sleeps: bool,
     has_ended: bool,
@@ -101,8 +102,8 @@ impl Process {
     }
 
     fn read(text: &str) -> Option<Self> {
-        // State, parent, process group, session, terminal, its foreground: fields 3 to 8 of proc(5), after a name that
-        // may hold anything.
+        // State, parent, process group, session, terminal, foreground group: fields 3 to 8 of proc(5), after a name
+        // that may contain any characters.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let number = |place: usize| fields.get(place)?.parse::<i32>().ok();
         let state = *fields.first()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The host's files for a run, read and checked.
+//! Input files of a run from the host, read and checked.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::FLOWS_MAX;
@@ -8,7 +8,7 @@ use leowarp_timeline::{event, Event, Tables};
 use std::fmt::Display;
 use std::path::Path;
 
-/// The files of a run's input directory.
+/// Contents of a run's input directory.
 pub struct Input {
     pub setup: Setup,
     /// Sorted by time.
@@ -17,7 +17,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// From a directory with `setup.json`, `events.bin` and, if a direction has rows of capacity or channel,
+    /// Reads a directory with `setup.json`, `events.bin` and, if a direction has rows of capacity or channel,
     /// `tables.bin`.
     pub fn read(directory: &Path) -> Result<Self> {
         let file = |name: &str| {
@@ -38,7 +38,7 @@ impl Input {
         Ok(Self { setup, events, tables })
     }
 
-    /// The number of events before the run's first instant or in it.
+    /// Number of events before or at the run's first instant.
     pub fn events_of_start(&self) -> usize {
         self.events.iter().take_while(|e| e.t_ns <= 0).count()
     }

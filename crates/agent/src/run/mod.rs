@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A run from its input to `end.json`, in order.
+//! The steps of a run, from its input to `end.json`.
 
 pub mod input;
 pub mod play;
@@ -25,7 +25,7 @@ use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
 use serde_json::json;
 use std::path::Path;
 
-/// All of it, from its input directory into its output directory, which becomes the working one.
+/// Performs the whole run, from its input directory to its output directory, which becomes the working directory.
 pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let input = Input::read(input_dir)?;
     std::env::set_current_dir(output_dir)
@@ -42,7 +42,8 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let shell = Shell::open(&network, setup, input_dir)?;
     let live = Live::open(&network, setup, input_dir)?;
 
-    // The same instants of the virtual clock in every run: what reads it or sleeps from here on is part of the result.
+    // These instants of the virtual clock are the same in every run: from here on, each reading of the clock and each
+    // sleep affects the result.
     let clock = Clock::begin();
     say::line(&json!({ "start_ns": clock.start_ns }));
     network.begin(clock.start_ns)?;
@@ -72,14 +73,14 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
 
     let end_ns = context.ending.end_ns();
     clock.sleep_until(end_ns)?;
-    // Before the links drain: what waits then, answers to sockets that are gone, is none of the run's queues.
+    // Before the links drain: packets that wait then, answers to closed sockets, do not belong to the run's queues.
     let links_at_end = player.link_totals()?;
     let drained_ns = end_ns + setup.drain_ns.max(1);
     clock.sleep_until(drained_ns)?;
-    // Every sent packet has arrived by now, and is seen before the capture ends, or a link holds it.
+    // By now every sent packet has arrived and is captured before the capture ends, or a link holds it.
     let links_drained = player.link_totals()?;
     clock.sleep_until(drained_ns + FLUSH_NS)?;
-    // After the last look at the links: what programs send as they end is none of the run's.
+    // After the last reading of the links: packets that programs send while ending do not belong to the run.
     let programs = player.end_programs()?;
     let links = with_maxima_of(player.link_totals()?, &links_at_end);
     let mut outcome = match capture {
@@ -92,7 +93,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         None => Outcome::of_receivers(setup, player.transfers())?,
     };
     if outcome.vanished_pkts > 0 {
-        // Only now: it asks every router.
+        // This comes last because it queries every router.
         outcome.explain_vanished(player.expired_pkts()?);
     }
     player.finish(&mut outcome.connections)?;
@@ -101,14 +102,14 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     outcome::write_end(end_ns, clock, &links, outcome, programs)
 }
 
-/// Hosts are namespaces of their own, and only the first namespace may make a congestion control its default that is not
-/// listed as allowed (net/ipv4/tcp_cong.c, `tcp_set_default_congestion_control`).
+/// Hosts are separate namespaces. Only the first namespace may set a default congestion control that is not listed as
+/// allowed (net/ipv4/tcp_cong.c, `tcp_set_default_congestion_control`).
 fn allow_congestion_controls() -> Result<()> {
     let available = netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
     netns::set_sysctl("net.ipv4.tcp_allowed_congestion_control", &available)
 }
 
-/// Has the wires of hosts carry packets as links do, none larger than the MTU.
+/// Makes the wires of hosts transport packets as links do, none larger than the MTU.
 fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> {
     for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
         for node in [link.a, link.b].into_iter().filter(|&n| setup.hosts.iter().any(|h| h.node == n)) {
@@ -124,7 +125,7 @@ fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> 
     Ok(())
 }
 
-/// Packets in links; none = one of them is netem's, which does not count those that it delays apart from the others.
+/// Packets inside links; None = one link is a netem, which does not count delayed packets separately.
 fn held_pkts(setup: &Setup, links: &[LinkTotal]) -> Option<u64> {
     let all_count = setup.links.iter().all(|l| !l.is_modelled() || l.discipline == Some(Discipline::Leolink));
     all_count.then(|| links.iter().map(|t| t.held_pkts).sum())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The run from its time 0 on. One thread sleeps until something is due, does all that is due at that instant in a
-//! fixed order, and sleeps again. Samples see the network as it was before the instant's events.
+//! The run from its time 0 on. One thread sleeps until a task is due, performs all tasks of that instant in a fixed
+//! order, and sleeps again. Samples show the network before the instant's events.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -22,54 +22,54 @@ use std::ops::Range;
 
 const PROGRESS_NS: i64 = 1_000_000_000;
 
-/// Kinds of work; in this order within an instant.
+/// Kinds of tasks, in their order within an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Queues,
     Counters,
     Sockets,
-    /// From this event on, all of its instant.
+    /// All events of an instant, beginning with this one.
     Events(usize),
     /// Of this transfer.
     Stop(usize),
     /// Of this program.
     StopProgram(usize),
-    /// Ends this program, a while after it was to stop.
+    /// Kills this program, some time after its stop.
     KillProgram(usize),
     /// False notices.
     FalseNotice(usize),
-    /// Notices of the changes of the instant that begins with this event.
+    /// Notices for the changes of the instant that begins with this event.
     NoticesAhead(usize),
-    /// This flow of probes, this packet.
+    /// A packet of this probe flow.
     Probe(usize, u64),
     Progress,
 }
 
-/// Everything that takes part.
+/// All objects involved in the run.
 pub struct Player<'a> {
     context: Context<'a>,
     network: Network<'a>,
     flows: Flows,
-    /// For each transfer: it has ended and its last sample has been taken.
+    /// For each transfer: it has ended, and its last sample has been taken.
     looked_last: Vec<bool>,
-    /// For each flow that the run's end waits for: the instant of its own end.
+    /// For each flow that the run's end waits for: the time of the flow's end.
     awaited: Vec<(usize, Option<i64>)>,
     counters: Counters,
     queues: Queues,
     infos: Infos,
     socket_rows: Rows<Socket>,
-    /// For the sockets of programs.
+    /// Sampler of sockets of programs.
     diag: Option<Diag>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
-    /// Without packet truth: the drops that links report.
+    /// Without packet truth: drops reported by links.
     drops: Option<(Drops, Rows<Drop>)>,
 }
 
-/// Work that is still to be done.
+/// Tasks that remain to be done.
 type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 
-/// The flows that the end of a run waits for: those that have one.
+/// Flows that the end of a run waits for: those with an end of their own.
 fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
         FlowKind::Tcp => setup.flows[*i].size_bytes.is_some(),
@@ -80,7 +80,7 @@ fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
 }
 
 impl<'a> Player<'a> {
-    /// Opens what it samples and the tables that it writes.
+    /// Opens the sampled files and the tables to write.
     pub fn open(context: &Context<'a>, network: Network<'a>, flows: Flows) -> Result<Self> {
         let Context { setup, header, .. } = context;
         let counters = Counters::open(&network, setup)?;
@@ -114,7 +114,7 @@ impl<'a> Player<'a> {
         &self.flows.transfers
     }
 
-    /// Ends what programs still run, which got their signal before; how each ended.
+    /// Ends programs that still run, which have already received the signal; returns how each ended.
     pub fn end_programs(&mut self) -> Result<Vec<serde_json::Value>> {
         program::end_all(self.context.ending.end_ns(), &self.flows.programs)
     }
@@ -124,7 +124,7 @@ impl<'a> Player<'a> {
         self.queues.totals(&self.network, self.context.clock)
     }
 
-    /// Packets whose time to live ended in a router: they went in a circle.
+    /// Packets whose time to live ended in a router because of a routing loop.
     pub fn expired_pkts(&self) -> Result<u64> {
         let is_ipv6 = self.context.setup.is_ipv6();
         self.network.routers().map(|node| self.network.inside(node, || sample::expired_pkts(is_ipv6))).sum()
@@ -140,7 +140,7 @@ impl<'a> Player<'a> {
         Ok(LostBetweenLinks { no_route_pkts: no_route.sum::<Result<u64>>()?, unresolved_pkts: 0 })
     }
 
-    /// Plays the timeline from its event `first` on, until the run is over.
+    /// Plays the timeline from its event `first` until the run is over.
     pub fn play(&mut self, first: usize) -> Result<()> {
         let mut agenda = self.agenda(first);
         self.note_ends(&mut agenda);
@@ -167,7 +167,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Work from the start on: repeated work for the first time, the first event, the ends of transfers.
+    /// Initial tasks: the first instance of each repeated task, the first event, the ends of transfers.
     fn agenda(&mut self, first: usize) -> Agenda {
         let mut agenda = Agenda::new();
         let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));
@@ -205,7 +205,7 @@ impl<'a> Player<'a> {
         agenda
     }
 
-    /// Until something is due; false = a flow has come to its end before.
+    /// Sleeps until a task is due; returns false if a flow has ended before.
     fn sleep_until(&mut self, t_ns: i64, what: Due, rung: u32) -> Result<bool> {
         self.infos.forget();
         if !self.awaited.is_empty() {
@@ -216,7 +216,7 @@ impl<'a> Player<'a> {
         let are_both_sampled = what == Due::Queues && sockets_ns.is_some_and(|period_ns| t_ns % period_ns == 0);
         if let Some(links_bytes) = self.queues.links_bytes().filter(|_| are_both_sampled) {
             let transfers = &self.flows.transfers;
-            // If they are others by then, these are asked once more.
+            // If the transfers have changed by then, they are queried once more.
             let looked_at = (0..transfers.len()).filter(|&i| self.is_looked_at(t_ns, i)).map(|i| &transfers[i]);
             let looked_at: Vec<&Transfer> = looked_at.collect();
             if sample::sleep_until(&mut self.infos, clock.monotonic_ns(t_ns), &looked_at, links_bytes)? {
@@ -226,7 +226,7 @@ impl<'a> Player<'a> {
         clock.sleep_until(t_ns).map(|_| true)
     }
 
-    /// Once all flows that the run's end waits for have come to theirs: what is still to be done by the run's.
+    /// After all flows that the run's end waits for have ended: limits the remaining tasks to the run's end.
     fn note_ends(&mut self, agenda: &mut Agenda) {
         if self.awaited.is_empty() {
             return;
@@ -262,7 +262,7 @@ impl<'a> Player<'a> {
         ]
     }
 
-    /// Does what is due and says when it is due next.
+    /// Performs a task and returns the time at which it is due next.
     fn carry_out(&mut self, t_ns: i64, what: Due) -> Result<Option<(i64, Due)>> {
         match what {
             Due::Queues => self.queues.sample(&mut self.queue_rows, &self.network, t_ns, self.infos.links())?,
@@ -282,12 +282,12 @@ impl<'a> Player<'a> {
             }
             Due::FalseNotice(place) => {
                 self.network.tell_falsely(place)?;
-                // None has the ends looked at, which nothing here has brought nearer
+                // None: this task cannot have ended a flow, so ends need not be checked
                 return Ok(None);
             }
             Due::NoticesAhead(from) => {
                 let events = self.context.events;
-                // those of now have been carried out: they come first within an instant
+                // events of this instant have been applied: they come first within an instant
                 let next = events.partition_point(|e| e.t_ns <= t_ns);
                 let change = events[from..].iter().take_while(|e| e.t_ns == events[from].t_ns).count();
                 self.network.tell_ahead(t_ns, &events[next..from], &events[from..from + change])?;
@@ -324,18 +324,18 @@ impl<'a> Player<'a> {
         Ok(period_ns.map(|period_ns| (t_ns + period_ns, what)))
     }
 
-    /// Applies events `from..to`, which are of one instant.
+    /// Applies events `from..to`, which belong to one instant.
     fn apply(&mut self, from: usize, to: usize) -> Result<()> {
         let changes = self.network.apply(&self.context.events[from..to])?;
         self.mark(&changes)
     }
 
-    /// Has the sockets of the flows concerned mark what they send from now on with the path's tag.
+    /// Makes the sockets of the affected flows mark further packets with the path's tag.
     pub fn mark(&mut self, changes: &[PathChange]) -> Result<()> {
         self.flows.mark(self.context.setup, changes)
     }
 
-    /// Writes out what is left.
+    /// Writes the remaining rows.
     pub fn finish(&mut self, connections: &mut [Lived]) -> Result<()> {
         if let Some(diag) = &self.diag {
             diag.rows(connections).try_for_each(|row| self.socket_rows.push(&row))?;
@@ -359,7 +359,7 @@ impl<'a> Player<'a> {
         self.sample_transfers(t_ns, 0..self.flows.transfers.len())
     }
 
-    /// Refuses to call a run good in which a congestion control, of the user's own for instance, stopped its flow for good.
+    /// Fails a run in which a congestion control, for instance a user's, stopped its flow for good.
     fn demand_sending(&self, i: usize) -> Result<()> {
         let transfer = &self.flows.transfers[i];
         if transfer.is_stopped() || transfer.has_ended() || !sample::is_held_back(transfer)? {
@@ -372,7 +372,7 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// A transfer is looked at from its start until it is stopped, or once more after it has ended by itself.
+    /// A transfer is sampled from its start until its stop, or once more after it has ended by itself.
     fn is_looked_at(&self, t_ns: i64, i: usize) -> bool {
         let transfer = &self.flows.transfers[i];
         t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]
@@ -391,7 +391,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Notes when a flow came to its end, if the run's end waits for it and it has not ended before.
+/// Records the time of a flow's end, if the run's end waits for it and it had not ended before.
 fn note_end(awaited: &mut [(usize, Option<i64>)], flow: usize, t_ns: i64) {
     if let Some((_, end_ns)) = awaited.iter_mut().find(|(i, _)| *i == flow) {
         end_ns.get_or_insert(t_ns);

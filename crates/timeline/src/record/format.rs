@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a file of records is written: its header, its records, what says that a value is missing.
+//! Format of a file of records: header, records, and missing values.
 
 /// A column.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct Field {
-    /// Column name; a quantity's ends in its unit.
+    /// Column name; the name of a quantity ends in its unit.
     pub name: &'static str,
     /// `i64 u64 i32 u32 u16 u8 f64`, little endian.
     #[serde(rename = "type")]
     pub type_: &'static str,
-    /// `ns`, `pkts`, ..., or `1` where there is none.
+    /// Unit such as `ns` or `pkts`; `1` if there is none.
     pub unit: &'static str,
     /// One sentence.
     pub doc: &'static str,
@@ -20,7 +20,7 @@ pub struct Field {
 pub struct Table {
     /// File name without `.rec`.
     pub table: &'static str,
-    /// Bytes of one record, packed.
+    /// Size of one packed record.
     pub record_bytes: usize,
     /// In order.
     pub fields: &'static [Field],
@@ -29,9 +29,9 @@ pub struct Table {
 /// First bytes of each file.
 pub const MAGIC: &[u8; 8] = b"LEOWARP1";
 
-/// The value that says in a record that there is none.
+/// Value that marks a missing value in a record.
 pub trait Missing {
-    /// The least of a signed type, the greatest of an unsigned one, NaN.
+    /// Minimum of a signed type, maximum of an unsigned one, NaN.
     const MISSING: Self;
 }
 
@@ -57,8 +57,8 @@ pub trait Record {
     fn put(&self, out: &mut Vec<u8>);
 }
 
-/// The first bytes of a file of `table`: magic, length, JSON padded so that records start at a multiple of 8. `extra`
-/// holds what else a reader must know (`names` of counters, for instance).
+/// Beginning of a file of `table`: magic, length, JSON padded so that records start at a multiple of 8. `extra`
+/// contains further information for readers (`names` of counters, for instance).
 pub fn header(table: &Table, extra: &serde_json::Map<String, serde_json::Value>) -> Vec<u8> {
     let mut json = serde_json::Map::new();
     json.insert("table".into(), table.table.into());

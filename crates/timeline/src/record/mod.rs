@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `out/*.rec`: the tables that the guest writes. One macro makes, for each, the struct, its bytes and its description,
-//! so that the header of a file cannot say anything else than what the file holds. `python/leowarp/trace/schema/`
-//! defines the columns, of which `make docs` makes `tables.rs`.
+//! `out/*.rec`: tables written by the guest. One macro defines each table's struct, its bytes and its description, so
+//! that the header of a file always matches its content. The columns are defined in `python/leowarp/trace/schema/`,
+//! from which `make docs` generates `tables.rs`.
 
 mod format;
 mod tables;

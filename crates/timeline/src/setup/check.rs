@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a setup makes sense.
+//! Validation of a setup.
 
 use super::{
     DelayedAck, Direction, Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, Program,
@@ -263,7 +263,7 @@ fn jitter_table(i: usize, table: &JitterTable) -> Checked {
 /// ICMP or UDP.
 const PROBE_HEADER_BYTES: u32 = 8;
 
-/// The field that a flow of its kind needs and lacks.
+/// Name of a required field that a flow of this kind lacks.
 fn lacks(flow: &Flow) -> Option<&'static str> {
     let pace = flow.packets_per_s.is_some_and(|n| n.is_finite() && n > 0.0);
     let either = |other: bool| if flow.packets_per_s.is_some() { pace && !other } else { other };
@@ -287,7 +287,7 @@ fn lacks(flow: &Flow) -> Option<&'static str> {
         FlowKind::Udp if !either(flow.rate_bps.is_some_and(|n| n > 0)) => {
             Some("rate_bps above 0 or packets_per_s above 0, one of them")
         }
-        // the first 8 bytes carry the packet's number
+        // the first 8 bytes contain the packet's number
         FlowKind::Udp if flow.payload_bytes.is_none_or(|n| n < 8) => Some("payload_bytes from 8 on"),
         _ if flow.packets == Some(0) => Some("packets above 0"),
         FlowKind::Tcp | FlowKind::Udp | FlowKind::Program if !flow.replies => {

@@ -1,71 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The part of the setup that says what the network does about route changes.
+//! Part of the setup: actions of the network at route changes.
 
 use serde::Deserialize;
 
-/// Actions of nodes when a route of theirs changes, so that packets arrive in order; by default none.
+/// Actions of nodes when one of their routes changes, so that packets arrive in order; none by default.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {
-    /// Packets that wait at the link before go over the new one; none = they stay.
+    /// Packets that wait at the old link move to the new one; None = they stay.
     pub move_queue: Option<MoveQueue>,
-    /// New packets are held; none = they are not.
+    /// New packets are held; None = they are not.
     pub hold: Option<Hold>,
-    /// A marker ends the old way, and what comes by the new one waits for it; none = there is none.
+    /// A marker ends the old path, and packets on the new path wait for it; None = there is no marker.
     pub end_marker: Option<EndMarker>,
-    /// Time after a change in which packets go over both links; none = over the new one alone.
+    /// Time after a change in which packets are sent on both links; None = only on the new link.
     pub duplicate_ns: Option<u64>,
-    /// Stations number what they send, and put what they get in order; none = they do not.
+    /// Stations number packets that they send, and reorder packets that they receive; None = they do not.
     pub resequence: Option<Resequence>,
-    /// Nodes tell hosts; none = they do not.
+    /// Nodes notify hosts; None = they do not.
     pub notify: Option<Notify>,
 }
 
-/// A marker behind the last packet by the old way.
+/// A marker after the last packet on the old path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndMarker {
-    /// The longest wait of a packet for it.
+    /// Maximum time for which a packet waits for the marker.
     pub wait_ns: u64,
     /// Where packets wait.
     pub buffer: Hold,
 }
 
-/// Notices to hosts whose packets a node takes another way.
+/// Notices to hosts whose packets a node sends on another path.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
-    /// Delay after the change at which they leave; below 0: this long before it.
+    /// Time between the change and the notice; below 0: the notice precedes the change.
     pub delay_ns: i64,
-    /// The share that is lost, 0 to 1.
+    /// Share of notices that are lost, 0 to 1.
     pub loss_ratio: f64,
-    /// False notices, in order of time: run time in ns, the host that gets it and the one to which its packets go.
+    /// False notices in order of time: run time in ns, receiving host, and destination host of its packets.
     pub r#false: Vec<(i64, usize, usize)>,
 }
 
-/// Ordering between stations (RFC 9550).
+/// Reordering between stations (RFC 9550).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resequence {
-    /// The scope of numbering.
+    /// Scope of the numbering.
     pub by: Numbering,
-    /// Packets that wait for those before them.
+    /// Packets that wait for earlier ones.
     pub kind: Ordering,
-    /// The longest wait of a packet for those before it.
+    /// Maximum time for which a packet waits for earlier ones.
     pub delay_ns: u64,
 }
 
-/// Which packets wait for those before them.
+/// Packets that wait for earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ordering {
     /// All.
     Basic,
-    /// Those that came by the new way of a recent change.
+    /// Packets that arrived on the new path of a recent change.
     Advanced,
 }
 
-/// What has numbers of its own.
+/// Unit that has its own numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbering {
@@ -75,23 +75,23 @@ pub enum Numbering {
     Aggregate,
 }
 
-/// Whether what waits at a link that goes down can be moved.
+/// Whether packets that wait at a link can be moved when it goes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveQueue {
-    /// It is in the node's memory.
+    /// The queue is in the node's memory.
     Kept,
-    /// It is lost with the link.
+    /// The queue is lost with the link.
     Lost,
 }
 
-/// The buffer of held packets.
+/// Buffer of held packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// For each direction of a link, frames with the link's overhead.
+    /// Size for each direction of a link, in frames including the link's overhead.
     pub buffer_bytes: u32,
-    /// The rule for a full one.
+    /// Rule for a full buffer.
     pub full: HoldFull,
 }
 
@@ -99,14 +99,14 @@ pub struct Hold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HoldFull {
-    /// Refuses the packet that comes.
+    /// Refuses the arriving packet.
     Drop,
-    /// Sends the oldest that it has.
+    /// Sends the oldest packet.
     Send,
 }
 
 impl Cures {
-    /// Whether nodes do anything when a route of theirs changes.
+    /// Whether nodes take any action when one of their routes changes.
     pub fn at_switches(&self) -> bool {
         self.move_queue.is_some()
             || self.hold.is_some()
@@ -116,12 +116,12 @@ impl Cures {
             || self.advanced().is_some()
     }
 
-    /// Time for which packets of a new path wait at stations, if only they do.
+    /// Time for which packets of a new path wait at stations, if only those packets wait.
     pub fn advanced(&self) -> Option<u64> {
         self.resequence.filter(|r| r.kind == Ordering::Advanced).map(|r| r.delay_ns)
     }
 
-    /// Whether nodes do anything at all.
+    /// Whether nodes take any action at all.
     pub fn any(&self) -> bool {
         self.at_switches() || self.resequence.is_some()
     }

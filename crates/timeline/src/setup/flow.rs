@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The part of the setup that says what is sent.
+//! Part of the setup: the workload.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -19,25 +19,25 @@ pub struct Flow {
     pub destination: usize,
     /// tcp only.
     pub congestion_control: Option<String>,
-    /// When it connects or sends first.
+    /// Time at which it connects or sends its first packet.
     pub start_ns: i64,
-    /// When it is cut off.
+    /// Time at which it is stopped.
     pub stop_ns: i64,
     /// tcp: none = unlimited.
     pub size_bytes: Option<u64>,
-    /// tcp: what the application offers (none = as much as TCP takes), payload; udp: frames (IP packet + 14).
+    /// tcp: rate of the application's data (None = as much as TCP accepts), payload; udp: frames (IP packet + 14).
     pub rate_bps: Option<u64>,
-    /// ping only; none = `packets_per_s`, or of a flood [`FLOOD_SILENCE_NS`].
+    /// ping only; None = `packets_per_s`, or for a flood [`FLOOD_SILENCE_NS`].
     pub interval_ns: Option<i64>,
     /// ping and udp.
     pub payload_bytes: Option<u32>,
-    /// ping and udp: how many; none = until `stop_ns`.
+    /// ping and udp: number of packets; None = until `stop_ns`.
     pub packets: Option<u64>,
-    /// ping and udp, in place of `interval_ns` and `rate_bps`: packet k is due at start + floor(k 1e9 / packets_per_s).
+    /// ping and udp, instead of `interval_ns` and `rate_bps`: packet k is due at start + floor(k 1e9 / packets_per_s).
     pub packets_per_s: Option<f64>,
-    /// ping: the destination answers (false: `net.ipv4.icmp_echo_ignore_all` there).
+    /// ping: the destination answers (false: `net.ipv4.icmp_echo_ignore_all` is set there).
     pub replies: bool,
-    /// ping: the next request leaves when the one before is answered, or `interval_ns` after it, whichever is first.
+    /// ping: the next request is sent when the previous one is answered or after `interval_ns`, whichever comes first.
     #[serde(default)]
     pub flood: bool,
     /// program only.
@@ -45,29 +45,29 @@ pub struct Flow {
     pub program: Option<Program>,
 }
 
-/// Programs of the user's own, whose connections between the two hosts become flows of their own.
+/// User programs, whose connections between the two hosts become separate flows.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// Program and arguments; runs at the host `client_at`.
+    /// Command of the client (program and arguments), which runs at the host `client_at`.
     pub client: Vec<String>,
-    /// Runs at the other of the flow's two hosts; none = nobody does.
+    /// Command of the server, which runs at the flow's other host; None = there is no server.
     pub server: Option<Vec<String>>,
     /// Index into `hosts`.
     pub client_at: usize,
-    /// When the client starts; the server does at the flow's start.
+    /// Start of the client; the server starts at the flow's start.
     pub client_start_ns: i64,
-    /// A connection between the hosts that uses this port at one of them belongs to this flow.
+    /// A connection between the hosts belongs to this flow if one end uses this port.
     pub port: u16,
-    /// All variables that the programs have.
+    /// All environment variables of the programs.
     pub environment: BTreeMap<String, String>,
-    /// Working directory; none = the one that the programs may write to.
+    /// Working directory; None = the writable directory.
     pub directory: Option<String>,
-    /// The programs' root: a directory of the host, as the guest's hostfs names it.
+    /// Root of the programs: a directory of the host, in the notation of the guest's hostfs.
     pub root: String,
-    /// Limits of a program's files and of its outputs, each.
+    /// Limits of a program's files and of each of its outputs.
     pub storage_bytes: u64,
-    /// Exit code of the client; none = it is still running when the flow stops.
+    /// Exit code of the client; None = it must still run when the flow stops.
     pub expect_exit: Option<i32>,
 }
 
@@ -81,6 +81,6 @@ pub enum FlowKind {
     Ping,
     /// One-way stream at a constant rate.
     Udp,
-    /// Programs of the user's own; it has no packets itself, its connections have.
+    /// User programs; the flow itself has no packets, its connections do.
     Program,
 }

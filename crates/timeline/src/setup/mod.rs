@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `in/setup.json`: the network before it moves, the workload and what is to be observed.
+//! `in/setup.json`: the initial network, the workload, and what is recorded.
 
 mod check;
 mod cures;
@@ -22,7 +22,7 @@ pub use shell::{Shell, Terminal};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The version of `setup.json`, `events.bin` and `tables.bin` that this crate reads.
+/// Version of `setup.json`, `events.bin` and `tables.bin` that this crate reads.
 pub const VERSION: u32 = 4;
 
 /// The whole of `setup.json`.
@@ -33,75 +33,75 @@ pub struct Setup {
     pub version: u32,
     /// Length of the run.
     pub duration_ns: i64,
-    /// Root of all random streams; each link direction draws from its own.
+    /// Root seed; each link direction derives its own random stream from it.
     pub seed: u64,
-    /// Time for which packets in flight at the end may still arrive.
+    /// Time after the end in which packets in flight may still arrive.
     pub drain_ns: i64,
-    /// Conditions that end the run.
+    /// Condition that ends the run.
     pub ends: Ends,
-    /// `ends` = `flows`: how long the run goes on after the last flow has come to its end.
+    /// `ends` = `flows`: time for which the run continues after the last flow has ended.
     pub linger_ns: i64,
-    /// Everything that has a network namespace of its own.
+    /// All elements that have their own network namespace.
     pub nodes: Vec<Node>,
-    /// The nodes that run flows.
+    /// Nodes that run flows.
     pub hosts: Vec<Host>,
-    /// The longest IP packet of a host; of a link it is [`MTU_MOST_BYTES`].
+    /// Maximum IP packet size of a host; for a link it is [`MTU_MOST_BYTES`].
     #[serde(default = "network::mtu_most_bytes")]
     pub mtu_bytes: u32,
-    /// How nodes pass packets on.
+    /// Method by which nodes forward packets.
     #[serde(default)]
     pub forwarding: Forwarding,
-    /// Every link that is ever up.
+    /// All links that are up at some time.
     pub links: Vec<Link>,
-    /// Shapes of random delays, which events name by index.
+    /// Distributions of random delays, referenced by index in events.
     pub jitter_tables: Vec<JitterTable>,
     /// The workload.
     pub flows: Vec<Flow>,
-    /// Packets keep the path they left with: routes carry the path's tag in the TOS field.
+    /// Packets keep their initial path: routes carry the path's tag in the TOS field.
     pub source_routing: bool,
-    /// Kernel parameters of the whole guest, by dotted name.
+    /// Kernel parameters for the whole guest, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// Kernel modules that are loaded, or that the kernel has, and their parameters.
+    /// Kernel modules, loaded or built in, with their parameters.
     #[serde(default)]
     pub modules: Vec<Module>,
-    /// Actions of nodes at a change of their routes, besides obeying it.
+    /// Actions of nodes when one of their routes changes, in addition to following it.
     #[serde(default)]
     pub cures: Cures,
     /// What is recorded.
     pub observe: Observe,
-    /// The program that the user runs by hand.
+    /// The interactive program.
     #[serde(default)]
     pub shell: Option<Shell>,
-    /// Connections of programs outside.
+    /// Connections of outside programs.
     #[serde(default)]
     pub live: Option<Live>,
 }
 
-/// What ends the run.
+/// Condition that ends the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ends {
     /// `duration_ns`.
     Duration,
-    /// The last flow with a size or a number of packets, and then `linger_ns`; at the latest `duration_ns`.
+    /// The end of the last flow with a size or a number of packets, plus `linger_ns`; at the latest `duration_ns`.
     Flows,
 }
 
-/// The shape of a random delay, as netem draws it (`tabledist` in `net/sched/sch_netem.c`): mean + jitter x value /
-/// [`JITTER_SCALE`], each value equally likely. It has mean 0 and standard deviation 1 / `multiplier`, so netem's jitter
-/// is the standard deviation times the multiplier.
+/// Distribution of a random delay, as sampled by netem (`tabledist` in `net/sched/sch_netem.c`): mean + jitter x value
+/// / [`JITTER_SCALE`], with equally likely values. The values have mean 0 and standard deviation 1 / `multiplier`, so
+/// netem's jitter is the standard deviation times the multiplier.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JitterTable {
     /// `uniform`, `normal`, `exponential` or `table`.
     pub name: String,
-    /// Multiplier of the standard deviation, which gives netem's jitter.
+    /// Factor from the standard deviation to netem's jitter.
     pub multiplier: f64,
-    /// At most [`JITTER_VALUES_MAX`]; none = netem's own uniform distribution, from -jitter to +jitter.
+    /// At most [`JITTER_VALUES_MAX`]; None = netem's uniform distribution, from -jitter to +jitter.
     pub values: Vec<i16>,
 }
 
-/// `NETEM_DIST_SCALE`: the value that stands for one jitter.
+/// `NETEM_DIST_SCALE`: the value that corresponds to one jitter.
 pub const JITTER_SCALE: i64 = 8192;
 /// `NETEM_DIST_MAX`.
 pub const JITTER_VALUES_MAX: usize = 16384;
@@ -110,21 +110,21 @@ pub const JITTER_VALUES_MAX: usize = 16384;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Module {
-    /// The kernel's name for it (`/sys/module/NAME`).
+    /// The kernel's name of the module (`/sys/module/NAME`).
     pub name: String,
-    /// To be loaded, relative to the boot's `in/`; none = the kernel has it.
+    /// File to load, relative to the boot's `in/`; None = the module is in the kernel.
     pub file: Option<String>,
-    /// Values by name, as they are written to `/sys/module/NAME/parameters`.
+    /// Values by name, as written to `/sys/module/NAME/parameters`.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Why a setup cannot be used.
+/// Reason why a setup cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// Not JSON, or not of this shape.
+    /// Not JSON, or wrong structure.
     #[error("setup.json: {0}")]
     Json(#[from] serde_json::Error),
-    /// It has this shape, but does not make sense.
+    /// Correct structure, but invalid content.
     #[error("setup.json: {what} is {value}, but {rule}")]
     Rule {
         /// Path of the field.
@@ -161,12 +161,12 @@ impl Setup {
         }
     }
 
-    /// Whether some flow is a program of the user's.
+    /// Whether some flow is a user program.
     pub fn has_programs(&self) -> bool {
         self.flows.iter().any(|f| f.program.is_some())
     }
 
-    /// Settings that a direction (`2 * link`, + 1 for b>a) has of its own.
+    /// Individual settings of a direction (`2 * link`; + 1 for b to a).
     pub fn direction(&self, direction: usize) -> &Direction {
         &self.links[direction / 2].directions[direction % 2]
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The part of the setup that says what the network is made of.
+//! Part of the setup: the elements of the network.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -23,13 +23,13 @@ pub enum NodeKind {
     Satellite,
     /// A router on the ground.
     Ground,
-    /// An end of flows.
+    /// A host: an end of flows.
     Host,
     /// A router of a chain.
     Router,
 }
 
-/// An end of flows.
+/// A host: an end of flows.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
@@ -39,10 +39,10 @@ pub struct Host {
     pub address: IpAddr,
     /// Kernel parameters of its namespace, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// The pacer of its sockets.
+    /// Pacer of its sockets.
     #[serde(default)]
     pub pacing: Pacing,
-    /// When its sockets acknowledge what they receive.
+    /// When its sockets acknowledge received data.
     #[serde(default)]
     pub delayed_ack: DelayedAck,
 }
@@ -57,7 +57,7 @@ impl Host {
     }
 }
 
-/// The least [`super::Setup::mtu_bytes`]: headers of 60 and 60 bytes, and some payload.
+/// Minimum of [`super::Setup::mtu_bytes`]: headers of 60 and 60 bytes, and some payload.
 pub const MTU_LEAST_BYTES: u32 = 256;
 /// The same of IPv6 (RFC 8200, 5): the kernel has no IPv6 on an interface with less.
 pub const MTU_LEAST_BYTES_IPV6: u32 = 1280;
@@ -68,22 +68,22 @@ pub(super) fn mtu_most_bytes() -> u32 {
     MTU_MOST_BYTES
 }
 
-/// How a node passes packets on from one leolink to another.
+/// Method by which a node forwards packets from one leolink to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Forwarding {
-    /// From queue to queue.
+    /// Directly from queue to queue.
     #[default]
     Direct,
     /// Through the kernel's IP stack.
     Kernel,
 }
 
-/// When a host's sockets acknowledge what they receive.
+/// When a host's sockets acknowledge received data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayedAck {
-    /// Linux's own: the first segments one by one, then every second, or after a timer that adapts.
+    /// Linux's default: the first segments one by one, then every second segment, or after an adaptive timer.
     #[default]
     Adaptive,
     /// Every second segment from the first on, or after a timer (`guest/ulp/delack.c`).
@@ -96,14 +96,14 @@ pub enum DelayedAck {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
-    /// TCP itself, for the congestion controls that ask for it.
+    /// TCP itself, for congestion controls that request pacing.
     #[default]
     Internal,
-    /// The kernel's `fq` on the host's wire, for all of them.
+    /// The kernel's `fq` on the host's wire, for all sockets.
     Fq,
 }
 
-/// A pair of directions; `2 * index` is a>b and `2 * index + 1` is b>a.
+/// A pair of directions; `2 * index` is a to b and `2 * index + 1` is b to a.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -113,28 +113,28 @@ pub struct Link {
     pub b: usize,
     /// What it is.
     pub kind: LinkKind,
-    /// Its model; wires need none.
+    /// Model of its directions; wires need none.
     pub discipline: Option<Discipline>,
-    /// Fate of the packets that it holds when it goes down; the decision is what `events.bin` says each time.
+    /// Fate of its packets when it goes down; `events.bin` contains the decision for each case.
     pub on_down: Option<OnDown>,
-    /// Packets that may wait; none of the two limits = unlimited.
+    /// Maximum number of waiting packets; if neither limit is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
-    /// Bytes that may wait, counted with the overhead.
+    /// Maximum number of waiting bytes, including the overhead.
     pub limit_bytes: Option<u32>,
-    /// On top of the Ethernet frame (IP packet + 14).
+    /// Bytes added to the Ethernet frame (IP packet + 14).
     pub overhead_bytes: i32,
     /// Neighbours are resolved by ARP each time the link comes up.
     pub arp: bool,
-    /// netem and jitter only: what its limit counts.
+    /// netem and jitter only: packets to which the limit applies.
     #[serde(default)]
     pub queue_counts: QueueCounts,
-    /// Further settings of each direction; a>b, b>a.
+    /// Further settings of each direction: a to b, b to a.
     #[serde(default)]
     pub directions: [Direction; 2],
 }
 
 impl Link {
-    /// Queueing disciplines model its directions; a wire has none, unless it is a jittered one.
+    /// Queueing disciplines model its directions; a wire has none, unless it is jittered.
     pub fn is_modelled(&self) -> bool {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }
@@ -153,7 +153,7 @@ pub enum LinkKind {
     Isl,
     /// Between satellite and ground.
     Gsl,
-    /// Between a host and its station: no delay, no rate, no queue, unless its discipline is `jitter`.
+    /// Between a host and its station: without delay, rate or queue, unless its discipline is `jitter`.
     Wire,
 }
 
@@ -169,13 +169,13 @@ pub enum Discipline {
     Jitter,
 }
 
-/// Fates of the packets that a link holds when it goes down.
+/// Fates of a link's packets when it goes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
-    /// They arrive, and the link goes on taking what is still routed to it.
+    /// Its packets arrive, and the link still accepts packets that are routed to it.
     Drain,
-    /// They are lost, and so is what is offered while it is down.
+    /// Its packets are lost, and so are packets sent to it while it is down.
     Drop,
 }
 
@@ -183,26 +183,26 @@ pub enum OnDown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
-    /// Packets that wait for the serialiser: netem's own limit is raised by what the delay line holds.
+    /// Packets that wait for the serialiser: netem's own limit is increased by the content of the delay line.
     #[default]
     Waiting,
-    /// netem's own rule: the delay line counts too.
+    /// netem's own rule: packets in the delay line count too.
     WaitingAndFlying,
 }
 
-/// Settings of a direction; discipline leolink only.
+/// Settings of a direction; only for the discipline leolink.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Direction {
-    /// The queue before the serialiser; none = a fifo with the link's limits.
+    /// Queue before the serialiser; None = a fifo with the link's limits.
     pub queue: Option<Queue>,
-    /// False: a packet that meets a smaller delay overtakes.
+    /// False: a packet with a smaller delay overtakes.
     pub in_order: bool,
-    /// Length of the packets that measured the delay, which holds their own time on the link.
+    /// Length of the packets with which the delay was measured; the measured delay includes their transmission time.
     pub probe_bytes: u32,
-    /// Rows of its table of capacity in `tables.bin`; 0 = none, rates are events.
+    /// Rows of its table of capacity in `tables.bin`; 0 = no table, rates are events.
     pub capacity_rows: usize,
-    /// Rows of its table of delay and loss in `tables.bin`; 0 = none, they are events.
+    /// Rows of its table of delay and loss in `tables.bin`; 0 = no table, both are events.
     pub channel_rows: usize,
 }
 
@@ -213,13 +213,13 @@ impl Default for Direction {
 }
 
 impl Direction {
-    /// It is a plain direction.
+    /// Whether it is a plain direction.
     pub fn is_plain(&self) -> bool {
         self.queue.is_none() && self.in_order && (self.probe_bytes, self.capacity_rows, self.channel_rows) == (0, 0, 0)
     }
 }
 
-/// The most packets that may wait in a direction in which packets overtake.
+/// Maximum number of waiting packets in a direction in which packets overtake.
 pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 
 /// A queue before a serialiser.
@@ -228,13 +228,13 @@ pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 pub struct Queue {
     /// The queueing discipline.
     pub kind: QueueKind,
-    /// It marks packets that can be marked, instead of dropping them.
+    /// It marks packets that support marking instead of dropping them.
     pub ecn: bool,
-    /// Parameters of the discipline, by name; see [`QueueKind::parameters`].
+    /// Parameters of the discipline by name; see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
-    /// None of the two = the link's.
+    /// If neither limit is set, the link's limits apply.
     pub limit_pkts: Option<u32>,
-    /// None of the two = the link's.
+    /// If neither limit is set, the link's limits apply.
     pub limit_bytes: Option<u32>,
 }
 
@@ -272,7 +272,7 @@ impl QueueKind {
         }
     }
 
-    /// The names of its parameters.
+    /// Names of its parameters.
     pub fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Fifo => &[],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The part of the setup that says what is recorded.
+//! Part of the setup: what is recorded.
 
 use serde::Deserialize;
 
@@ -7,46 +7,47 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observe {
-    /// Between two samples of TCP_INFO; none = no sample.
+    /// Interval between samples of TCP_INFO; None = no samples.
     pub sockets_ns: Option<i64>,
-    /// Between two readings of the kernel's counters; none = at the end alone.
+    /// Interval between readings of the kernel's counters; None = only at the end.
     pub counters_ns: Option<i64>,
-    /// Between two readings of the queues; none = no reading.
+    /// Interval between readings of the queues; None = no readings.
     pub queues_ns: Option<i64>,
-    /// Both ends of each flow are captured and matched; false: no packets, bins, drops of flows, echoes, reordering.
+    /// Both ends of each flow are captured and matched; false: no tables of packets, bins, drops of flows, echoes,
+    /// reordering.
     pub truth: bool,
     /// By what.
     #[serde(default)]
     pub capture: Capture,
     /// D_T and B_T of RFC 5236.
     pub reordering_threshold_pkts: u32,
-    /// Width of the windows in which reordering is measured; none = no windows.
+    /// Width of the windows in which reordering is measured; None = no windows.
     pub reordering_window_ns: Option<i64>,
     /// Time before and after a route change in which a flow's reordering is measured.
     pub around_changes_ns: (i64, i64),
-    /// Packets that may be stored.
+    /// Selection of stored packets.
     pub packets: Packets,
-    /// For `changes`: when, by sending time; sorted, disjoint, half open.
+    /// For `changes`: intervals of sending time; sorted, disjoint, half open.
     pub windows_ns: Vec<(i64, i64)>,
-    /// The ends that also leave a pcapng of the first flow.
+    /// Ends at which a pcapng of the first flow is written.
     pub pcap: Pcap,
-    /// How much of each frame it has.
+    /// Bytes stored of each frame.
     pub pcap_snap_bytes: u32,
 }
 
-/// Which packets are stored. Late, lost and retransmitted ones always are, unless `none`.
+/// Packets that are stored. Late, lost and retransmitted packets are always stored, unless `none`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Packets {
-    /// No packet; bins and totals are made all the same.
+    /// No packets; bins and totals are recorded nevertheless.
     None,
-    /// Those inside the windows.
+    /// Packets inside the windows.
     Changes,
     /// All.
     All,
 }
 
-/// Ends that leave a pcapng.
+/// Ends at which a pcapng is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pcap {
@@ -60,11 +61,11 @@ pub enum Pcap {
     Both,
 }
 
-/// Means of capturing packets.
+/// Methods of capturing packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Capture {
-    /// Taps of the guest kernel, if it has them.
+    /// Taps of the guest kernel, if it supports them.
     #[default]
     Taps,
     /// Packet sockets.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The part of the setup that says what the user runs at a host with his own hands.
+//! Part of the setup: an interactive program at a host.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A program at a host that the user talks to. With its end the guest ends, and nothing is recorded.
+/// An interactive program at a host. When it ends, the guest ends, and nothing is recorded.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
@@ -12,24 +12,24 @@ pub struct Shell {
     pub at: usize,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// All variables that it has.
+    /// All of its environment variables.
     pub environment: BTreeMap<String, String>,
-    /// Its root: a directory of the host, as the guest's hostfs names it.
+    /// Its root: a directory of the host, in the notation of the guest's hostfs.
     pub root: String,
     /// Limit of its files.
     pub storage_bytes: u64,
-    /// It runs on the user's terminal; none = its outputs are pipes.
+    /// The program runs on the user's terminal; None = its outputs are pipes.
     pub terminal: Option<Terminal>,
-    /// Without a terminal: a file of the boot's `in/` that is its standard input; none = it has none.
+    /// Without a terminal: file of the boot's `in/` that serves as standard input; None = no input.
     pub input: Option<String>,
 }
 
-/// The size of the user's terminal.
+/// Size of the user's terminal.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terminal {
     /// Lines of text.
     pub rows: u16,
-    /// Characters of a line.
+    /// Characters per line.
     pub columns: u16,
 }

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One boot of the guest: its process, its console, what it waits for, how it fails."""
+"""One boot of the guest: its process, console, wait conditions and failures."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a guest's kernel, of which the host counts what it uses from its first instant to its last."""
+"""The process of a guest's kernel, with the host's accounting from its first instant to its last."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from leowarp.guest.machine.own_time import POLL_S
 
 
 class Child:
-    """A program in a session of its own that dies with this process; `launch.py` starts it.
+    """A program in its own session that dies with this process; `launch.py` starts it.
 
     command: An absolute path, and arguments.
-    directory: Where it works.
-    environment: All of its environment.
-    output: File for all that it prints.
-    descriptors: Descriptors of this process that it gets beside the standard ones, each with its number there.
-    returncode: Once it was reaped: its exit status, or less the signal that ended it.
-    rusage: Likewise: what it used. `ru_maxrss` is its largest resident size in KiB as the host's kernel counted it; a
-        size below the launcher's own 10 MiB is reported as those.
-    Raises HostError if the host lets no such process be made.
+    directory: Its working directory.
+    environment: Its complete environment.
+    output: File for everything that it prints.
+    descriptors: Descriptors of this process that it gets in addition to the standard ones, each with its number there.
+    returncode: Exit status, or the negative signal that ended it; set once it is reaped.
+    rusage: Resources that it used; set once it is reaped. `ru_maxrss` is its largest resident size in KiB as the host's
+        kernel counted it; a size below the launcher's own 10 MiB is reported as 10 MiB.
+    Raises HostError if the host does not allow such a process.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Child:
             words = [*launcher.end().splitlines(), *output.read_text(errors="replace").splitlines()]
             raise HostError(f"starting {command[0]}: {words[-1] if words else 'no word of the launcher'}")
         self.pid = int(told)
-        # A descriptor that is readable once the process has ended: select waits for it without polling or reaping.
+        # A descriptor that becomes readable when the process has ended: select waits for it without polling or reaping.
         self._ended = os.pidfd_open(self.pid)
 
     def __enter__(self) -> Self:
@@ -90,31 +90,31 @@ class Child:
         self.end()
 
     def has_ended(self, timeout_s: float) -> bool:
-        """Whether it has ended; waits for that, but not longer than this.
+        """Whether it has ended; waits for that, but at most this long.
 
-        timeout_s: In real time; 0 asks and does not wait.
+        timeout_s: In real time; 0 does not wait.
         """
         assert self._ended is not None
         return bool(select.select([self._ended], [], [], timeout_s)[0])
 
     def reap(self) -> resource.struct_rusage:
-        """Waits for its end; returns all that it used."""
+        """Wait for its end; return all resources that it used."""
         if self.rusage is None:
             _, status, self.rusage = os.wait4(self.pid, 0)
             self.returncode = os.waitstatus_to_exitcode(status)
         return self.rusage
 
     def end(self) -> None:
-        """Kill it if it still runs; returns once nothing of its session runs any more."""
+        """Kill it if it still runs; return once nothing of its session runs any more."""
         if self.rusage is None:
-            # SIGKILL: a guest that is stuck need not obey anything milder.
+            # SIGKILL, because a guest that is stuck may ignore anything milder.
             os.kill(self.pid, signal.SIGKILL)
             self.reap()
         if self._ended is not None:
             os.close(self._ended)
             self._ended = None
-        # The processes of a guest die with their tracer (PTRACE_O_EXITKILL), as soon as the host gets round to it.
-        # Mostly nobody is left, and the host says so at once; to look at all processes of the machine takes longer.
+        # The processes of a guest die with their tracer (PTRACE_O_EXITKILL), as soon as the host handles it. Mostly
+        # none is left, and the host reports that at once; searching all processes of the machine takes longer.
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
             while members_of_session(self.pid):
@@ -122,12 +122,12 @@ class Child:
 
 
 class _Launcher:
-    """`launch.py`, running: it starts guests, as children of this process, until it is ended or forgotten."""
+    """A running `launch.py`: it starts guests as children of this process, until it is ended or forgotten."""
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # -I and -S: no site-packages, no user's settings. The launcher stays small, and its size is what peak memory
-        # begins at.
+        # -I and -S: no site-packages, no user's settings. The launcher stays small, because its size is where peak
+        # memory starts.
         words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), str(os.getpid())]
         with theirs:
             process = subprocess.Popen(
@@ -139,17 +139,17 @@ class _Launcher:
 
     @property
     def serves(self) -> bool:
-        """Whether it was not ended, and is this process' own: one that was forked has its parent's."""
+        """Whether it was not ended, and belongs to this process: a forked process has its parent's launcher."""
         return self._finish.alive and self._owner_pid == os.getpid()
 
     def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        """Has it start a guest; `descriptors` are its output, the pipe for its process id, and others."""
-        # One that has died has last words, and answers nothing.
+        """Ask it to start a guest; `descriptors` are the guest's output, the pipe for its process id, and others."""
+        # A launcher that has died answers nothing, but has printed its last words.
         with suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self._socket, [json.dumps(request).encode()], descriptors)
 
     def end(self) -> str:
-        """Ends it, if it still runs; its last words."""
+        """End it, if it still runs; return its last words."""
         return self._finish() or ""
 
 
@@ -163,7 +163,7 @@ def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.sock
 
 
 def _launcher() -> _Launcher:
-    """The one of this thread: its guests die with the thread that has started their launcher (prctl(2))."""
+    """The launcher of this thread: its guests die with the thread that started the launcher (prctl(2))."""
     if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
         _OF_THREAD.launcher = _Launcher()
     return _OF_THREAD.launcher

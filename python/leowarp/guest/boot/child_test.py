@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program in the place of the guest's kernel."""
+"""A program that takes the place of the guest's kernel."""
 
 import os
 import select
@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a Python program as a guest's kernel is started."""
+    """Starts a Python program in the same way as a guest's kernel."""
     started = []
 
     def run(text, environment=None):
@@ -35,7 +35,7 @@ def start(tmp_path):
 
 @pytest.mark.parametrize("mib", [32, 256])
 def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mib):
-    # The peak of whoever starts it must not show.
+    # The peak memory of the starting process must not show.
     big = bytearray(128 * MIB)
     rusage = start(f"bytearray({mib} << 20)").reap()
     assert mib * MIB < rusage.ru_maxrss * 1024 < (mib + 32) * MIB
@@ -46,10 +46,10 @@ def test_it_works_where_it_is_told_with_nothing_but_its_environment(start, tmp_p
     text = "import os; print(os.getcwd(), dict(os.environ), os.getsid(0) == os.getpid(), os.listdir('/proc/self/fd'))"
     child = start(text, {"LC_ALL": "C"})
     usage = child.reap()
-    # Together: a short life may have been spent in the kernel alone.
+    # Added, because a short process may have spent its time in the kernel alone.
     assert usage.ru_utime + usage.ru_stime > 0
     assert child.returncode == 0
-    # Descriptor 3 is that of the listing.
+    # Descriptor 3 is that of the directory listing itself.
     assert (tmp_path / "console").read_text() == f"{tmp_path} {{'LC_ALL': 'C'}} True ['0', '1', '2', '3']\n"
 
 
@@ -63,7 +63,7 @@ def test_it_is_ended_with_all_of_its_session(start):
 
 
 # Child of start_ptraced_child (arch/um/os-Linux/start_up.c) before it sets an option of ptrace: it asks to be traced
-# (PTRACE_TRACEME is 0) and stops. A parent that is killed before it has fetched the signal leaves it stopped.
+# (PTRACE_TRACEME is 0) and stops. A parent that is killed before it fetches the signal leaves it stopped.
 STOPPED_CHILD = """
 import ctypes, os, signal, time
 if (pid := os.fork()) == 0:
@@ -96,7 +96,7 @@ input()
 
 @pytest.fixture
 def launchers(monkeypatch):
-    """Each launcher that was started, of which this thread has none before."""
+    """Each launcher that was started; this thread has none before."""
     children._launcher().end()
 
     class Kept(subprocess.Popen):
@@ -110,7 +110,7 @@ def launchers(monkeypatch):
 
 
 def held(launcher):
-    """Open descriptors of a launcher, except for its own socket and the pipe for its last words."""
+    """Open descriptors of a launcher, without its own socket and the pipe for its last words."""
     names = [str(each.readlink()) for each in Path(f"/proc/{launcher.pid}/fd").iterdir()]
     return [name for name in names if not name.startswith(("socket:", "pipe:"))]
 
@@ -158,10 +158,10 @@ def test_a_launcher_that_was_killed_is_replaced(start, launchers):
 
 def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch, launchers):
     def interrupted(descriptor, size):
-        # Popen reads too, before there is a launcher.
+        # Popen also reads, before there is a launcher.
         if launchers and not reads:
             reads.append(descriptor)
-            # Until the program's process id is there to be read
+            # Until the program's process id can be read
             select.select([descriptor], [], [])
             raise KeyboardInterrupt
         return read(descriptor, size)
@@ -178,7 +178,7 @@ def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch
         Child(command, tmp_path, {}, tmp_path / "console")
     [program] = ends
     [launcher] = launchers
-    # By their ids: other children of a test process, a resource tracker for one, are none of this test's concern.
+    # By process id: other children of a test process, such as a resource tracker, do not matter here.
     for pid in (launcher.pid, program):
         with pytest.raises(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of the guest's kernel when it finds itself in a state that it should not be in, and goes on.
+"""Messages of the guest's kernel about states that should not occur, after which it continues.
 
-Nothing else tells of it: a WARN_ON in TCP leaves a run that looks like any other. Texts and levels are those of Linux
-6.12 (kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c); the order of a WARNING's
-words changed in 6.17.
+Nothing else shows them: a run with a WARN_ON in TCP looks like any other. Texts and levels are those of Linux 6.12
+(kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c); the order of a WARNING's words
+changed in 6.17.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from leowarp.guest.boot.places import SYMBOL, Place, caller_in, place_of, with_loaded
 
 MOST_SENTENCES = 5
-"""Complaints that are listed one by one; the console has all."""
+"""Number of complaints that are listed one by one; the console has all."""
 _LONGEST_TEXT = 160
 
 _LINE = re.compile(r"\[ *(?P<seconds>\d+)\.(?P<fraction>\d{6})\] (?P<text>.*)")
 _WARNING = re.compile(
     rf"WARNING: (?:CPU: \d+ PID: \d+ at (?:(?P<file>\S+:\d+) )?|(?:(?P<file_first>\S+:\d+) )?at ){SYMBOL}"
 )
-# Some have a name before them: "rcu: INFO: ...", "watchdog: BUG: soft lockup", "iperf3: page allocation failure".
-# Messages of refcount_t and lists are the text of a WARNING; BUG() ends in a panic, which says the same.
+# Some have a prefix: "rcu: INFO: ...", "watchdog: BUG: soft lockup", "iperf3: page allocation failure". Messages of
+# refcount_t and lists are the text of a WARNING; BUG() ends in a panic with the same text.
 _COMPLAINT = re.compile(
     r"(?:\S+: )?(?:WARNING: |BUG: (?!failure at )|BUG \S+ \(|UBSAN: |"
     r"INFO: (?:task |rcu|trying to register|suspicious|possible)|"
@@ -32,14 +32,14 @@ _COMPLAINT = re.compile(
 
 @dataclass(frozen=True)
 class Complaint:
-    """One kind of complaint: the same text, apart from numbers, or a warning of the same line.
+    """One kind of complaint: the same text apart from numbers, or a warning of the same source line.
 
-    headline: A WARNING's file, line and function; of others the first line.
-    at: The function, of a WARNING.
-    text: What a WARNING says beside its place; may be empty.
+    headline: File, line and function of a WARNING; for others the first line.
+    at: The function of a WARNING.
+    text: Further text of a WARNING; may be empty.
     caller: The first function of a module in the call trace.
-    boot_ns: When it was printed first, since boot.
-    count: How often it was printed. Most places of the kernel warn once a boot, however often it comes there.
+    boot_ns: When it was first printed, since boot.
+    count: How often it was printed. Most places in the kernel warn only once per boot.
     """
 
     headline: str
@@ -66,22 +66,22 @@ class Complaint:
 
 
 class Complaints:
-    """Collects them from the console's lines, which may be many: a warning may come with every packet.
+    """Collects them from the console's lines, which may be many, because a warning may come with every packet.
 
-    loaded: Names of the user's modules, which are named if a call trace names none.
-    start_ns: The run's time 0 on the guest's clock; None until the agent has told it, which it does before.
+    loaded: Names of the user's modules, which are reported if a call trace names none.
+    start_ns: The run's time 0 on the guest's clock; None until the agent has reported it.
     """
 
     def __init__(self, loaded: list[str]) -> None:
         self._loaded = loaded
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
-        # The complaint whose lines come now: its key, and whether the next one is the first after its headline
+        # The complaint whose lines are being read: its key, and whether the next line is the first after its headline
         self._key: str | None = None
         self._is_next = False
 
     def hear(self, line: str) -> None:
-        """A line of the console."""
+        """Process a line of the console."""
         match = _LINE.match(line)
         if match is None:
             return
@@ -93,7 +93,7 @@ class Complaints:
             self._go_on(text, boot_ns)
 
     def sentences(self) -> list[str]:
-        """The reported parts."""
+        """The complaints as sentences for the report."""
         found = list(self._found.values())
         told = [complaint.sentence(self._loaded, self.start_ns) for complaint in found[:MOST_SENTENCES]]
         if len(found) > MOST_SENTENCES:
@@ -109,7 +109,7 @@ class Complaints:
         text = text[:_LONGEST_TEXT]
         key = text if at else re.sub(r"\d+", "0", text)
         if key in self._found:
-            # Once is enough to know who called, and a flood of them must not cost more than counting.
+            # One call trace is enough, and a flood of warnings must cost no more than counting.
             self._found[key] = replace(self._found[key], count=self._found[key].count + 1)
             self._key = None
             return
@@ -117,11 +117,11 @@ class Complaints:
         self._key, self._is_next = key, True
 
     def _go_on(self, text: str, boot_ns: int) -> None:
-        """A line after the headline: what a WARNING says, or a call."""
+        """A line after the headline: the text of a WARNING, or a call."""
         key = self._key
         assert key is not None
         complaint = self._found[key]
-        # To print takes no virtual time.
+        # Printing takes no virtual time.
         if boot_ns != complaint.boot_ns or text.startswith("---[ end trace"):
             self._key = None
             return

@@ -4,7 +4,7 @@ import pytest
 from leowarp.guest.boot.complaints import MOST_SENTENCES, Complaints
 
 S = 1_000_000_000
-# As Linux 6.12 prints it
+# As printed by Linux 6.12
 TRACE = """\
 Modules linked in: mine(O)
 CPU: 0 UID: 0 PID: 0 Comm: swapper Tainted: G           O       6.12.117 #1
@@ -79,7 +79,7 @@ def test_without_a_module_none_is_named():
     )
 
 
-# What honest runs print, with modules (`loglevel=7`), and lines that only mention such words
+# Output of normal runs, with modules (`loglevel=7`), and lines that only contain such words
 HONEST = """\
 Unknown kernel command line parameters "mem=1024M hostfs=/proc/self/cwd", will be passed to user space.
 epollctl add err fd 6, Operation not permitted
@@ -97,7 +97,7 @@ reboot: Power down
 def test_what_honest_runs_print_is_no_complaint():
     assert sentences(HONEST) == []
     complaints = Complaints([])
-    # From the agent and from programs: no line of the kernel's log
+    # From the agent and from programs: not lines of the kernel's log
     for line in ("WARNING: CPU: 0 PID: 0 at x.c:1 f+0x1/0x2", 'leowarp: {"t_ns": 1}', "BUG: not the kernel's", ""):
         complaints.hear(line)
     assert complaints.sentences() == []
@@ -106,7 +106,7 @@ def test_what_honest_runs_print_is_no_complaint():
 def test_one_place_is_one_sentence_with_how_often_and_since_when():
     (told,) = sentences(IN_MODULE * 1200)
     assert "printed a warning 1,200 times, first at 1.187 s: mine.c:9" in told
-    # Numbers do not make another kind of it
+    # Other numbers do not make another kind
     texts = "".join(f"unregister_netdevice: waiting for v3 to become free. Usage count = {n}\n" for n in range(3))
     (told,) = sentences(texts)
     assert (

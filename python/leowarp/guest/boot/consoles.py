@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of the guest's consoles: nothing, two outputs of this process, or the user's terminal.
+"""The host's ends of the guest's consoles: nothing, two outputs of this process, or the user's terminal.
 
 A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). The guest reads input
 when it comes. The guest writes output at one instant of its clock, however long that takes on the host: its kernel
-waits for the write to end (arch/um/drivers/chan_kern.c, `need_output_blocking`).
+waits until the write has ended (arch/um/drivers/chan_kern.c, `need_output_blocking`).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from contextlib import suppress
 from typing import Any, Self
 
 FIRST = 100
-"""Number of the first descriptor of the guest kernel's that is a console; constants, as all that reaches the guest."""
+"""Number of the guest kernel's first descriptor that is a console; constant, like everything that reaches the guest."""
 GATE_BYTES = 4096
-"""Capacity of the pipe at which the guest waits for its user: the least there is. The agent's message is longer."""
+"""Capacity of the pipe at which the guest waits for its user: the smallest possible. The agent's message is longer."""
 MESSAGE_BYTES = 8192
 """Length of that message (`crates/agent/src/programs/stillness.rs`)."""
 _PIECE_BYTES = 1 << 16
 
 
 class Consoles:
-    """Nothing behind any console, and what all kinds of them have in common. A context: within it they are open.
+    """No host end for any console, and the common part of all kinds. A context manager: within it the ends are open.
 
-    words: For the kernel's command line.
-    descriptors: Descriptors of this process, each with its number in the kernel's.
+    words: Words for the kernel's command line.
+    descriptors: Descriptors of this process, each with its number in the kernel's process.
     is_still: Whether the guest pauses because it waits for its user.
     """
 
@@ -50,7 +50,7 @@ class Consoles:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Carries over what is left, if the guest has ended, and closes everything."""
+        """Transfer remaining bytes, if the guest has ended, and close everything."""
         self._close_guest_ends()
         if self._ferry is not None:
             self._ferry.join()
@@ -59,14 +59,14 @@ class Consoles:
                 os.close(descriptor)
 
     def attach(self) -> None:
-        """The guest runs: from now on bytes are carried over."""
+        """The guest runs: start to transfer bytes."""
         self._close_guest_ends()
         if self.words:
             self._ferry = threading.Thread(target=self._carry_or_fail, name="leowarp-consoles", daemon=True)
             self._ferry.start()
 
     def check(self) -> None:
-        """Raises what went wrong on this side.
+        """Raise an error that occurred on this side.
 
         Raises BrokenPipeError if nobody reads our output any more.
         Raises KeyboardInterrupt if the user ended the session, or the terminal is gone.
@@ -83,15 +83,15 @@ class Consoles:
         try:
             self._carry()
         except BaseException as error:
-            # Raised again where the guest is watched, which ends it.
+            # Raised again by the code that watches the guest, which then ends it.
             self._failed = error
 
     def _carry(self) -> None:
-        """In a thread of its own: until the guest has closed its ends."""
+        """Runs in its own thread, until the guest has closed its ends."""
 
 
 class Outputs(Consoles):
-    """Standard output and standard error of a program in the guest, on those of this process.
+    """Standard output and standard error of a program in the guest, connected to those of this process.
 
     out, err: Descriptors to write to.
     """
@@ -115,7 +115,7 @@ class Outputs(Consoles):
 
 
 class Terminal(Consoles):
-    """The user's terminal, in raw mode as long as the guest runs: its own console does what a terminal's driver does.
+    """The user's terminal, in raw mode while the guest runs: the guest's console does the work of a terminal driver.
 
     keys, screen: Descriptors of the terminal.
     """
@@ -127,7 +127,7 @@ class Terminal(Consoles):
         self._said, said = os.pipe()
         control, self._control = os.pipe()
         self._gate, gate = os.pipe()
-        # A byte for each change of the terminal's size, and one for the end of the context.
+        # One byte per change of the terminal's size, and one at the end of the context.
         self._changed, self._change = os.pipe()
         fcntl.fcntl(gate, fcntl.F_SETPIPE_SZ, GATE_BYTES)
         os.set_blocking(self._change, False)
@@ -135,7 +135,7 @@ class Terminal(Consoles):
         self._own = [self._typed, self._said, self._control, self._gate, self._changed, self._change]
         self.descriptors = {end: FIRST + number for number, end in enumerate((typed, said, control, gate))}
         self.words = [f"con1=fd:{FIRST},fd:{FIRST + 1}", f"con2=fd:{FIRST + 2},fd:{FIRST + 3}"]
-        # Input since the guest last paused: it has not looked at that yet.
+        # True if there was input since the guest last paused, which it has not read yet.
         self._owed = False
         self._before: list[Any] = []
         self._escape = Escape()
@@ -161,12 +161,12 @@ class Terminal(Consoles):
         try:
             super().__exit__(*what)
         finally:
-            # A terminal that is gone has no settings any more.
+            # A terminal that was closed has no settings any more.
             with suppress(termios.error):
                 termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
 
     def _tell(self) -> None:
-        # A full pipe holds news enough.
+        # A full pipe already contains enough notifications.
         with suppress(BlockingIOError):
             os.write(self._change, b"s")
 
@@ -174,7 +174,7 @@ class Terminal(Consoles):
         typed = b""
         while True:
             wanted = [self._said, self._changed, *([] if self.is_still else [self._gate])]
-            # Typed input waits here until the guest takes it.
+            # Typed input waits here until the guest reads it.
             wanted += [] if typed else [self._keys]
             ready, writable, _ = select.select(wanted, [self._typed] if typed else [], [])
             if self._said in ready:
@@ -202,17 +202,17 @@ class Terminal(Consoles):
                 self._release()
 
     def _piece(self) -> bytes:
-        """Typed input; nothing: the terminal is gone."""
+        """Typed input; empty: the terminal was closed."""
         try:
             return os.read(self._keys, _PIECE_BYTES)
         except OSError as error:
-            # read(2): of a terminal that was hung up.
+            # read(2): the error for a terminal that was hung up.
             if error.errno != errno.EIO:
                 raise
             return b""
 
     def _release(self) -> None:
-        """The guest goes on: its message is read, whole."""
+        """The guest continues: read its message completely."""
         left = MESSAGE_BYTES
         while left and (piece := os.read(self._gate, left)):
             left -= len(piece)
@@ -220,9 +220,10 @@ class Terminal(Consoles):
 
 
 class Escape:
-    """Looks for `~.` at the beginning of a line among what is typed, as ssh does: a way out, whatever the guest does.
+    """Looks for `~.` at the beginning of a line in typed input, as ssh does: a way out, even if the guest does not
+    respond.
 
-    `~~` there is one `~`.
+    At that place, `~~` stands for one `~`.
     """
 
     def __init__(self) -> None:
@@ -230,7 +231,7 @@ class Escape:
         self.is_over = False
 
     def passed(self, typed: bytes) -> bytes:
-        """The part for the guest.
+        """The part of the input for the guest.
 
         >>> Escape().passed(b"a~.")
         b'a~.'
@@ -251,7 +252,7 @@ class Escape:
 
 
 def write_all(descriptor: int, piece: bytes) -> None:
-    """All of `piece`, however many writes that takes."""
+    """Write all of `piece`, with as many writes as needed."""
     view = memoryview(piece)
     while view:
         view = view[os.write(descriptor, view) :]

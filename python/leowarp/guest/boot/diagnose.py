@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the last words of a guest to one message that says what happened and what to do.
+"""From the last words of a guest to one message about what happened and what to do.
 
 The texts are those of Linux 6.12 (arch/um, mm/oom_kill.c, kernel/panic.c).
 """
@@ -17,7 +17,7 @@ from leowarp.guest.machine.host import MIB, free_space_bytes
 
 @dataclass(frozen=True)
 class _Sign:
-    """A text on the console, the error that it means, and what to do about it."""
+    """A text on the console, the error that it indicates, and what to do about it."""
 
     pattern: str
     error: type[LeowarpError]
@@ -31,19 +31,19 @@ _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm
 _KILLED = "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer"
 _LESS_MEMORY = "dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory"
 
-# Enough for a panic's reason and what led to it, little enough for a terminal
+# Enough for a panic's reason and its context, little enough for a terminal
 LAST_WORDS = 12
 LONGEST_WORD = 200
-# Lines of the agent for the host; registers, raw stack, code and call traces of a panic
+# The agent's lines for the host; registers, raw stack, code and call traces of a panic
 _FOR_MACHINES = re.compile(
     r"^\s*$|^\s*leowarp: \{|reboot: Power down$|^(?:\[[ \d.]+\] ?)?"
     r"(?:\s*$|R[A-Z0-9]{2}: [0-9a-f]{16}|Stack:|Code: | [0-9a-f]{8,16} [0-9a-f]{8,16}|Call Trace:|\s*\[<[0-9a-f]+>\] )"
 )
 
-# The first that matches is the cause; what follows a cause on the console is its consequence.
+# The first match is the cause; later messages on the console are its consequences.
 _SIGNS = [
     _Sign(
-        # EPERM or ENOSYS of one request alone: a filter that knows the others.
+        # EPERM or ENOSYS for a single request: a filter that allows the others.
         r"ptrace: Operation not permitted|check_ptrace : expected SIGSTOP|"
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = (1|38)\b",
         HostError,
@@ -59,8 +59,8 @@ _SIGNS = [
         "use leowarp's own kernel, or give --kernel the tree instead of a binary: then it is linked with "
         "guest/host/registers.c; Linux 6.13 and newer need no cure",
     ),
-    # ESRCH of ptrace(2), or a wait status of signal 9: the process is gone. The guest's own kernel ends its
-    # processes by other means.
+    # ESRCH of ptrace(2), or a wait status of signal 9: the process is gone. The guest's own kernel ends its processes
+    # in other ways.
     _Sign(
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = 3\b|"
         r"wait_stub_done : failed to wait for SIGTRAP,[^\n]*status = 0x9\b",
@@ -119,7 +119,7 @@ _OVERWRITTEN = (
     "look for a stack that overflows (a function that calls itself, large local arrays), or memory that your module "
     "writes beyond its end"
 )
-# Reasons of a panic in words
+# Readable reasons for panics
 _REASONS = (
     (r"Kernel mode signal 8\b", "a division by zero, or a quotient that does not fit"),
     (
@@ -134,13 +134,13 @@ _REASONS = (
 
 @dataclass(frozen=True)
 class Words:
-    """The words that a guest left.
+    """The last words of a guest.
 
-    console: Its last output; a message ends with the last lines of it.
-    console_file: Where its whole output lies; None: in a directory that is removed.
+    console: Its latest output; a message ends with the last lines of it.
+    console_file: File with its complete output; None: the file is in a directory that is removed.
     work: The guest's directory.
-    modules: Names of the user's own in its kernel.
-    complaints: What its kernel complained of before (`complaints`), a sentence each.
+    modules: Names of the user's modules in its kernel.
+    complaints: Earlier complaints of its kernel (`complaints`), one sentence each.
     """
 
     console: str
@@ -151,14 +151,13 @@ class Words:
 
 
 def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
-    """The error that a guest's end means, or None if nothing speaks against a good end.
+    """The error indicated by a guest's end, or None if it ended well.
 
-    The agent's own words come first, then what the console says, then how the process ended: each knows less than the
-    one before it.
+    The agent's own words come first, then the console, then the exit status: each is less specific than the one before.
 
-    returncode: Of the kernel program; negative = the signal that ended it.
-    agent_error: The agent's own `{"error": ..., "hint": ...}`, which knows best.
-    Returns: HostError where this machine is to blame, else GuestError; to be raised by the caller.
+    returncode: Exit status of the kernel program; negative = the signal that ended it.
+    agent_error: The agent's own `{"error": ..., "hint": ...}`, the best source.
+    Returns: HostError if this machine is the cause, otherwise GuestError; the caller raises it.
     """
     if agent_error is not None:
         return with_disk(GuestError, f"the guest reports: {agent_error['error']}", agent_error.get("hint"), words)
@@ -169,11 +168,11 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
             return with_disk(sign.error, message, sign.hint, words)
     if panic := _PANIC.search(words.console):
         return with_disk(GuestError, *_of_panic(panic["what"].strip(), words), words)
-    # User Mode Linux ends with 0 after an out-of-memory kill and after a power-off alike, so the console was asked
+    # User Mode Linux ends with 0 after an out-of-memory kill as well as after a power-off, so the console was checked
     # first.
     if returncode == 0:
         return None
-    # Nothing of ours kills a guest that is still watched: a patience that ended raises before this.
+    # leowarp never kills a guest that it still watches: when patience ends, it raises an error before.
     if returncode == -signal.SIGKILL:
         return HostError(_KILLED, hint=_LESS_MEMORY)
     if returncode == -signal.SIGSYS:
@@ -189,7 +188,7 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
 
 
 def _of_panic(what: str, words: Words) -> tuple[str, str]:
-    """Message and hint of a panic: where, why, in its own words; and which module to look at."""
+    """Message and hint for a panic: place, reason, last words, and the module to check."""
     fault = fault_in(words.console, words.modules)
     where = f" {fault.described(words.modules)}" if fault else with_loaded(words.modules)
     meaning = next((f"{meaning}: " for pattern, meaning in _REASONS if re.search(pattern, what)), "")
@@ -205,11 +204,12 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
-    """`error`, unless the disk is full: then that is the cause. The guest's own words may be lost in that case.
+    """The error itself, unless the disk is full, which is then the cause. In that case the guest's own words may be
+    lost.
 
     error: HostError or GuestError.
     message, hint: What happened, and what to do.
-    words: The file system of its `work` is asked.
+    words: The disk space of its `work` is checked.
     """
     if free_space_bytes(words.work) < MIB:
         return HostError(
@@ -220,11 +220,12 @@ def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: 
 
 
 def with_last_words(message: str, words: Words) -> str:
-    """`message` with the kernel's first complaint, the last lines that the guest printed, and where all of them are.
+    """The message with the kernel's first complaint, the last lines that the guest printed, and the file with all of
+    them.
 
-    Returns: Several lines if the guest printed any for people.
+    Returns: Several lines if the guest printed any lines for people.
     """
-    # The first: the others may be its consequence.
+    # Only the first, because the others may be its consequence.
     before = f"; before that, {words.complaints[0]}" if words.complaints else ""
     lines = last_words(words.console)
     if not lines:
@@ -236,7 +237,7 @@ def with_last_words(message: str, words: Words) -> str:
 
 def last_words(console: str) -> list[str]:
     """The last lines of a console, at most `LAST_WORDS`, for a person to read. The agent's messages to the host and a
-    panic's registers are left out; the first line that says a cause is in, wherever it is.
+    panic's registers are left out; the first line that shows a cause is always included.
 
     Returns: Each cut at `LONGEST_WORD` characters.
 
@@ -245,7 +246,7 @@ def last_words(console: str) -> list[str]:
     """
     lines = [line.rstrip()[:LONGEST_WORD] for line in console.splitlines() if not _FOR_MACHINES.search(line)]
     tail = lines[-LAST_WORDS:]
-    # A panic prints registers and a stack below its reason, often more lines than are shown.
+    # A panic prints registers and a stack after its reason, often more lines than are shown.
     causes = [*(sign.pattern for sign in _SIGNS), _PANIC.pattern]
     cause = next((line for line in lines if any(re.search(pattern, line) for pattern in causes)), None)
     return tail if cause is None or cause in tail else [cause, *tail[1:]]

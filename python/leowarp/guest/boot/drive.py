@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boot the guest kernel on a timeline, watch it, collect what it wrote.
+"""Boot the guest kernel on a timeline, watch it, collect its output.
 
-Nothing that differs between two machines, users or days may reach the guest. Its command line, its environment and the
-names of its files are constants, and its directory is `/proc/self/cwd` (a relative name is not one for hostfs).
+Nothing that differs between machines, users or days may reach the guest. Its command line, its environment and the
+names of its files are constants, and its directory is `/proc/self/cwd` (hostfs does not accept a relative name).
 """
 
 import functools
@@ -42,10 +42,10 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.processor import Processor
 from leowarp.guest.setup.input import MODULES
 
-# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would reach the results.
+# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would affect the results.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
-# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout:
-# over several boots with mem=300M MemTotal was 278 to 293 MB.
+# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout: over
+# several boots with mem=300M, MemTotal was 278 to 293 MB.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
     "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
@@ -57,7 +57,7 @@ class GuestProgress:
     """Progress of a guest.
 
     virtual_ns: Virtual time from the run's start; None while the network is built.
-    cpu_s, wall_s: Processor time, and time on the wall, since boot.
+    cpu_s, wall_s: Processor time, and real time, since boot.
     """
 
     virtual_ns: int | None
@@ -71,10 +71,9 @@ class GuestResult:
 
     out_dir: Holds the record files (design/interfaces.md, section 5).
     end: Its `end.json`.
-    cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; time on the wall from launch to
-        end.
-    peak_memory_bytes: Largest resident size of the kernel program, the guest's memory included.
-    kernel_warnings: What the guest's kernel complained of: a sentence each (`complaints`).
+    cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; real time from launch to end.
+    peak_memory_bytes: Largest resident size of the kernel program, including the guest's memory.
+    kernel_warnings: Complaints of the guest's kernel, one sentence each (`complaints`).
     """
 
     out_dir: Path
@@ -85,12 +84,12 @@ class GuestResult:
     kernel_warnings: tuple[str, ...]
 
     def discard(self) -> None:
-        """Remove the guest's directory: its records are Parquet by now."""
+        """Remove the guest's directory, once its records are converted to Parquet."""
         shutil.rmtree(self.out_dir.parent)
 
 
 def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
-    """Everything that a run in `directory` needs of this machine, whether it is there or not."""
+    """Everything that a run in `directory` needs of this machine, available or not."""
     _, place = host.memory_directory(memory_bytes, [directory])
     return [
         host.program(image.kernel, "the guest kernel"),
@@ -119,14 +118,14 @@ def drive(
     """Boot `image` on the input in `directory`/in and wait for its end.
 
     image: Kernel and agent.
-    directory: Holds `in/` with `setup.json` and `events.bin`. The guest sees this directory and nothing else of the
-        host, and writes to `out/` in it.
-    console: File for all that the guest prints.
-    duration_ns, seed, memory_bytes: Of the plan.
+    directory: Holds `in/` with `setup.json` and `events.bin`. The guest sees only this directory of the host, and
+        writes to `out/` in it.
+    console: File for everything that the guest prints.
+    duration_ns, seed, memory_bytes: As in the plan.
     patience: When the guest counts as stuck.
-    consoles: What stands behind the guest's consoles but the first; nothing if not given.
-    on_warning: Gets each of the result's `kernel_warnings` at the end, also if the user ends the guest.
-    Raises HostError if the machine lacks something: everything it lacks, in one message.
+    consoles: Host ends of the guest's consoles except the first; nothing by default.
+    on_warning: Gets each of the result's `kernel_warnings` at the end, even if the user ends the guest.
+    Raises HostError if the machine lacks something: one message names everything.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
     """
     directory = prepared(image, directory, memory_bytes)
@@ -142,14 +141,14 @@ def drive(
 
 
 def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
-    """`directory`, ready for the guest: nothing that it needs is missing, `out/` is empty, the initramfs is there.
+    """The `directory`, prepared for the guest: all requirements are met, `out/` is empty, the initramfs exists.
 
-    Raises HostError if the machine lacks something: everything it lacks, in one message.
+    Raises HostError if the machine lacks something: one message names everything.
     """
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
-    # Records of an earlier guest must not be taken for those of this one, which may end without writing any.
+    # Records of an earlier guest must not be mistaken for those of this one, which may end without writing any.
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
@@ -159,28 +158,28 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
 
 @functools.lru_cache(maxsize=1)
 def _initramfs(agent: Path, changed_ns: int) -> bytes:
-    """The archive with an agent that was changed last at `changed_ns`: a process has the same one for all its runs."""
+    """The archive with an agent last changed at `changed_ns`: a process uses the same one for all its runs."""
     return initramfs(agent)
 
 
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
     """The guest's kernel command line: the same on every machine for the same plan.
 
-    With `modules` of the user's own the kernel says on the console where a fault is, in names. `consoles` are words for
-    consoles that lead somewhere.
+    With `modules` of the user's, the kernel prints function names for a fault. `consoles` are words for connected
+    consoles. `consoles` are words for consoles that lead somewhere.
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
         f"mem={memory_mib}M",
         "initrd=init.cpio",
-        # The working directory by a name that is the same for everybody: where the run lies must not reach the guest.
+        # A name for the working directory that is the same everywhere: the run's location must not reach the guest.
         "hostfs=/proc/self/cwd",
-        # Without a name the kernel makes a random one (mkstemp in make_umid, arch/um/os-Linux/umid.c).
+        # Without a name, the kernel makes a random one (mkstemp in make_umid, arch/um/os-Linux/umid.c).
         "umid=leowarp",
-        # Computing takes no virtual time, so that the speed of the host cannot show (docs/concepts/virtual-time.md).
+        # Computing takes no virtual time, so that the host's speed has no effect (docs/concepts/virtual-time.md).
         "time-travel=inf-cpu",
         f"time-travel-start={GUEST_EPOCH_NS}",
-        # The default of each console but the first is an xterm (CON_CHAN, arch/um/drivers/Kconfig).
+        # By default, each console except the first is an xterm (CON_CHAN, arch/um/drivers/Kconfig).
         "con=null",
         "con0=null,fd:1",
         *consoles,
@@ -192,9 +191,9 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
 
 @dataclass(frozen=True)
 class Spent:
-    """How a guest ended and what it took.
+    """How a guest ended and what it used.
 
-    returncode: Exit status of the kernel program; less the signal that ended it.
+    returncode: Exit status of the kernel program; negative: the signal that ended it.
     peak_memory_bytes: Largest resident size of the kernel program.
     """
 
@@ -207,7 +206,7 @@ class Spent:
 class Watched:
     """One guest from boot to end.
 
-    `virtual_ns` is what its agent told last of its clock, `error` the agent's first error.
+    `virtual_ns` is the last time that its agent reported, `error` the agent's first error.
     """
 
     def __init__(
@@ -220,8 +219,8 @@ class Watched:
         patience: Patience,
         consoles: Consoles | None = None,
     ) -> None:
-        # A caller that talks to a guest has it work in a directory that is removed at its end: nothing in it is worth a
-        # name.
+        # A caller that talks to a guest uses a directory that is removed at the end, so messages need not name files in
+        # it.
         self._is_kept = consoles is None
         self._consoles = consoles or Consoles()
         self._image = image
@@ -238,9 +237,9 @@ class Watched:
         self.error: dict | None = None
 
     def run(self, seed: int, memory_bytes: int) -> Spent:
-        """Boot it and wait for its end, whatever that is.
+        """Boot it and wait for its end, whatever the end is.
 
-        Raises GuestError if it had to be ended, because it stood still or printed without end.
+        Raises GuestError if it had to be ended, because it made no progress or printed without end.
         """
         began = time.monotonic()
         with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
@@ -252,21 +251,22 @@ class Watched:
             self._console_text = console.text()
         self._consoles.check()
         assert child.returncode is not None
-        # The kernel program to the last tick from wait4, and with it what it has waited for; the rest as last seen.
+        # wait4 counts the kernel program to the last tick, with all processes that it waited for; the rest is as last
+        # seen.
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
         return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
 
     def _boot(self, seed: int, memory_bytes: int) -> Child:
         directory, _ = host.memory_directory(memory_bytes, [self._work])
         environment = {
-            # The kernel makes ~/.uml/ for its own files and aborts if it cannot. A home of the run's own leaves nothing
-            # behind.
+            # The kernel makes ~/.uml/ for its own files and aborts if it cannot. With the run's own home, nothing is
+            # left behind.
             "HOME": ".",
-            # Where the kernel makes the file that is its memory; sparse, so that only what is touched takes space.
+            # The kernel makes its memory file here; the file is sparse, so that only memory in use takes space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
-            # For kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the
-            # host would kill each guest process that no longer has its memory.
+            # For kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the host would
+            # kill each guest process that has lost its memory.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
         words = command_line(memory_bytes, bool(self._modules), self._consoles.words)
@@ -276,19 +276,19 @@ class Watched:
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
         stuck, usage = Standstill(self._patience), Usage(child.pid)
         memory = GuestMemory(child.pid, self._image.symbols)
-        # A flood of messages costs no virtual time, and would fill the disk before any clock moves.
+        # A flood of messages takes no virtual time, and would fill the disk before any clock advances.
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         with closing(Processor()) as processor:
-            # Before the kernel starts a process of the guest: children inherit the processor that they may use.
+            # Before the kernel starts a process of the guest, because children inherit their allowed processor.
             processor.keep([child.pid])
-            # A short guest is looked at while it grows, too: wait4 does not count its processes.
+            # A short guest is sampled while it grows, too, because wait4 does not count its processes.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
                 self._hear(console)
                 self._consoles.check()
                 now = time.monotonic()
                 cpu_s = usage.sample()
                 if self._consoles.is_still:
-                    # It waits for its user, who may take all day.
+                    # The guest waits for its user, who may take all day.
                     stuck = Standstill(self._patience)
                     continue
                 if processor.starved(now, cpu_s):
@@ -305,7 +305,7 @@ class Watched:
     def _stood_still(
         self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
     ) -> GuestError:
-        # Before the kernel tells where it is: that is a panic, and not what went wrong.
+        # Before the kernel prints its position, which is a panic but not the cause.
         words = self._words(console.text())
         message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
         is_in_kernel = stuck.is_in_kernel
@@ -347,8 +347,8 @@ class Watched:
     def ending(self, spent: Spent) -> dict:
         """The guest's `end.json`.
 
-        Raises LeowarpError if there is no good one: the agent's own error, what the console and the exit status mean,
-            or how far the guest came.
+        Raises LeowarpError if there is none for a good end: the agent's own error, the meaning of console and exit
+            status, or how far the guest got.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)
@@ -366,7 +366,7 @@ def end_of(out: Path) -> dict:
     """The `end.json` in a run's output.
 
     Raises FileNotFoundError if the guest ended without one.
-    Raises GuestError if it is no JSON, or does not say that the run is sound.
+    Raises GuestError if it is not JSON, or does not confirm that the run is sound.
     """
     try:
         end = json.loads((out / "end.json").read_text())

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts guest kernels for a thread of leowarp: `python -I -S launch.py PARENT_PID`, with a socket as standard input.
 
-A program of its own instead of subprocess' `preexec_fn`, which may deadlock in a parent with threads (Arrow has some).
-For each request it makes a second child of its own parent, which tells its process id on a pipe and becomes the
-kernel. The host's counts of a process begin with its clone and pass through `exec`, peak of memory included
-(`exec_mmap`, fs/exec.c). A clone of this small program starts at its 10 MB, one of leowarp at its hundreds. It stays
-for all guests of the thread, because Python takes 20 ms to start.
+A separate program instead of subprocess' `preexec_fn`, which may deadlock in a parent with threads (Arrow has some).
+For each request it makes a child of its own parent, which writes its process id to a pipe and becomes the kernel. The
+host's accounting of a process begins at its clone and continues through `exec`, including peak memory (`exec_mmap`,
+fs/exec.c). A clone of this small program starts at its 10 MB, a clone of leowarp at hundreds. It serves all guests of
+the thread, because Python takes 20 ms to start.
 
-The kernel dies with its parent whatever kills that, `kill -9` included. The guest's own processes die with the kernel
-by themselves once it has set PTRACE_O_EXITKILL. Before that (`start_ptraced_child` of arch/um/os-Linux/start_up.c, and
-the first instants of each process) the host leaves them stopped for ever. So the launcher ends what is left of a guest
-when its kernel has ended, and stays for that after its parent's death.
+The kernel dies with its parent, whatever kills the parent, including `kill -9`. The guest's own processes die with the
+kernel once it has set PTRACE_O_EXITKILL. Before that (`start_ptraced_child` of arch/um/os-Linux/start_up.c, and the
+first instants of each process), the host leaves them stopped for ever. So the launcher ends what is left of a guest
+when its kernel has ended, and stays alive for that after its parent's death.
 
-A request is a JSON object: `command`, `directory`, `environment`, and `numbers`, under which the kernel gets the
-descriptors that come with the request after its output and the pipe.
+A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. The latter are the kernel's numbers
+for the descriptors that follow its output and the pipe in the request.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ MOST_BYTES, MOST_DESCRIPTORS = 1 << 17, 64
 
 
 def main(parent_pid: int) -> None:
-    """Starts what is asked for until the socket is closed or the parent is gone, and all guests have ended.
+    """Start guests on request, until the socket is closed or the parent is gone, and all guests have ended.
 
     Raises OSError if the parent is gone already.
     """
@@ -70,11 +70,12 @@ def main(parent_pid: int) -> None:
 
 
 def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -> "tuple[int | None, int]":
-    """A guest's kernel as a child of `parent_pid`: its process id, None if there is none, and a descriptor for its end.
+    """Start a guest's kernel as a child of `parent_pid`; return its process id, None if there is none, and a descriptor
+    for its end.
 
-    A refusal of the host is written to the guest's output, the first of the descriptors `given`.
+    An error of the host is written to the guest's output, the first of the descriptors `given`.
     """
-    # os.fork would make a child of this process; wait4 of leowarp takes its own children only.
+    # os.fork would make a child of this process, but leowarp's wait4 only accepts its own children.
     ended = ctypes.c_int()
     pid = libc.syscall(SYS_CLONE, CLONE_PARENT | CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.byref(ended), 0, 0)
     if pid > 0:
@@ -91,10 +92,10 @@ def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -
 
 
 def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe: int, *others: int) -> None:
-    """Becomes the kernel."""
-    # First of all: an interrupted leowarp ends whoever has told its id, and nobody else.
+    """Become the kernel."""
+    # First of all: an interrupted leowarp ends exactly the process that has reported its id.
     os.write(pipe, str(os.getpid()).encode())
-    # The session and its process group are how what is left of a guest is found.
+    # The session and its process group identify what is left of a guest.
     os.setsid()
     # Kept across exec for a program without set-user-ID (prctl(2)).
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
@@ -103,13 +104,13 @@ def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe:
     if os.getppid() != parent_pid:
         os._exit(1)
     os.chdir(request["directory"])
-    # MemTotal of the guest then is the same at each boot. Containers may forbid it (EPERM): the buffers and table
-    # sizes that would follow from MemTotal are set on the command line and by the agent, so a refusal is harmless.
+    # This makes MemTotal of the guest equal at each boot. Containers may forbid it (EPERM). This is harmless: the
+    # command line and the agent set the buffers and table sizes that would follow from MemTotal.
     libc.personality(ADDR_NO_RANDOMIZE)
     standard = [os.open(os.devnull, os.O_RDONLY), output, output]
     for own, number in [*zip(standard, range(3), strict=True), *zip(others, request["numbers"], strict=True)]:
         os.dup2(own, number)
-    # Other open descriptors close themselves.
+    # Other open descriptors are closed by exec.
     os.execve(request["command"][0], request["command"], request["environment"])
 
 

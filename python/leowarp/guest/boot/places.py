@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where in its code the guest's kernel was, out of what it prints: registers, call traces, the modules it has loaded.
+"""Where in its code the guest's kernel was, from its output: registers, call traces, loaded modules.
 
-Formats of Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). Symbols are those of
-kallsyms, so a name is there for every function, of the kernel and of modules alike.
+Formats of Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). Symbols are from kallsyms,
+so every function of the kernel and of modules has a name.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 # %pS: function, offset, size, and the module in brackets; gcc adds .constprop.0, .isra.0, .part.0 to copies
 SYMBOL = r"(?P<function>\w+)[\w.]*\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)[^\]]*\])?"
 CALL = re.compile(rf"\[<[0-9a-f]+>\] (?:\? )?{SYMBOL}")
-"""A line of a call trace. "?": the address lay on the stack, and may be left from an earlier call."""
+"""A line of a call trace. "?": the address was on the stack, and may be left from an earlier call."""
 
 _REGISTER = re.compile(rf"\bRIP: [0-9a-f]+:(?:{SYMBOL}|(?P<address>0x[0-9a-f]+))?")
-# BUG() of asm-generic, which User Mode Linux has
+# BUG() of asm-generic, which User Mode Linux uses
 _BUG = re.compile(r"BUG: failure at (?P<file>\S+):(?P<line>\d+)/(?P<function>\w+)\(\)!")
 
 
@@ -34,11 +34,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Fault:
-    """A kernel's output about where it was.
+    """A kernel's output about its position.
 
     at: Function, file and line, or address, for a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
-    module: The module that this is in.
-    caller: The first function of a module in the call trace, if there is a trace; `at` itself aside.
+    module: The module that contains this place.
+    caller: The first function of a module in the call trace, if there is a trace; excludes `at` itself.
     """
 
     at: str
@@ -47,18 +47,18 @@ class Fault:
 
     @property
     def culprit(self) -> str | None:
-        """The module to look at first, if any is named."""
+        """The module to check first, if any is named."""
         return self.module or (self.caller.module if self.caller else None)
 
     def described(self, loaded: Sequence[str] = ()) -> str:
-        """For a message; `loaded` are the modules that are named if none is in what was printed."""
+        """Text for a message; `loaded` are the modules named if the output names none."""
         if self.caller is not None:
             return f"{self.at}, with {self.caller} in its call trace"
         return self.at if self.module is not None else self.at + with_loaded(loaded)
 
 
 def with_loaded(modules: Sequence[str]) -> str:
-    """The user's modules that are in the kernel, as the end of a sentence; empty: none is.
+    """The user's loaded modules, as the end of a sentence; empty if there are none.
 
     >>> with_loaded(["mine", "yours"])
     ', with the modules mine and yours loaded'
@@ -72,17 +72,17 @@ def place_of(match: re.Match[str]) -> Place:
 
 
 def caller_in(text: str, at: Place | None = None) -> Place | None:
-    """The first function of a module in the call trace that `text` holds, other than `at`; None: there is none."""
+    """The first function of a module in the call trace in `text`, other than `at`; None: there is none."""
     calls = (place_of(match) for match in CALL.finditer(text))
     return next((call for call in calls if call.module is not None and call != at), None)
 
 
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
-    """Where the kernel was when it printed its registers, or ran into BUG().
+    """The kernel's position when it printed its registers, or ran into BUG().
 
-    console: What it printed; of several faults the first counts, whose consequence the others are.
-    modules: Names of the user's own, one C file each.
-    Returns: None: it printed neither.
+    console: Its output; of several faults, the first counts, because the others are its consequence.
+    modules: Names of the user's modules, one C file each.
+    Returns: None if it printed neither.
     """
     if bug := _BUG.search(console):
         module = next((name for name in modules if bug["file"] == f"{name}.c"), None)

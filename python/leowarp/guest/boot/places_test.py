@@ -3,7 +3,7 @@ import pytest
 
 from leowarp.guest.boot.places import fault_in
 
-# What show_regs prints, and what guest/faults/where.c adds
+# Output of show_regs, with the additions of guest/faults/where.c
 REGISTERS = """\
 Modules linked in: mine(O)
 Pid: 0, comm: swapper Tainted: G           O       6.12.117

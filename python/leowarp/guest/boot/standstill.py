@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a guest counts as stuck, and where in its kernel it is then."""
+"""When a guest counts as stuck, and where in its kernel it then is."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from leowarp.guest.machine.own_time import OwnTime
 from leowarp.guest.machine.system_calls import Calls, polling
 
 LOOKS = 500
-"""At instructions of a kernel that is stuck, until one is a module's. A loop that spends a hundredth of its time in the
-module is met with a probability of 99 %."""
+"""Number of instruction samples of a stuck kernel, until one is in a module. A loop that spends 1 % of its time in the
+module is found with a probability of 99 %."""
 BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
-"""So often a kernel is sent SIGSEGV before it is given up."""
+"""Number of times that SIGSEGV is sent to a kernel before giving up."""
 ANSWER_S = 1.0
-"""Limit of the kernel's own time for its answer, a few lines."""
+"""Limit of the kernel's own time to print its answer, a few lines."""
 
 
 @dataclass(frozen=True)
 class Patience:
     """When a guest counts as stuck.
 
-    frozen_cpu_s: Processor seconds without any progress of the virtual clock. With ``time-travel=inf-cpu`` a program
-        that neither sleeps nor reads the clock stops it for good (docs/concepts/virtual-time.md).
-    asleep_s: Seconds that all of it slept, without any processor time in between; to wait for a processor or the disk
-        is not to sleep.
-    silent_virtual_s: Virtual seconds without a word of the agent.
+    frozen_cpu_s: Processor seconds without any progress of the virtual clock. With ``time-travel=inf-cpu``, a program
+        that neither sleeps nor reads the clock stops virtual time for good (docs/concepts/virtual-time.md).
+    asleep_s: Seconds during which all its processes slept, without any processor time; waiting for a processor or the
+        disk does not count.
+    silent_virtual_s: Virtual seconds without a message of the agent.
     """
 
     frozen_cpu_s: float = 60.0
@@ -43,13 +43,13 @@ class Patience:
 
 @dataclass(frozen=True)
 class Sample:
-    """A look at a guest.
+    """A sample of a guest's state.
 
-    asleep_s, cpu_s: Of all of it so far.
-    kernel_cpu_s: Of its kernel alone.
-    clock_ns: Virtual time since boot; None: it cannot be read.
-    heard_ns: The run's time that the agent told last.
-    calls: System calls of its programs; None: not known.
+    asleep_s, cpu_s: Totals of all its processes so far.
+    kernel_cpu_s: Total of its kernel alone.
+    clock_ns: Virtual time since boot; None: unknown.
+    heard_ns: The run's time in the agent's latest message.
+    calls: System calls of its programs; None: unknown.
     """
 
     asleep_s: float
@@ -61,9 +61,9 @@ class Sample:
 
 
 class Standstill:
-    """Decides from samples whether a guest still gets anywhere.
+    """Decides from samples whether a guest still makes progress.
 
-    calls: When virtual time moved last.
+    calls: System calls when virtual time last advanced.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -80,11 +80,11 @@ class Standstill:
         self.calls: Calls | None = None
 
     def judge(self, now: Sample) -> str | None:
-        """Why the guest counts as stuck, or None. Without a readable clock the agent's words stand for it."""
-        # A stripped kernel has no symbols, and its memory cannot be read for the clock then.
+        """Why the guest counts as stuck, or None. Without a readable clock, the agent's messages replace it."""
+        # A stripped kernel has no symbols, so its clock cannot be read from memory.
         clock_ns = now.clock_ns if now.clock_ns is not None else now.heard_ns
-        # The agent speaks once a virtual second: a kernel whose clock runs on while its only program is dead says
-        # nothing.
+        # The agent reports once per virtual second: a kernel whose clock advances while its only program is dead
+        # reports nothing.
         if now.heard_ns != self._heard_ns:
             self._heard_ns, self._clock_at_word_ns = now.heard_ns, clock_ns or 0
         if self._last is None or clock_ns != self._clock_ns or now.calls != self._last.calls:
@@ -107,9 +107,9 @@ class Standstill:
 
     @property
     def is_in_kernel(self) -> bool | None:
-        """Whether the kernel itself computes, and not a program that computes, or calls it again and again.
+        """Whether the kernel itself computes, and not a program that computes or makes system calls in a loop.
 
-        None: it may; virtual time goes on, or nothing tells of calls.
+        None: unknown, because virtual time advances, or calls are not recorded.
         """
         assert self._last is not None
         is_busy = self._last.kernel_cpu_s - self._kernel_cpu_at_life_s > self._patience.frozen_cpu_s / 2
@@ -117,14 +117,14 @@ class Standstill:
 
 
 def make_kernel_tell(child: Child, has_modules: bool) -> None:
-    """Has a guest's kernel that computes print where it is, with the functions' names; this ends the guest.
+    """Make a guest's computing kernel print its position, with function names; this ends the guest.
 
-    To User Mode Linux a SIGSEGV from outside is a bad address at the instruction where it is: it prints its registers
-    and panics (segv, arch/um/kernel/trap.c). If it had page tables to write or was copying from a process, it takes
-    the signal for theirs and goes on; then it is sent another.
+    User Mode Linux treats an external SIGSEGV as a bad address at the current instruction: it prints its registers and
+    panics (segv, arch/um/kernel/trap.c). If it had page tables to write or was copying from a process, it attributes
+    the signal to that and continues; then another one is sent.
 
-    child: Of this process.
-    has_modules: Whether to wait for an instruction of a module: its loop may spend most of its time in functions that
+    child: A child of this process.
+    has_modules: Whether to wait for an instruction of a module, because its loop may spend most time in functions that
         it calls.
     """
     for _ in range(SIGNALS):
@@ -139,7 +139,7 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
 
 
 def _stopped_in_module(pid: int) -> bool:
-    """Stops the kernel, at an instruction of a module if it ever is at one; False: it has ended."""
+    """Stop the kernel, if possible at an instruction of a module; False: it has ended."""
     for look in range(LOOKS):
         os.kill(pid, signal.SIGSTOP)
         # An ended process is left to its reaper.
@@ -163,16 +163,16 @@ def _is_in_module(pid: int) -> bool:
             words = line.split(maxsplit=5)
             begin, end = (int(word, 16) for word in words[0].split("-"))
             if begin <= instruction < end:
-                # [vdso] is the host's own
+                # [vdso] belongs to the host
                 return len(words) < 6 or not words[5].startswith((program, "["))
     return False
 
 
 def message_and_hint(why: str, program: str | None, then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Message about a guest whose program stops virtual time.
+    """Message about a guest with a program that stops virtual time.
 
-    program: Of the guest, the one on its processor.
-    then, now: When virtual time moved last, and now.
+    program: The guest's program on its processor.
+    then, now: When virtual time last advanced, and now.
     """
     made, hint = polling(then, now)
     culprit = f"; the program on its processor: {program}" if program else ""
@@ -180,10 +180,10 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
 
 
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
-    """Message about a guest whose kernel computes without an end.
+    """Message about a guest whose kernel computes endlessly.
 
-    fault: Where it was; None: it did not print that.
-    modules: Names of the user's own in it.
+    fault: Its position; None: it was not printed.
+    modules: Names of the user's modules in it.
     """
     where = f"is {fault.described(modules)}" if fault else f"computes{with_loaded(modules)}"
     message = f"the guest stands still: {why}; its kernel {where}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at a running guest from outside: its clock, its processor time, its console."""
+"""Observes a running guest from outside: its clock, its processor time, its console."""
 
 import json
 import os
@@ -12,7 +12,8 @@ from leowarp.guest.machine import system_calls
 from leowarp.guest.machine.own_time import OwnTime, look_at
 
 CONSOLE_KEPT_BYTES = 64 * 1024
-# A guest prints a line of about 30 bytes a virtual second and its last words; more than this is a guest gone mad.
+# A guest prints a line of about 30 bytes per virtual second and its last words; more than this means that something is
+# wrong.
 CONSOLE_LIMIT_BYTES = 16 << 20
 CONSOLE_BYTES_PER_VIRTUAL_S = 64
 # TASK_COMM_LEN of the kernel (include/linux/sched.h)
@@ -22,8 +23,8 @@ _COMM_BYTES = 16
 class GuestMemory:
     """The guest kernel's own variables, read through /proc/PID/mem.
 
-    The kernel is not position independent, so `nm` gives the addresses. Without them (a stripped kernel of the user's
-    own) every question is answered with None.
+    The kernel is not position independent, so `nm` gives the addresses. Without symbols (a user's stripped kernel),
+    every query returns None.
     """
 
     def __init__(self, pid: int, symbols: dict[str, int]) -> None:
@@ -32,14 +33,14 @@ class GuestMemory:
         self._comm_offset: int | None = None
 
     def clock_ns(self) -> int | None:
-        """Virtual time since boot in ns, or None if it cannot be known (no symbol, already gone)."""
-        # A static variable of arch/um/kernel/time.c: the virtual clock itself, so that a guest that says nothing can be
-        # asked.
+        """Virtual time since boot in ns, or None if unknown (no symbol, or already ended)."""
+        # A static variable of arch/um/kernel/time.c: the virtual clock itself, so that it is known even if the guest
+        # reports nothing.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:
         """Name of the guest's task that is on its processor now, at most 15 characters; None if unknown."""
-        # One processor, so one entry, whose only member is the running task (struct cpu_task,
+        # One processor has one entry, whose only member is the running task (struct cpu_task,
         # arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
         offset = self._offset_of_name()
@@ -56,8 +57,8 @@ class GuestMemory:
         return system_calls.calls_in(raw) if raw and len(raw) == system_calls.SIZE_BYTES else None
 
     def _offset_of_name(self) -> int | None:
-        # The layout of task_struct depends on the config; but the first task is called "swapper", so its name shows
-        # where every task keeps its own.
+        # The layout of task_struct depends on the configuration. The first task is called "swapper", so its name shows
+        # the offset of names.
         if self._comm_offset is None and "init_task" in self._symbols:
             task = self._read(self._symbols["init_task"], 8192) or b""
             place = task.find(b"swapper\0")
@@ -74,23 +75,23 @@ class GuestMemory:
     def _read(self, address: int, size_bytes: int) -> bytes | None:
         """Bytes of the guest kernel's memory, or None if they cannot be read."""
         try:
-            # Unbuffered: a buffer would ask for 8 kB from the address on, which need not be mapped so far.
+            # Unbuffered: a buffer would read 8 kB from the address on, which may not be mapped.
             with open(self._path, "rb", buffering=0) as memory:
                 memory.seek(address)
                 return memory.read(size_bytes)
         except (OSError, ValueError):
-            return None  # the process has ended, or the host forbids it: unknown, as documented
+            return None  # the process has ended, or the host forbids access: unknown
 
 
 @dataclass
 class Usage:
     """Processor time of the guest and of its processes, from /proc, and how long all of them slept.
 
-    A guest's processes are children of the kernel program, which waits for those that end before it and leaves the
-    others. `wait4` counts those that it has waited for, and not the others.
+    A guest's processes are children of the kernel program, which waits only for those that end before it. `wait4`
+    counts those that it waited for, and not the others.
 
-    main_s, reaped_s: Of the kernel program, and of its processes that it has waited for, at the last sample.
-    children_s: Of each of the others, by process id.
+    main_s, reaped_s: Time of the kernel program, and of its processes that it waited for, at the last sample.
+    children_s: Time of each of the others, by process id.
     """
 
     pid: int
@@ -102,10 +103,10 @@ class Usage:
         self._own = OwnTime([self.pid])
 
     def sample(self) -> float:
-        """Read anew; returns the total so far in CPU seconds."""
+        """Take a new sample; return the total so far in CPU seconds."""
         before, looks = None, {}
-        # One that the kernel program waits for between two readings would be missed, or counted twice. Once the program
-        # has ended they are no longer its children.
+        # A process that the kernel program waits for between two readings would be missed, or counted twice. Once the
+        # program has ended, they are no longer its children.
         while (main := look_at(self.pid)) and not main.has_ended:
             if before and main.reaped_s == before.reaped_s:
                 self.main_s, self.reaped_s = main.cpu_s, main.reaped_s
@@ -121,7 +122,7 @@ class Usage:
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Time that `wait4` does not count for a kernel program: processes that it did not wait for, as last seen.
+        """Time that `wait4` does not count for a kernel program: that of processes it did not wait for, as last seen.
 
         The program must have ended and not been reaped.
         """
@@ -131,7 +132,7 @@ class Usage:
 
     @property
     def asleep_s(self) -> float:
-        """Seconds in which, at each sample, nothing of it ran or wanted to (`OwnTime`)."""
+        """Seconds in which, at each sample, no process ran or was ready to run (`OwnTime`)."""
         return self._own.asleep_s
 
 
@@ -144,12 +145,13 @@ def _children(pid: int) -> list[int]:
 
 
 def members_of_session(session: int) -> list[int]:
-    """Processes of a session that are still alive (zombies are not)."""
+    """Processes of a session that are still alive (without zombies)."""
     members = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                # State, parent, process group, session: fields 3 to 6 of proc(5), after a name that may hold anything.
+                # State, parent, process group, session: fields 3 to 6 of proc(5), after a name that may contain
+                # anything.
                 fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
             except (FileNotFoundError, ProcessLookupError):
                 continue
@@ -168,15 +170,15 @@ class Console:
         self.tail = b""
 
     def lines(self) -> Iterator[dict | str]:
-        """New lines: of the agent's messages, `leowarp: {...}`, their JSON; of all others the text.
+        """New lines: the JSON of the agent's messages (`leowarp: {...}`), the text of all others.
 
-        A line without its end waits for the next call.
+        An incomplete line waits for the next call.
         """
         while chunk := self._file.read(1 << 20):
             self.size_bytes += len(chunk)
             self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
             *lines, self._partial = (self._partial + chunk).split(b"\n")
-            # A line without an end must not grow without one
+            # An endless line must not grow without limit
             self._partial = self._partial[-CONSOLE_KEPT_BYTES:]
             for line in lines:
                 message = _message(line)
@@ -198,4 +200,4 @@ def _message(line: bytes) -> dict | None:
     try:
         return json.loads(b"{" + rest)
     except ValueError:
-        return None  # cut by a message of the kernel in its middle: stays in the console's text
+        return None  # interrupted by a kernel message in its middle: stays in the console's text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's one program: `leowarp-agent`, built by cargo into the cache, or shipped in the wheel."""
+"""The guest's only program: `leowarp-agent`, built by cargo into the cache, or shipped in the wheel."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from leowarp.guest.machine.host import apt
 from leowarp.guest.machine.session import own_session
 
 KIND = "agent"
-# glibc, linked statically: the initramfs has no libraries.
+# glibc, linked statically, because the initramfs has no libraries.
 TARGET = "x86_64-unknown-linux-gnu"
 DEBIAN_PACKAGES = ["rustc-web", "cargo-web"]
 
@@ -37,7 +37,7 @@ class Agent:
     """A built agent.
 
     program: A static program, the guest's `/init`.
-    facts: What it was built from: sha256 of the sources, the compiler's version, sha256 of the program.
+    facts: Its origin: sha256 of the sources, the compiler's version, sha256 of the program.
     """
 
     program: Path
@@ -47,9 +47,9 @@ class Agent:
 def agent(
     *, on_message: Callable[[str], None] = lambda text: None, on_wait: Callable[[], None] = lambda: None
 ) -> Agent:
-    """The agent for this installation: from the cache, built by cargo, or the one that the wheel carries.
+    """The agent for this installation: from the cache, built by cargo, or from the wheel.
 
-    `on_wait` is called ten times a second while cargo runs; what it raises ends cargo.
+    `on_wait` is called ten times per second while cargo runs; an exception in it ends cargo.
 
     Raises HostError if cargo or rustc is missing or does not answer, and no agent was built from these sources before;
         or if the build fails: with cargo's errors.
@@ -73,7 +73,7 @@ def agent(
     def make(entry: Path) -> None:
         on_message("building the agent (cargo)")
         program = entry / "leowarp-agent"
-        # One directory of objects serves all checkouts; nobody may build into it between cargo's end and the copy.
+        # All checkouts share one directory of objects; nobody may build into it between cargo's end and the copy.
         with locked(cache_root() / "cargo-target.lock", "agent", on_message):
             shutil.copyfile(_cargo_build(checkout, on_wait), program)
         program.chmod(0o755)
@@ -84,9 +84,9 @@ def agent(
 
 
 def _packaged() -> Agent:
-    """The agent that a wheel carries, held against its checksums.
+    """The agent from a wheel, compared with its checksums.
 
-    Raises HostError if there is none, or a file of it was changed since the wheel was made.
+    Raises HostError if there is none, or a file of it has changed since the wheel was made.
     """
     program = recipe.packaged("leowarp-agent")
     if program is None:
@@ -103,14 +103,14 @@ def _packaged() -> Agent:
 
 
 def _read_entry(entry: Path) -> Agent:
-    """An agent and its facts out of a directory that holds both."""
+    """Read an agent and its facts from a directory that contains both."""
     return Agent(entry / "leowarp-agent", json.loads((entry / "agent.json").read_text()))
 
 
 def _compiler() -> str:
     """The version of rustc, which is part of the agent's key.
 
-    Raises HostError if cargo or rustc is not there or does not answer, with the line that installs them.
+    Raises HostError if cargo or rustc is missing or does not answer, with the command that installs them.
     """
     hint = f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs"
     if shutil.which("cargo") is None or shutil.which("rustc") is None:
@@ -118,17 +118,17 @@ def _compiler() -> str:
     try:
         return recipe.first_line_of("rustc", "--version")
     except HostError as error:
-        # rustup's stand-ins are on the PATH of users for whom no toolchain is installed
+        # rustup's proxies are on the PATH even of users without an installed toolchain
         raise HostError(error.message, hint=hint) from error
 
 
 def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     """Run cargo; returns the program in the directory of objects, which all checkouts share.
 
-    Raises HostError: With the first errors of cargo, and the file that has all it printed.
+    Raises HostError: With the first errors of cargo, and the file with its complete output.
     """
     target = cache_folder("cargo-target")
-    # Panic messages hold the paths of sources; without the prefixes the same recipe would give other bytes elsewhere.
+    # Panic messages contain source paths; without remapping, the same recipe would give different bytes elsewhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [
         # The initramfs has no libraries.
@@ -136,11 +136,12 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
         f"--remap-path-prefix={checkout}=leowarp",
         f"--remap-path-prefix={cargo_home}=cargo",
     ]
-    # The separator of CARGO_ENCODED_RUSTFLAGS, so that a blank in a path is no end of a flag.
+    # The separator of CARGO_ENCODED_RUSTFLAGS, so that a blank in a path does not end a flag.
     environment = {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        # Into a file and not a pipe: nobody reads while `on_wait` is asked, and a full pipe would stop cargo for good.
+        # Into a file and not a pipe, because nobody reads while `on_wait` runs, and a full pipe would block cargo for
+        # ever.
         with own_session(command, stdout=output, cwd=checkout, environment=environment) as process:
             while process.poll() is None:
                 on_wait()

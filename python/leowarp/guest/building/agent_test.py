@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache and the errors around the agent's build, with a cargo that takes no time."""
+"""The cache and the errors of the agent's build, with a fake cargo that takes no time."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ echo program > "$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release/leowarp-agent
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
-    """A checkout with one source file, a false cargo and rustc, and an empty cache."""
+    """A checkout with one source file, a fake cargo and rustc, and an empty cache."""
     checkout = tmp_path / "checkout"
     (checkout / "crates" / "agent" / "src").mkdir(parents=True)
     (checkout / "crates" / "used" / "src").mkdir(parents=True)

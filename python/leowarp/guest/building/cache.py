@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Things that are built once: a directory per content key, complete or absent.
+"""Cache of build results: a directory per content key, complete or absent.
 
-An entry is made in a directory beside its place and moved there in one rename, so that an interrupted build leaves
-nothing that looks finished. `files.json` holds the sha256 of each file; an entry that no longer matches is reported and
-rebuilt.
+An entry is made in a directory beside its place and then renamed, so that an interrupted build leaves nothing that
+looks complete. `files.json` holds the sha256 of each file; an entry that does not match is reported and rebuilt.
 
-`files.json` lies beside the files, so it finds damage and no forgery. A cache is therefore used only where nobody but
-the user and root may write (`ownership`).
+`files.json` is stored with the files, so it detects damage but not forgery. A cache is therefore used only if nobody
+except the user and root may write to it (`ownership`).
 """
 
 import errno
@@ -31,13 +30,13 @@ from leowarp.base.ownership import demand_own, make_directory, open_lock
 CHECKSUMS = "files.json"
 
 MOST_FACTS_BYTES = 1 << 20
-"""Size of `files.json`, and of an entry's own record; a kernel's have 1 kB."""
+"""Maximum size of `files.json`, and of an entry's own record; those of a kernel have 1 kB."""
 
 
 def cache_root() -> Path:
-    """Directory of everything built, which only the user and root may change.
+    """Directory of all build results, which only the user and root may change.
 
-    Raises HostError if somebody else may write there or on the way to it.
+    Raises HostError if somebody else may write to it or to a directory above it.
     """
     root = cache_place()
     demand_own_cache(root)
@@ -45,13 +44,14 @@ def cache_root() -> Path:
 
 
 def demand_own_cache(place: Path) -> None:
-    """Raise HostError if somebody else may change a place in the cache: what runs from there would be theirs."""
+    """Raise HostError if somebody else may change a place in the cache, because they could replace programs that run
+    from there."""
     hint = "let only yourself write there (chmod go-w), or set LEOWARP_CACHE to a directory of your own"
     demand_own(place, f"using the cache {place}", hint)
 
 
 def cache_folder(kind: str) -> Path:
-    """Directory of what is kept of one kind; it may not be there yet.
+    """Directory of one kind of entries; it may not exist yet.
 
     Raises HostError: As `cache_root`.
     """
@@ -62,7 +62,7 @@ def cache_folder(kind: str) -> Path:
 
 def cache_place() -> Path:
     """Name of that directory: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
-    # Ours first: XDG's is for all programs, and a custom kernel may be meant for one directory alone.
+    # leowarp's variable first: XDG's applies to all programs, and the user may want one directory only for leowarp.
     if own := os.environ.get("LEOWARP_CACHE"):
         return Path(own)
     if xdg := os.environ.get("XDG_CACHE_HOME"):
@@ -77,14 +77,15 @@ def cache_place() -> Path:
 
 
 def demand_path_for_make(attempted: str) -> None:
-    """Refuses a cache in whose path make cannot build, before make says so in words of its own.
+    """Reject a cache in whose path make cannot build, with a clearer message than make's.
 
-    attempted: What needs it: "building the guest kernel".
-    Raises HostError if its path has a blank, or another character that make, kbuild's shell lines or gcc's options take
-        for something else (kernel: Makefile, "source directory cannot contain spaces or colons").
+    attempted: The action that needs it: "building the guest kernel".
+    Raises HostError if its path has a blank, or another character with a special meaning for make, kbuild's shell lines
+    or gcc's options
+        (kernel: Makefile, "source directory cannot contain spaces or colons").
     """
     root = cache_root()
-    # kbuild resolves links, and a name is relative to where one stands.
+    # kbuild resolves symbolic links, and a relative name depends on the working directory.
     paths = (os.path.abspath(root), os.path.realpath(root))
     wrong = sorted(set(re.sub(r"[\w/.+@~-]", "", "".join(paths))))
     if wrong:
@@ -102,10 +103,9 @@ _CHARACTERS = {" ": "a blank", ":": "a colon", "'": "a quote", '"': "a double qu
 
 
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
-    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents (a Path stands for its bytes).
+    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents (a Path stands for its content).
 
-    parts: iterable of (str, str, bytes or Path). In an order that does not depend on the machine; another order is
-        another key.
+    parts: iterable of (str, str, bytes or Path). The order must not depend on the machine, because it affects the key.
 
     >>> content_key([("a", "x")])
     '87898619c5d0f3bf'
@@ -113,16 +113,16 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     total = hashlib.sha256()
     for name, part in parts:
         content = part.read_bytes() if isinstance(part, Path) else part.encode() if isinstance(part, str) else part
-        # Lengths first, so that no two lists of parts run together into the same bytes.
+        # Lengths first, so that no two lists of parts give the same bytes.
         total.update(f"{name}\0{len(content)}\0".encode())
         total.update(content)
     return total.hexdigest()[:16]
 
 
 def faults(entry: Path) -> list[str]:
-    """Fault of an entry's files: missing or changed since it was built. Empty = sound."""
+    """Problems with an entry's files: missing or changed since it was built. Empty = sound."""
     try:
-        # An entry without its list was never sealed, or was damaged: both are built again.
+        # An entry without its list was never sealed, or was damaged; it is rebuilt in both cases.
         recorded = _recorded(entry / CHECKSUMS)
     except (OSError, ValueError, RecursionError) as error:
         return [f"{CHECKSUMS}: {error}"]
@@ -139,7 +139,7 @@ def faults(entry: Path) -> list[str]:
 def _recorded(path: Path) -> dict[str, str]:
     """Names and hashes of an entry's files.
 
-    Raises OSError, ValueError, RecursionError if the list cannot be read, or is not as `_seal` writes it.
+    Raises OSError, ValueError, RecursionError if the list cannot be read, or does not have the form written by `_seal`.
     """
     recorded = json.loads(plainfiles.read(path, MOST_FACTS_BYTES))
     if not isinstance(recorded, dict) or not recorded:
@@ -151,7 +151,7 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """As `faults`, of an entry of the cache: there each file is listed.
+    """As `faults`, for an entry of the cache, where each file is listed.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """
@@ -178,12 +178,12 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
-    """A sound entry that was built from this recipe by whatever compiler, the last by name; None if there is none.
+    """A sound entry that was built from this recipe by any compiler, the last by name; None if there is none.
 
     kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
-    recipe_sha256: As `recipe.recipe_sha256`: what of ours went into it, source and compiler left out.
+    recipe_sha256: As `recipe.recipe_sha256`: leowarp's own inputs, without source and compiler.
     """
-    # Any compiler will do: it is asked where there is none, and the recipe is what decides what a guest does.
+    # Any compiler is acceptable: this is used where there is none, and the recipe determines the guest's behaviour.
     for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
         if read_facts(facts).get("recipe_sha256") == recipe_sha256 and not entry_faults(facts.parent):
             return facts.parent
@@ -203,10 +203,10 @@ def entry_or_build(
     Two processes that want the same entry build it once: the second waits for the first.
 
     kind, key: Folder and name below the cache's root.
-    build: Fills the empty directory that it is given. It runs under the entry's lock.
-    on_message: Gets a line of text if another process is waited for, or if what is there is damaged.
-    root: In place of `cache_root`.
-    Raises HostError if the cache cannot be written, or if somebody else can write there. Errors of `build` pass
+    build: Fills the given empty directory. It runs while the entry is locked.
+    on_message: Gets a line of text if another process is waited for, or if the existing entry is damaged.
+    root: Replaces `cache_root`.
+    Raises HostError if the cache cannot be written, or if somebody else can write to it. Errors of `build` pass
         through, and the entry stays absent.
     """
     home = (root or cache_root()) / kind
@@ -215,7 +215,7 @@ def entry_or_build(
     if entry.is_dir() and not entry_faults(entry):
         return entry
     with _writable(home), locked(home / f"{key}.lock", kind, on_message):
-        # Under the lock nobody else builds this key: what lies there half done was interrupted.
+        # While the lock is held, nobody else builds this key: a partial entry is left from an interrupted build.
         for leftover in home.glob(f"{key}.tmp-*"):
             shutil.rmtree(leftover)
         if entry.is_dir():
@@ -229,7 +229,7 @@ def entry_or_build(
         try:
             build(growing)
             _seal(growing)
-            # Within one file system a rename is all or nothing, so that a directory of this name is whole.
+            # Within one file system a rename is atomic, so a directory with this name is complete.
             growing.rename(entry)
         except BaseException:
             shutil.rmtree(growing, ignore_errors=True)
@@ -238,9 +238,9 @@ def entry_or_build(
 
 
 def _seal(directory: Path) -> None:
-    """Write the sha256 of each file of a new entry beside them. Files in folders of it are not held against later."""
+    """Write the sha256 of each file of a new entry beside them. Files in subdirectories are not checked later."""
     files = sorted(p for p in directory.iterdir() if p.is_file())
-    # A umask of 002 would leave them to a group, and the next command would refuse them.
+    # With a umask of 002 they would be writable for a group, and the next command would reject them.
     for path in (directory, *files):
         path.chmod(path.stat().st_mode & ~0o022)
     sums = json.dumps({path.name: sha256_of_file(path) for path in files}, indent=1) + "\n"
@@ -250,16 +250,17 @@ def _seal(directory: Path) -> None:
 
 @contextmanager
 def _writable(home: Path) -> Iterator[None]:
-    """The place of an entry's kind, made; a full or read-only file system in the block is the cache's error."""
+    """Create the directory of an entry's kind; if the file system is full or read-only within the block, the error
+    names the cache."""
     made = False
     try:
         make_directory(home)
         made = True
-        # Again: in a sticky directory somebody else may have made it first.
+        # Checked again, because in a sticky directory somebody else may have created it first.
         demand_own_cache(home)
         yield
     except OSError as error:
-        # Other errors of a build are not the cache's fault and pass through.
+        # Other errors of a build do not concern the cache and are passed on.
         if made and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
             raise
         raise HostError(
@@ -270,13 +271,13 @@ def _writable(home: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock file; another process that holds it is waited for, after one message.
+    """Hold a lock file; if another process holds it, wait for it after one message.
 
-    path: Made if it is not there, and left there: a name that were removed could be locked twice.
+    path: Created if missing, and never removed: a removed name could be locked twice.
     kind: What is being built, for the message.
-    Raises HostError if the file is no plain one, such as a symbolic link. Its content is never changed.
+    Raises HostError if the file is not a plain file, for instance a symbolic link. Its content is never changed.
     """
-    # The kernel of the host drops a flock with its process, so no killed build can leave it locked.
+    # The host's kernel releases a flock with its process, so a killed build never leaves it locked.
     try:
         descriptor = open_lock(path)
     except OSError as error:
@@ -293,7 +294,7 @@ def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator
                 if not told:
                     on_message(f"another leowarp is building the {kind}: waiting for it")
                     told = True
-                # LOCK_NB and a sleep instead of a blocking flock: Ctrl-C ends the wait, and the message comes before
-                # it.
+                # LOCK_NB and a sleep instead of a blocking flock, so that Ctrl-C ends the wait, and the message comes
+                # first.
                 time.sleep(0.2)
         yield

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a build of the guest kernel, from its output: steps, and their share of the whole time.
+"""Progress of a build of the guest kernel, from its output: steps, and their share of the total time.
 
-Steps are not equal: those of the network cost several times those of `lib/`, an archive costs next to nothing. So the
-share is read off a curve that was measured, and the time left is honest from the first minute
+Steps differ: those of the network cost several times those of `lib/`, and an archive costs almost nothing. The share
+therefore comes from a measured curve, which makes the estimated time left accurate from the first minute
 (`bench/kernel_build.py` measures the curve and the costs).
 """
 
@@ -14,16 +14,16 @@ from collections.abc import Callable
 
 from leowarp.base.progress import BuildProgress
 
-# Lines that kbuild prints for one build with guest/kernel.config (counted, Linux 6.12.117).
+# Number of lines that kbuild prints for one build with guest/kernel.config (counted, Linux 6.12.117).
 STEPS = 1160
-# (steps printed, share of the processor time of all steps that is spent by then)
+# (steps printed, share of all steps' processor time that is spent by then)
 CURVE = (
     (0, 0.0), (97, 0.013), (194, 0.057), (291, 0.145), (388, 0.29), (485, 0.401), (582, 0.472), (679, 0.491),
     (776, 0.547), (873, 0.593), (970, 0.597), (1067, 0.81), (STEPS, 1.0),
 )  # fmt: skip
-# Processor time of the parts, of which only the ratios matter: unpacking and packing use one core, compiling all.
+# Processor time of the parts; only the ratios matter. Unpacking and packing use one core, compiling uses all.
 UNPACK_S, COMPILE_S, PACK_S = 22.0, 480.0, 5.0
-# One line of kbuild for one thing made
+# One line of kbuild per file made
 STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
 _PACK = "leowarp: pack"
 
@@ -31,10 +31,10 @@ OnProgress = Callable[[BuildProgress], None]
 
 
 class Course:
-    """Tells `on_progress` how far a build is.
+    """Reports to `on_progress` how far a build is.
 
-    on_progress: Gets a `BuildProgress` for each step, and a few times a second while the source is unpacked.
-    clock: Seconds; the machine's steady clock if not given.
+    on_progress: Gets a `BuildProgress` for each step, and a few times per second while the source is unpacked.
+    clock: Seconds; by default the machine's monotonic clock.
     """
 
     def __init__(self, on_progress: OnProgress, clock: Callable[[], float] = time.monotonic) -> None:
@@ -51,7 +51,7 @@ class Course:
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
         """This number of bytes of the compressed source have been read.
 
-        done_bytes, whole_bytes: Of the tarball as it lies there, compressed.
+        done_bytes, whole_bytes: Sizes of the compressed tarball.
         """
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
@@ -59,7 +59,7 @@ class Course:
     def printed(self, line: str) -> None:
         """The build printed this line.
 
-        line: Of kbuild (a step) or of guest/build.sh ("leowarp: pack"); any other line changes nothing.
+        line: From kbuild (a step) or from guest/build.sh ("leowarp: pack"); any other line changes nothing.
         """
         if line.startswith(_PACK):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
@@ -67,11 +67,12 @@ class Course:
             self._steps += 1
             begin, end = self._ends["unpack"], self._ends["compile"]
             share = begin + share_of_steps(self._steps) * (end - begin)
-            # A tree of the user's own may have more steps than were counted; then the last ones all are the last.
+            # A user's tree may have more steps than were counted; the additional ones all count as the last.
             self._tell("compile", self._steps, max(self._steps, STEPS), share)
 
     def _tell(self, stage: str, done: int, expected: int, share: float) -> None:
-        """Hand `on_progress` where the build is; the share counts from where this build began, a kept tree included."""
+        """Report the build's progress to `on_progress`; the share counts from where this build began, which may be a
+        kept tree."""
         now_s = self._clock()
         if stage != self._stage:
             self._stage, self._stage_began_s = stage, now_s
@@ -85,10 +86,10 @@ class Course:
 
 
 def share_of_steps(steps: int) -> float:
-    """Share of the steps' processor time that is spent when this number have been printed.
+    """Share of the steps' processor time that is spent after this number of steps.
 
-    steps: From 0; of more than `STEPS`, as a newer tree may have, 1.
-    Returns: 0 to 1, straight between the points of `CURVE`.
+    steps: From 0; above `STEPS`, as in a newer tree, the share is 1.
+    Returns: 0 to 1, linear between the points of `CURVE`.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
     (0.0, 0.472, 1.0)
@@ -101,5 +102,5 @@ def share_of_steps(steps: int) -> float:
 
 
 def jobs() -> int:
-    """Number of compilers that a build runs at once, as guest/build.sh computes it."""
+    """Number of parallel compilers in a build, as computed in guest/build.sh."""
     return max(1, int(os.environ.get("LEOWARP_JOBS") or len(os.sched_getaffinity(0))))

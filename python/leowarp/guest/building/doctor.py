@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that this machine lacks for building and running the guest, at once.
+"""Everything that this machine lacks for building and running the guest.
 
-One `Check` a line of `leowarp doctor`, passed or not; nothing is built, fetched or booted here.
+One `Check` per line of `leowarp doctor`, passed or not; nothing is built, fetched or booted here.
 """
 
 import os
@@ -25,24 +25,24 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.host import MIB, Check
 
 DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
-# 904 MiB measured at most, while kernel and agent are built (design/kernel-config.md, "What the build needs on disk")
+# Measured maximum: 904 MiB, while kernel and agent are built (design/kernel-config.md, "What the build needs on disk")
 BUILD_SPACE_BYTES = 1000 * MIB
 RUST_LEAST = (1, 85)
 PYTHON_LEAST = (3, 11)
-# Commands that the kernel's build runs, and the Debian packages that hold them; libc6-dev has libc's static library.
+# Commands used by the kernel's build, and their Debian packages; libc6-dev has libc's static library.
 BUILD_TOOLS = {"gcc": "gcc", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
 BUILD_TOOLS |= {"ld": "binutils", "perl": "perl", "tar": "tar"}
 
 
 def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
-    """Every check, passed or not: what a run needs, then what building kernel and agent needs.
+    """Every check, passed or not: first the needs of a run, then those of building kernel and agent.
 
-    An installation that carries a built guest (a wheel) is not asked for compilers.
+    An installation with a built guest (a wheel) does not need compilers.
 
-    memory_bytes: Of the guest to be booted: its memory file and its address space are asked for.
-    Returns: In the order in which they are shown.
+    memory_bytes: Memory of the guest to be booted: its memory file and address space are checked.
+    Returns: In display order.
     """
-    # In the order in which a lack shows: without the right machine nothing else matters.
+    # In the order of importance: without the right machine nothing else matters.
     checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
     checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
     if recipe.agent_sources() is not None:
@@ -51,18 +51,18 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
 
 def build_checks() -> list[Check]:
-    """Needs of a build of the guest: commands, libc's static library, the kernel's source, Rust, and space."""
+    """Requirements for building the guest: commands, libc's static library, the kernel's source, Rust, and space."""
     checks = [host.tool(name, package) for name, package in BUILD_TOOLS.items()]
     return [*checks, _path_for_make(), _static_libc(), _source(), *_rust(), _build_space()]
 
 
 def kernel_is_built() -> bool:
-    """Whether a guest can be booted without minutes of building: the package carries a kernel, or the cache has it."""
+    """Whether a guest can be booted without minutes of building: the package contains a kernel, or the cache does."""
     return recipe.packaged("linux") is not None or _built() is not None
 
 
 def _built() -> Path | None:
-    """The cache's entry of a kernel that was built from this installation's recipe, or None."""
+    """The cache's entry of a kernel built from this installation's recipe, or None."""
     directory = recipe.guest_sources()
     if directory is None:
         return None
@@ -70,22 +70,22 @@ def _built() -> Path | None:
 
 
 def _machine() -> Check:
-    """Linux on x86-64: the kernel program, the agent and their addresses are made for that alone."""
+    """Linux on x86-64: the kernel program, the agent and their addresses require it."""
     machine = f"{platform.system()} {platform.machine()}"
     return Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine")
 
 
 def _python() -> Check:
-    """The interpreter that runs this."""
+    """The running interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
 
 
 def _native() -> Check:
-    """Whether the package's compiled library loads, which an older glibc refuses."""
+    """Whether the package's compiled library loads, which fails with an older glibc."""
     needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
     try:
-        # Here and not above: what it lacks is a line of the table
+        # Imported here, so that a missing library is a line of the table
         from leowarp.reordering.native import native
     except HostError as error:
         return Check("native library", False, error.message, needed, error.hint)
@@ -98,16 +98,14 @@ def _memory_file(memory_bytes: int) -> Check:
 
 
 def _cache() -> Check:
-    """Whether the cache can be written: tried with a file, since permissions alone do not tell of a full or read-only
-    disk.
-    """
+    """Whether the cache can be written: tested with a file, since permissions do not show a full or read-only disk."""
     root = cache_place()
     needed = "a directory that you may write to, and nobody else but root"
     mend = "set LEOWARP_CACHE to a directory that may be written"
     if why := why_not_own(root):
         return Check("cache", False, why, needed, "let only yourself write there, or set LEOWARP_CACHE to another one")
     try:
-        # `doctor` may be the first command on a machine; the cache's directory is made by whatever comes first.
+        # `doctor` may be the first command on a machine; the first command creates the cache's directory.
         make_directory(root)
         with tempfile.TemporaryFile(dir=root):
             return Check("cache", True, str(root), needed)
@@ -116,7 +114,7 @@ def _cache() -> Check:
 
 
 def _path_for_make() -> Check:
-    """Whether make can build in the cache, by its path alone."""
+    """Whether make can build in the cache, judging by its path alone."""
     name, needed = "path of the cache", "letters, digits and / . _ + @ ~ - alone, for make"
     try:
         demand_path_for_make("building")
@@ -126,11 +124,11 @@ def _path_for_make() -> Check:
 
 
 def _build_space() -> Check:
-    """Room for the unpacked source and its objects, unless the kernel is built already."""
+    """Space for the unpacked source and its objects, unless the kernel is already built."""
     root = cache_place()
     if built := None if why_not_own(root) else _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
-    # The cache may not be there yet: the nearest folder above it that is has its file system.
+    # The cache may not exist yet: the nearest existing directory above it has its file system.
     place = next(p for p in (root, *root.parents) if p.is_dir())
     free_bytes = host.free_space_bytes(place)
     return Check(
@@ -143,20 +141,18 @@ def _build_space() -> Check:
 
 
 def _static_libc() -> Check:
-    """Whether gcc finds libc.a: kernel and agent are linked statically."""
+    """Whether gcc finds libc.a, because kernel and agent are linked statically."""
     name, needed = "static libc", "libc.a, Debian package libc6-dev"
     if shutil.which("gcc") is None:
         return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))
     done = subprocess.run(["gcc", "-print-file-name=libc.a"], capture_output=True, text=True, check=False)
     path = done.stdout.strip()
-    # gcc answers with the bare name where it finds none
+    # gcc prints the bare name if it finds none
     return Check(name, os.path.isabs(path), path or "gcc does not answer", needed, host.apt(["libc6-dev"]))
 
 
 def _source() -> Check:
-    """Whether the kernel's source is there, or apt may fetch it; elsewhere it is fetched by its checksum when it is
-    needed.
-    """
+    """Whether the kernel's source is here, or apt can fetch it; otherwise it is fetched by its checksum when needed."""
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")
@@ -174,7 +170,7 @@ def _rust() -> list[Check]:
         if shutil.which(name) is None:
             checks.append(Check(name, False, "not on the PATH", needed, mend))
             continue
-        # rustup's stand-ins answer on stderr alone if no toolchain is installed.
+        # rustup's proxies print only to stderr if no toolchain is installed.
         done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False)
         match = re.search(r"(\d+)\.(\d+)\.\d+", done.stdout)
         ok = match is not None and (int(match[1]), int(match[2])) >= RUST_LEAST

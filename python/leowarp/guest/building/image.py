@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest that can be booted: a kernel and an agent."""
+"""A bootable guest: a kernel and an agent."""
 
 import threading
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class GuestImage:
     kernel: The kernel program (User Mode Linux).
     agent: The guest's init, a static program.
     symbols: Addresses of the kernel's variables that are read from outside; may be empty.
-    kernel_facts, agent_facts: What they were built from, for the manifest.
+    kernel_facts, agent_facts: Their origin, for the manifest.
     """
 
     kernel: Path
@@ -36,7 +36,7 @@ class GuestImage:
 
     @property
     def warnings(self) -> list[str]:
-        """Missing abilities of a user's own kernel, for the manifest and the report."""
+        """Missing features of a user's kernel, for the manifest and the report."""
         return list(self.kernel_facts.get("warnings", []))
 
 
@@ -46,14 +46,14 @@ def guest_image(
     on_message: Callable[[str], None] = lambda text: None,
     on_progress: Callable[[BuildProgress], None] = silent,
 ) -> GuestImage:
-    """Kernel and agent for a run, built side by side if they are not there yet.
+    """Kernel and agent for a run, built in parallel if missing.
 
-    An error of either, or Ctrl-C, ends the other's build, too, and leaves no process.
+    An error in either build, or Ctrl-C, also ends the other one, and leaves no process.
 
-    kernel_choice: str, Path or Guest. A name of the shelf, a kernel tree, or a kernel binary, as the user named it; or
-        what a plan says of its guest: that knows who named the kernel.
-    on_message, on_progress: A line of text, from two threads; how far the kernel's build is.
-    Raises HostError if something that a build needs is missing, or a build fails.
+    kernel_choice: str, Path or Guest. A name on the shelf, a kernel tree, or a kernel binary, as the user named it; or
+        a plan's section on its guest, which records who named the kernel.
+    on_message, on_progress: Get a line of text (from two threads); and the progress of the kernel's build.
+    Raises HostError if a requirement of a build is missing, or a build fails.
     Raises ScenarioError if `kernel_choice` is not a kernel, or a file names it and the user never accepted it
         (`trust`).
     """
@@ -78,7 +78,8 @@ def guest_image(
         _end_if(failed)
         on_progress(at)
 
-    # The kernel in this thread, which Ctrl-C reaches; the agent's build asks ten times a second whether it is to end.
+    # The kernel is built in this thread, which receives Ctrl-C; the agent's build checks ten times per second whether
+    # it has to end.
     with ThreadPoolExecutor(1, "leowarp-agent") as beside:
         future = beside.submit(build_agent)
         try:
@@ -95,7 +96,7 @@ def guest_image(
 
 
 class _EndedByOther(Exception):
-    """The other of the two builds has failed."""
+    """The other build has failed."""
 
 
 def _end_if(event: threading.Event) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's whole userland: a newc cpio archive with one program, the same bytes wherever it is made.
+"""The guest's complete userland: a newc cpio archive with one program, with identical bytes everywhere.
 
-Format: Documentation/driver-api/early-userspace/buffer-format.rst of Linux. Dates, owners and inode numbers are
-fixed, so that nothing of the host reaches the guest.
+Format: Documentation/driver-api/early-userspace/buffer-format.rst of Linux. Dates, owners and inode numbers are fixed,
+so that nothing of the host reaches the guest.
 """
 
 from pathlib import Path
@@ -13,9 +13,9 @@ _CHARACTER_DEVICE = 0o020600
 
 
 def initramfs(init: Path) -> bytes:
-    """Archive with `/init`, `/dev/console`, `/dev/null` and the empty directories the agent mounts upon.
+    """Archive with `/init`, `/dev/console`, `/dev/null` and the empty directories used as mount points by the agent.
 
-    init: A static program: the archive has no libraries.
+    init: A static program, because the archive has no libraries.
     """
     entries = [("dev", _DIRECTORY, b"", 0, 0), ("dev/console", _CHARACTER_DEVICE, b"", 5, 1)]
     # Device numbers of Documentation/admin-guide/devices.txt: the kernel opens /dev/console for its init.
@@ -29,7 +29,7 @@ def initramfs(init: Path) -> bytes:
 
 def _entry(inode: int, name: str, mode: int, content: bytes, major: int, minor: int) -> bytes:
     encoded = name.encode() + b"\0"
-    # uid, gid, one link, date 0: whoever makes the archive, and when, is not in it.
+    # uid, gid, one link, date 0: independent of the user and the time of creation.
     fields = (inode, mode, 0, 0, 1, 0, len(content), 0, 0, major, minor, len(encoded), 0)
     header = b"070701" + b"".join(b"%08X" % field for field in fields)
     head = header + encoded

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest kernel: Linux as a program, built once for each content of its recipe.
+"""The guest kernel: Linux as a program, built once per content of its recipe.
 
-The key is a sha256 of source tarball, configuration, build script, our C files and the compiler's version. The build
-itself is `guest/build.sh`, which works alone; here are its cache, its progress and its errors.
+The key is a sha256 of source tarball, configuration, build script, leowarp's C files and the compiler's version.
+`guest/build.sh` is the build itself, and also works alone; this module has its cache, progress and errors.
 """
 
 import json
@@ -41,10 +41,10 @@ from leowarp.guest.machine.session import output_of, own_session
 from leowarp.scenario import is_kernel_name
 
 KIND = "kernel"
-# Read from outside while it runs: the clock, and what it takes to name the program that is on the processor.
+# Read from outside while it runs: the clock, and the variables needed to name the running program.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks", system_calls.SYMBOL}
 SHOWN_ERRORS = 5
-# "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and what build.sh itself says
+# "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and messages of build.sh itself
 _OF_COMPILER = re.compile(r"\b(fatal )?error: |undefined reference to|multiple definition of|No space left on device")
 _OF_OTHERS = re.compile(r"\berror\b|Error |\*\*\*|not found|No such file")
 
@@ -57,7 +57,7 @@ class Kernel:
 
     program: The kernel, an executable file.
     symbols: Addresses for watching it; empty if unknown.
-    facts: Version, source, checksums, compiler and warnings: what the manifest says of it.
+    facts: Version, source, checksums, compiler and warnings, for the manifest.
     """
 
     program: Path
@@ -73,15 +73,16 @@ def kernel(
     keep_tree: bool = False,
     force: bool = False,
 ) -> Kernel:
-    """The kernel for `choice`: ours, one built from the user's tree, or the user's binary.
+    """The kernel for `choice`: leowarp's, one built from the user's tree, or the user's binary.
 
-    choice: A name on the shelf, or a path: of a directory (a kernel tree; built with our configuration and objects) or
-        a file (used as it is).
-    on_message, on_progress: Called with a line of text; with a `leowarp.base.progress.BuildProgress` while building, a
-        few times a second while the source is unpacked and for each step of the build. Their errors end the build.
-    keep_tree: Keep source and build tree beside the cache entry, to compile modules against.
-    force: Build even if the cache has it.
-    Raises HostError if the machine lacks what a build needs, or the build fails: with the log's name and its last
+    choice: A name on the shelf, or a path: of a directory (a kernel tree; built with leowarp's configuration and
+        objects) or a file (used unchanged).
+    on_message, on_progress: Called with a line of text; with a `leowarp.base.progress.BuildProgress` during a build, a
+        few times per second while the source is unpacked and for each step of the build. Exceptions in them end the
+        build.
+    keep_tree: Keep source and build tree beside the cache entry, for compiling modules against.
+    force: Build even if the cache has an entry.
+    Raises HostError if the machine lacks a requirement of a build, or the build fails: with the log's name and its last
         errors.
     Raises ScenarioError if `choice` is not a kernel.
     """
@@ -96,14 +97,14 @@ def kernel(
 
 
 def is_built(shelved: ShelfKernel) -> bool:
-    """Whether the cache has a kernel of the shelf, by whatever compiler and version of its source it was built."""
+    """Whether the cache has a kernel of the shelf, built by any compiler from any version of its source."""
     return built_earlier(KIND, "kernel.json", shelved.recipe_sha256(_guest_sources())) is not None
 
 
 def _packaged() -> Kernel | None:
-    """The kernel that a wheel carries, unless a checkout's own recipe is there."""
+    """The kernel in a wheel, unless there is a checkout with its own recipe."""
     program = recipe.packaged("linux")
-    # In a checkout the sources are what counts: a packaged kernel would be that of another version.
+    # In a checkout the sources count: a packaged kernel would be of another version.
     if program is None or (recipe.CHECKOUT / "guest" / "build.sh").is_file():
         return None
     if wrong := faults(program.parent):
@@ -115,7 +116,7 @@ def _packaged() -> Kernel | None:
 
 
 def _built_earlier(on_message: OnMessage) -> Kernel | None:
-    """A kernel built earlier from the same recipe, if this machine no longer has the source or the compiler."""
+    """A kernel built earlier from the same recipe, for a machine without the source or the compiler."""
     directory = recipe.guest_sources()
     if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
@@ -127,7 +128,7 @@ def _built_earlier(on_message: OnMessage) -> Kernel | None:
 
 
 def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel of the shelf: out of the cache, or its source unpacked, patched and built."""
+    """A kernel of the shelf: from the cache, or built from its source, unpacked and patched."""
     tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
     if tree is not None:
         facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -135,7 +136,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
     else:
         source = own_source(Path(shelved.source)) if shelved.is_own else local_source() or fetch_source(on_message)
         facts = {"source": source.version, "source_sha256": source.sha256}
-    # Everything has to fit the source that it was written for; another one may lack what an object uses.
+    # Everything has to fit the source for which it was written; another source may lack what an object uses.
     leave_out = shelved.is_own or bool(shelved.patches)
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 
@@ -145,7 +146,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 growing = scratch / "unpacking"
                 if source is not None:
                     on_message(f"unpacking {source.tarball.name} {source.version}")
-                    # A patch may change what is not compiled
+                    # A patch may change files that are not compiled
                     unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
                 else:
                     assert tree is not None
@@ -153,7 +154,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 (unpacked,) = (path for path in growing.iterdir() if path.is_dir())
                 for patch in shelved.patches:
                     _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
-                # Under its own name only once it is whole: what an interrupted unpacking left is not taken for a tree.
+                # Renamed only once it is complete, so that an interrupted unpacking is not mistaken for a tree.
                 growing.rename(scratch / "source")
             (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
             build.run(top, scratch / "build", entry)
@@ -164,7 +165,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
 def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
     """Apply a patch to an unpacked tree.
 
-    Raises HostError if it does not apply, or there is no patch(1).
+    Raises HostError if it does not apply, or patch(1) is missing.
     """
     command = ["patch", "-p1", "--forward", "--batch", "--silent", "-d", str(tree), "-i", str(patch)]
     try:
@@ -181,9 +182,10 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel from the user's tree, with what of ours fits it; what does not is left out and told (`left_out`).
+    """A kernel from the user's tree, with those of leowarp's objects that fit it; others are left out and reported
+    (`left_out`).
 
-    Raises ScenarioError if the directory is no Linux tree with ``arch/um``.
+    Raises ScenarioError if the directory is not a Linux tree with ``arch/um``.
     """
     if not (tree / "arch" / "um").is_dir():
         raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
@@ -191,7 +193,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
-        # Objects are kept by the tree's place: make itself finds out what of a changed tree is to be compiled again.
+        # Objects are kept by the tree's location: make finds out which parts of a changed tree to recompile.
         with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
             build.run(tree, scratch / "build", entry)
 
@@ -199,9 +201,9 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
 
 
 def _from_binary(path: Path) -> Kernel:
-    """The user's program as it is, after it has shown that it is User Mode Linux with virtual time.
+    """The user's program unchanged, after a check that it is User Mode Linux with virtual time.
 
-    Raises ScenarioError if it is not there, cannot be run, is no such program, does not answer, or lacks time travel.
+    Raises ScenarioError if it is missing, cannot be run, is another program, does not answer, or lacks time travel.
     """
     attempted = f"using the kernel {path}"
     if not path.is_file():
@@ -226,13 +228,13 @@ def _from_binary(path: Path) -> Kernel:
     content = path.read_bytes()
     warnings = []
     lacking = {}
-    # The environment's variable that guest/host/seed.c reads: a program without this text was not linked with it.
+    # The environment variable that guest/host/seed.c reads: a program without this text was not linked with it.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
         lacking["leolink"] = "its program does not name it"
-    # The second is a text of cures/leolink_switch.c
+    # The second is a text in cures/leolink_switch.c
     for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
         if mark not in content:
             lacking[name] = "its program does not name it"
@@ -247,7 +249,7 @@ def _from_binary(path: Path) -> Kernel:
 
 
 def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
-    """The cache's kernel of this key, built by `make` if it is not there; `force` removes it first."""
+    """The cache's kernel for this key, built by `make` if missing; `force` removes it first."""
     entry = cache_root() / KIND / key
     if force and entry.is_dir():
         shutil.rmtree(entry)
@@ -255,7 +257,7 @@ def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force
 
 
 def _read_entry(entry: Path) -> Kernel:
-    """A kernel and its facts out of a directory that build.sh and `_Build.run` have filled."""
+    """A kernel and its facts from a directory that build.sh and `_Build.run` have filled."""
     facts = json.loads((entry / "kernel.json").read_text())
     return Kernel(entry / "linux", json.loads((entry / "symbols.json").read_text()), facts)
 
@@ -276,10 +278,10 @@ def _guest_sources() -> Path:
 
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Directory for source and objects: one that was kept, or a fresh one that is removed unless `keep`.
+    """Directory for source and objects: a kept one, or a fresh one that is removed unless `keep`.
 
-    A kept tree makes the next build with another of our objects a matter of seconds, and modules are compiled against
-    it. It lies in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and a tmpfs is memory.
+    With a kept tree, the next build with a changed object takes seconds, and modules can be compiled. It is in the
+    cache, not in /tmp, because it takes 0.7 GB (design/kernel-config.md), and a tmpfs uses memory.
     """
     demand_path_for_make("building the guest kernel")
     kept = cache_folder(f"{KIND}/tree-{key}")
@@ -288,7 +290,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     with locked(kept.with_suffix(".lock"), "kernel tree", on_message):
         keep = keep or (kept.is_dir() and not busy.exists())
         if busy.exists():
-            # A build was killed in the middle: one of its objects may be cut short.
+            # A build was killed in the middle, so one of its objects may be truncated.
             shutil.rmtree(kept)
         kept.mkdir(exist_ok=True)
         busy.touch()
@@ -297,7 +299,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
             yield kept
             whole = True
         except HostError:
-            whole = True  # the compiler said no; what it has made is sound
+            whole = True  # a compiler error; the objects made so far are sound
             raise
         finally:
             if keep and whole:
@@ -309,9 +311,9 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
 class _Build:
     """One run of guest/build.sh.
 
-    key: Of the cache entry: source, recipe, compiler and linker.
-    tree_key: Of the kept tree of source and objects: the same without our objects.
-    course: Tells how far it is.
+    key: Key of the cache entry: source, recipe, compiler and linker.
+    tree_key: Key of the kept tree of source and objects: the same without leowarp's objects.
+    course: Reports its progress.
     """
 
     def __init__(
@@ -327,26 +329,26 @@ class _Build:
             **facts,
             **(shelved.facts() if shelved is not None else {}),
             "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(directory),
-            # Compiler and linker are in the key: another one makes another program, and a run's manifest has to say
-            # which made it.
+            # Compiler and linker are part of the key: others make another program, and a run's manifest has to name
+            # them.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }
-        # tree_sha256 of a user's tree stands for its content as the tarball's does.
+        # The tree_sha256 of a user's tree represents its content, like the tarball's hash.
         named = [(name, str(value)) for name, value in sorted(self._facts.items())]
-        # Two names for one kernel are two entries: the manifest names the one that was chosen.
+        # Two names for one kernel are two entries, because the manifest gives the name that was chosen.
         self.key = content_key(named)
         objects: list[tuple[str, str | Path]] = [
             *named,
             *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
         ]
-        # Without the recipe's sha256: other objects of ours are linked into the same kept tree in seconds.
+        # Without the recipe's sha256, so that changed objects are linked into the same kept tree in seconds.
         self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
         """Build `tree` into the cache entry `entry`."""
         log = entry / "build.log"
-        # A copy, because an editor may save these files during the minutes that a build takes.
+        # A copy, because an editor may save these files during the minutes of a build.
         recipe_copy = build.parent / "recipe"
         if recipe_copy.exists():
             shutil.rmtree(recipe_copy)
@@ -371,7 +373,7 @@ class _Build:
         watched = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
         (entry / "symbols.json").write_text(json.dumps(watched, indent=1, sort_keys=True) + "\n")
         linked = (entry / "overrides.txt").read_text().split()
-        lacking = left_out.read(entry) | left_out.not_chosen(chosen.base, linked)
+        lacking = left_out.not_chosen(chosen.base, linked) | left_out.read(entry)
         facts = {
             **self._facts,
             "key": self.key,
@@ -388,7 +390,7 @@ class _Build:
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
     def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
-        """Write what the build prints into the log, and tell the course of each line, until it has ended."""
+        """Write the build's output to the log, and pass each line to the course, until the build has ended."""
         assert process.stdout is not None
         for line in process.stdout:
             log.write(line)
@@ -396,8 +398,8 @@ class _Build:
         process.wait()
 
     def _failed(self, log: Path) -> HostError:
-        """The error of a build that failed, with its first errors and a log that stays."""
-        # The entry's directory goes away with the failed build; its log must not.
+        """The error of a failed build, with its first errors and the name of the kept log."""
+        # The entry's directory is removed with the failed build, but its log is kept.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
         shown = "\n    ".join(first_errors(log.read_text(errors="replace")))
@@ -411,9 +413,10 @@ class _Build:
 
 
 def first_errors(log: str) -> list[str]:
-    """At most five lines of a build's log that say why it failed: the compiler's and the linker's own, else make's.
+    """At most five lines of a build's log that explain its failure: the compiler's and the linker's errors, otherwise
+    make's.
 
-    Those of the last step alone: before it stand the errors of what was left out.
+    Only from the last step: earlier errors belong to objects that were left out.
     """
     lines = log.splitlines()
     steps = [number for number, line in enumerate(lines) if line.startswith("leowarp: ") and "error:" not in line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache, the progress and the errors around a kernel's build, with a build script that takes no time."""
+"""The cache, the progress and the errors of a kernel's build, with a build script that takes no time."""
 
 import json
 import shutil
@@ -82,7 +82,7 @@ purposes = ["scenario"]
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
-    """A recipe, a tarball with a tiny tree, and an empty cache; `workshop(line)` puts a line into the build script."""
+    """A recipe, a tarball with a tiny tree, and an empty cache; `workshop(line)` adds a line to the build script."""
     guest = tmp_path / "guest"
     for name in PARTS:
         (guest / name).parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def builds(place: Path) -> int:
 
 
 def left_over(place: Path) -> list[str]:
-    """Content of the cache of kernels besides finished entries, locks and logs."""
+    """Content of the cache of kernels other than finished entries, locks and logs."""
     home = place / "cache" / "kernel"
     return sorted(p.name for p in home.iterdir() if ".tmp" in p.name or (p.name.startswith("tree") and p.is_dir()))
 
@@ -395,7 +395,7 @@ def test_your_own_kernel_is_patched_built_and_named(workshop, monkeypatch, tmp_p
     assert built.facts["kernel"] == "mine"
     assert built.facts["patches"] == [{"address": "mine.patch", "sha256": sha256_of_file(patch)}]
     assert str(tmp_path) not in json.dumps(built.facts), "no path of this machine gets into a manifest"
-    # The patch is a part of what it is, and so is its place
+    # The patch is part of the identity, and so is its place
     patch.write_text(patch.read_text().replace("MINE", "OTHER"))
     assert kernel("mine").program == built.program, "the file that was added counts, not what became of it"
     shelf.add("mine", place / "linux.tar.xz", [patch], options=["CONFIG_MINE=y"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of ours that do not fit a custom kernel, and so are not in it: what that means for a run.
+"""leowarp's objects that do not fit a custom kernel and are left out: what that means for a run.
 
-`guest/build.sh --leave-out` says it when a tree is built, one line each: an object of ours, or an option of
-`kernel.config`, a tab, and why.
+`guest/build.sh --leave-out` lists them when a tree is built, one line each: an object of leowarp, or an option of
+`kernel.config`, a tab, and the reason.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _OPTION = "CONFIG_"
 
 
 def read(entry: Path) -> dict[str, str]:
-    """Objects left out of the kernel in a directory that build.sh has filled, each with the reason."""
-    # A tab, since reasons are lines of a compiler and hold blanks and colons.
+    """Objects left out of the kernel in a directory filled by build.sh, each with the reason."""
+    # A tab, because reasons are compiler messages with blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
 
 
 def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
-    """The overrides that a kernel of the shelf is without by choice, each with that reason; not those for speed."""
+    """The overrides that a kernel of the shelf omits by choice, each with that reason; without those for speed."""
     return {
         override.name: f'the kernel "{kernel}" is without it'
         for override in overrides.overrides()
@@ -41,7 +41,7 @@ def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
 
 
 def warnings(left_out: Mapping[str, str]) -> list[str]:
-    """For the manifest and the report: each object that a kernel was built without, and the options together."""
+    """For the manifest and the report: each object that a kernel lacks, and the options together."""
     means = {override.name: override.without for override in overrides.overrides()}
     texts = [
         f"the kernel was built without leowarp's {name}: {means.get(name, 'what it adds is missing')} ({why})"
@@ -55,11 +55,12 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 
 
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
-    """Nothing, if the kernel has all that a plan asks of leowarp's objects.
+    """Check that the kernel has all of leowarp's objects that a plan needs.
 
-    `kernel_facts` as in `GuestImage`; without them what the shelf says of the plan's kernel, before anything is built.
-    Raises ScenarioError if one that the plan needs is not in it: which, why, and which key asks for it; if packets are
-        of IPv6 and a kernel of the shelf has none.
+    `kernel_facts` as in `GuestImage`; without it, the shelf's data on the plan's kernel are used, before anything is
+    built.
+    Raises ScenarioError if an object that the plan needs is missing: which one, why, and which key needs it; or if
+        packets are of IPv6 and the kernel of the shelf has none.
     """
     kernel = plan.guest.kernel
     if plan.network.family == "ipv6" and is_kernel_name(kernel):
@@ -99,7 +100,7 @@ def _asked(plan: Plan) -> dict[str, str]:
     for cure, is_on in plan.cures.on().items():
         if is_on:
             asked[f"cures.{cure}"] = "cures"
-    # A jittered link is always netem's (`Jittered.idle`)
+    # A jittered link always uses netem (`Jittered.idle`)
     if not isinstance(plan.medium, Jittered) and plan.network.link_model == "leolink":
         asked['network.link_model = "leolink"'] = "leolink"
     return asked

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that do not fit a kernel tree: guest/build.sh itself, over a tree of a few files, and what a plan says to
-that."""
+"""Objects that do not fit a kernel tree: guest/build.sh itself, on a tree of a few files, and the effect on a plan."""
 
 import hashlib
 import re
@@ -16,8 +15,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.building import left_out
 
 GUEST = Path(__file__).resolve().parents[4] / "guest"
-# A tree whose make does as kbuild does for build.sh: O= holds what is built, M= objects of others. An object of ours is
-# compiled from a stand-in beside it, so that a test says what each of them uses.
+# A tree whose make behaves like kbuild for build.sh: O= has the build, M= other objects. leowarp's objects are compiled
+# from stand-ins, so that a test determines what each of them uses.
 MAKEFILE = r"""
 .PHONY: allnoconfig prepare modules_prepare modules vmlinux_o linux
 allnoconfig:
@@ -51,7 +50,7 @@ KNOWN_BY = {
     for entry in LINKED
     if entry.get("compiled") != "host" and not entry.get("only_6_12")
 }
-# An object that declares a structure of the kernel's again, as no object of ours does if it can be helped
+# An object that redeclares a structure of the kernel, which leowarp's objects avoid if possible
 PLANTED = """
 [[override]]
 name = "planted"
@@ -69,14 +68,14 @@ struct = "base"
 sha256 = "{}"
 """
 BASE = "struct base {\n\tint lock;\t/* first */\n\tlong clk;\n};\n"
-# Linked into 6.12 alone: what it is in place of stays, under another name
+# Linked only into 6.12: the function that it replaces stays, under another name
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"
 OWED += "void setup_signal_stack_si(void) { leowarp_kernels_setup_signal_stack_si(); }\n"
 
 
 @pytest.fixture
 def tree(tmp_path) -> Path:
-    """A tree that takes everything; a test changes it."""
+    """A tree that accepts everything; tests change it."""
     top = tmp_path / "tree"
     (top / "ours").mkdir(parents=True)
     (top / "Makefile").write_text(MAKEFILE)
@@ -102,7 +101,7 @@ def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = 
         for name in extra:
             (recipe / "clock" / f"{name}.c").write_text("")
         listed = (recipe / "overrides.toml").read_text()
-        # A structure that an object of ours copies is in no file of this small tree
+        # This small tree has no structure that an object copies
         (recipe / "overrides.toml").write_text(re.sub(r"\[\[override.copies\]\]\n(\S+ = .*\n)+", "", listed) + planted)
     out = tree.parent / "out"
     command = ["sh", str(recipe / "build.sh"), *choice, str(tree), str(tree.parent / "build"), str(out)]
@@ -160,7 +159,7 @@ def test_an_object_that_copies_a_structure_is_refused_for_a_tree_whose_structure
     status, said, out = build(tree, planted=planted, extra=("planted",))
     assert status == 0, said
     assert "planted_register" in (out / "symbols.txt").read_text()
-    # One member more in front: the object would compile, link, and write into the wrong word
+    # One more member in front: the object would compile, link, and write to the wrong word
     (tree / "kernel" / "base.c").write_text(BASE.replace("int lock", "int before; int lock"))
     status, said, _ = build(tree)
     assert status != 0
@@ -185,7 +184,7 @@ def test_an_option_that_a_tree_does_not_know_is_left_out(tree):
     [
         ("CONFIG_UML_TIME_TRAVEL_SUPPORT=y", ""),
         ("CONFIG_HIGH_RES_TIMERS=y", ""),
-        ("CONFIG_NET=y", ""),  # known to the tree, and not taken
+        ("CONFIG_NET=y", ""),  # known to the tree, but not accepted
         ("CONFIG_PREEMPT_NONE=y", "CONFIG_PREEMPTION=y"),
     ],
 )

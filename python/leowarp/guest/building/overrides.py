@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of everything in which the guest kernel differs from an unmodified Linux: guest/overrides.toml."""
+"""The list of all differences between the guest kernel and an unmodified Linux: guest/overrides.toml."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPEED = "speed"
 
 @dataclass(frozen=True)
 class Override:
-    """An entry of the list, as guest/overrides.toml describes its keys."""
+    """An entry of the list; guest/overrides.toml explains its keys."""
 
     name: str
     purpose: str
@@ -35,7 +35,7 @@ class Override:
 
 @dataclass(frozen=True)
 class Option:
-    """A setting of the kernel that differs from a distribution's in what a run could see."""
+    """A kernel setting that differs from a distribution's, with a possible effect on a run."""
 
     name: str
     ours: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the guest's own sources are: beside a checkout, or inside an installed package with the built guest."""
+"""Location of the guest's own sources: in a checkout, or in an installed package with the built guest."""
 
 import hashlib
 import json
@@ -13,27 +13,27 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.session import output_of
 
 PACKAGED = Path(__file__).resolve().parents[2] / "_guest"
-"""Where a wheel carries the built guest and its sources."""
+"""Location of the built guest and its sources in a wheel."""
 CHECKOUT = Path(__file__).resolve().parents[4]
-"""The top of the repository, if this file lies in one; else some directory of the installation."""
+"""The top of the repository, if this file is in one; otherwise some directory of the installation."""
 LIST = "overrides.toml"
-# Inputs that decide how the kernel comes out, beside the source and the compiler, relative to guest/; with the
-# directories of our objects.
+# Inputs of the kernel's build besides the source and the compiler, relative to guest/; together with the directories of
+# leowarp's objects.
 KERNEL_FILES = (
     "kernel.config", "Kconfig.top", "build.sh", "overrides.py", LIST, "module/pack.sh",
     "module/compile.sh",
 )  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
 WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
-"""Fields of the list for a reader: they make no other kernel."""
-# A kernel's own entry alone decides: another kernel on the shelf is no other recipe.
+"""Fields of the list that are only for readers: they do not change the kernel."""
+# Only a kernel's own entry counts: adding another kernel to the shelf does not change the recipe.
 SHELF = "kernels.toml"
 # Whole lines of our C files that only kernels with an option compile, which kernels.toml gives to some alone
 _ONLY_WITH = re.compile(rb"^#if IS_ENABLED\((CONFIG_IPV6)\)\n.*?^#endif\n\n?", re.MULTILINE | re.DOTALL)
 
 
 def guest_sources() -> Path | None:
-    """Directory with what the kernel is built with (`guest/`), or None if this installation has none."""
+    """Directory with the inputs of the kernel's build (`guest/`), or None if this installation has none."""
     for directory in (CHECKOUT / "guest", PACKAGED / "source"):
         if (directory / "build.sh").is_file():
             return directory
@@ -41,13 +41,13 @@ def guest_sources() -> Path | None:
 
 
 def agent_sources() -> Path | None:
-    """The checkout whose `crates/` hold the agent, or None if this installation has none."""
-    # A checkout goes before a packaged agent, so that a change of the sources is what runs.
+    """The checkout whose `crates/` contain the agent, or None if this installation has none."""
+    # A checkout takes precedence over a packaged agent, so that changed sources are used.
     return CHECKOUT if (CHECKOUT / "crates" / "agent" / "Cargo.toml").is_file() else None
 
 
 def packaged(name: str) -> Path | None:
-    """A file of the guest that came built with the package (in a wheel), or None."""
+    """A file of the guest that was built into the package (in a wheel), or None."""
     file = PACKAGED / name
     return file if file.is_file() else None
 
@@ -56,16 +56,17 @@ def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
     """Name and file of each part of the kernel's recipe, for its content key.
 
     directory: `guest_sources`, or a copy of it.
-    Returns: list of (str, Path). In an order that is the same everywhere. Any C file in a folder of guest/ is part of
-        it.
+    Returns: list of (str, Path). In an order that does not depend on the machine. Any C file in a folder of guest/ is
+        part of it.
     """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
 
 
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
-    """Name and file of each part of the agent's recipe, for its content key: its crate, and those of ours it uses."""
-    # Toolchain and profile decide what comes out as much as the sources do.
+    """Name and file of each part of the agent's recipe, for its content key: its crate, and the crates of leowarp that
+    it uses."""
+    # Toolchain and profile determine the result as much as the sources do.
     tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
     crates = _with_dependencies(checkout / "crates" / "agent")
     sources = sorted(p for c in crates for p in c.rglob("*") if p.is_file() and p.suffix in (".rs", ".toml"))
@@ -73,7 +74,7 @@ def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
 
 
 def _with_dependencies(crate: Path) -> set[Path]:
-    """The directories of a crate and of all that it uses by path."""
+    """The directories of a crate and of all crates that it uses by path."""
     crates: set[Path] = set()
     wanted = [crate]
     while wanted:
@@ -110,10 +111,10 @@ def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
 
 
 def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequence[str] = ()) -> str:
-    """sha256 over names and contents of a recipe, 64 hexadecimal digits; the order of the parts counts.
+    """sha256 over names and contents of a recipe, 64 hexadecimal digits; depends on the order of the parts.
 
     parts: list of (str, Path)
-    also: What else decides, such as which kernel of the shelf it is.
+    also: Other relevant data, such as which kernel of the shelf it is.
     options: As `deciding`.
     """
     total = hashlib.sha256(also.encode())
@@ -125,7 +126,7 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequen
 def first_line_of(*command: str) -> str:
     """First line that a tool prints, such as its version.
 
-    Raises HostError if the tool is not there, fails, prints nothing, or does not end.
+    Raises HostError if the tool is missing, fails, prints nothing, or does not end.
     """
     lines = output_of(*command).splitlines()
     if not lines:

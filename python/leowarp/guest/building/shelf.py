@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shelf of kernels: those that come with leowarp (guest/kernels.toml), and those that the user put beside them."""
+"""The shelf of kernels: those that come with leowarp (guest/kernels.toml), and those that the user added."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _ENTRY = "kernel.json"
 
 @dataclass(frozen=True)
 class Patch:
-    """Somebody else's change of a kernel's source.
+    """A third-party change of a kernel's source.
 
-    address: Where it can be had: a URL, or a file's name for one of the user's own.
+    address: Where to get it: a URL, or a file name for the user's own.
     sha256: Of its content.
     """
 
@@ -42,15 +42,15 @@ class Patch:
 
 @dataclass(frozen=True)
 class ShelfKernel:
-    """A kernel that a name stands for.
+    """A kernel with a name.
 
-    name, what: As `leowarp kernel list` shows them.
-    source: A Debian package with the source, or the path of a tarball or a tree of the user's own.
-    base: The entry of kernels.toml whose overrides and options it has; the name itself for those of leowarp.
-    options: Lines of a kernel configuration beside guest/kernel.config: ``CONFIG_TUN=y``.
+    name, what: As shown by `leowarp kernel list`.
+    source: A Debian package with the source, or the path of the user's tarball or tree.
+    base: The entry of kernels.toml whose overrides and options it uses; its own name for those of leowarp.
+    options: Lines of a kernel configuration in addition to guest/kernel.config: ``CONFIG_TUN=y``.
     patches: Applied in this order.
-    purposes: Of the overrides that it has (guest/overrides.toml); None: all.
-    is_own: Whether the user put it there.
+    purposes: Purposes of its overrides (guest/overrides.toml); None: all.
+    is_own: Whether the user added it.
     """
 
     name: str
@@ -63,7 +63,7 @@ class ShelfKernel:
     is_own: bool = False
 
     def identity(self) -> str:
-        """64 hexadecimal digits that are others if another kernel would be built of the same source."""
+        """64 hexadecimal digits that change if another kernel would be built from the same source."""
         facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
@@ -72,7 +72,7 @@ class ShelfKernel:
         return recipe.recipe_sha256(recipe.kernel_recipe(directory), self.identity(), self.options)
 
     def facts(self) -> dict[str, Any]:
-        """The manifest's words for it beside its source; nothing of a path of this machine."""
+        """Its data for the manifest, besides its source; no path of this machine."""
         made = {"kernel": self.name, "options": list(self.options)}
         return made | {"patches": [asdict(patch) for patch in self.patches]}
 
@@ -83,10 +83,10 @@ def shelf() -> list[ShelfKernel]:
 
 
 def kernel_of(name: str) -> ShelfKernel:
-    """The kernel of that name.
+    """The kernel with a name.
 
     Raises ScenarioError if the shelf has none.
-    Raises HostError if this installation has no guest/, so that not even the default kernel is known.
+    Raises HostError if this installation has no guest/, so that even the default kernel is unknown.
     """
     kernels = shelf()
     found = next((kernel for kernel in kernels if kernel.name == name), None)
@@ -109,21 +109,21 @@ def kernel_of(name: str) -> ShelfKernel:
 
 
 def default_recipe_sha256(directory: Path) -> str:
-    """As `recipe.recipe_sha256`, of the default kernel's recipe in `directory`."""
+    """As `recipe.recipe_sha256`, for the default kernel's recipe in `directory`."""
     return kernel_of(DEFAULT).recipe_sha256(directory)
 
 
 def add(
     name: str, source: Path, patches: Sequence[Path] = (), *, base: str = DEFAULT, options: Sequence[str] = ()
 ) -> ShelfKernel:
-    """Put a kernel on the user's shelf; nothing is built yet.
+    """Add a kernel to the user's shelf; nothing is built yet.
 
     name: For `guest.kernel` and --kernel.
     source: A kernel tree, or a tarball of one.
     patches: Files for ``patch -p1``, in this order. They are copied.
-    base: The kernel of kernels.toml whose overrides and options it gets.
+    base: The kernel of kernels.toml whose overrides and options it uses.
     options: Further lines of configuration: ``CONFIG_NET_SCH_DUALPI2=y``.
-    Raises ScenarioError if the name is taken or no name, or a file is not there.
+    Raises ScenarioError if the name is taken or invalid, or a file is missing.
     """
     attempted = f"putting the kernel {name} on the shelf"
     if not _NAME.fullmatch(name):
@@ -153,14 +153,14 @@ def add(
         taken.append(Patch(file.name, sha256))
     made = ShelfKernel(name, f"yours, {source}", str(source.resolve()), base, tuple(options), tuple(taken), is_own=True)
     facts = {"source": made.source, "base": base, "options": made.options, "patches": [asdict(p) for p in taken]}
-    # In one step: a shelf that is read meanwhile has the entry before or the one after.
+    # Atomically: concurrent readers see the previous entry or the new one.
     (home / f"{_ENTRY}.new").write_text(json.dumps(facts, indent=1) + "\n")
     os.replace(home / f"{_ENTRY}.new", home / _ENTRY)
     return made
 
 
 def remove(name: str) -> None:
-    """Take a kernel off the user's shelf; what was built of it stays in the cache.
+    """Remove a kernel from the user's shelf; its builds stay in the cache.
 
     Raises ScenarioError if it is not the user's.
     """
@@ -170,9 +170,9 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """A patch as a file with the recorded content: the user's, kept, or fetched from its address.
+    """A patch as a file with the recorded content: the user's, a cached one, or fetched from its address.
 
-    Raises HostError if it cannot be fetched, or is not the one that the shelf names.
+    Raises HostError if it cannot be fetched, or differs from the one that the shelf names.
     """
     kept = _home() / kernel.name / patch.sha256 if kernel.is_own else cache_root() / "patches" / patch.sha256
     if not kept.is_file():

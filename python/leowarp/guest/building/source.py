@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel's source: Debian's `linux-source-6.12`, installed, fetched by apt, or fetched by its checksum.
 
-Every way gives the same tarball, Debian's, so that the kernel does not depend on the distribution it is built on.
+All three give the same Debian tarball, so that the kernel does not depend on the distribution on which it is built.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from leowarp.guest.machine.session import own_session
 SERIES = "6.12"
 PACKAGE = f"linux-source-{SERIES}"
 INSTALLED = Path(f"/usr/src/{PACKAGE}.tar.xz")
-# Where no apt is: this package by name and checksum, from the archive that keeps every version Debian ever had.
+# Without apt: this package by name and checksum, from the archive that keeps every version of Debian's packages.
 PINNED_VERSION = "6.12.117-1~deb12u1"
 PINNED_SHA256 = "e849faf31ca3555757f3a8877cb01af92122f744f75d1f3102734651c4e14703"
 PINNED_FILE = f"{PACKAGE}_{PINNED_VERSION}_all.deb"
@@ -37,8 +37,8 @@ PINNED_URLS = (
     f"https://deb.debian.org/debian-security/pool/updates/main/l/linux-{SERIES}/{PINNED_FILE}",
     f"https://snapshot.debian.org/file/{PINNED_SHA256}/{PINNED_FILE}",
 )
-# Directories of a kernel tree of which ARCH=um with guest/kernel.config compiles nothing (design/kernel-config.md says
-# what leaving them out saves).
+# Directories of a kernel tree from which ARCH=um with guest/kernel.config compiles nothing (design/kernel-config.md
+# gives the savings).
 OTHER_ARCHITECTURES = (
     "alpha", "arc", "arm", "arm64", "csky", "hexagon", "loongarch", "m68k", "microblaze", "mips", "nios2", "openrisc",
     "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa",
@@ -55,7 +55,7 @@ class Source:
     """A tarball of the kernel's source.
 
     tarball: xz-compressed, with one directory at its top.
-    version: Of the Debian package, or the file's name for a tarball of the user's own.
+    version: Version of the Debian package, or the file name of the user's tarball.
     sha256: Of the tarball.
     """
 
@@ -65,9 +65,9 @@ class Source:
 
 
 def local_source() -> Source | None:
-    """The source that is on this machine already, or None."""
+    """The source that is already on this machine, or None."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
-    # A source that the user names goes before an installed one, and that before one fetched earlier.
+    # A source that the user names takes precedence over an installed one, and that over one fetched earlier.
     if named:
         tarball = Path(named)
         if not tarball.is_file():
@@ -83,9 +83,9 @@ def local_source() -> Source | None:
 
 
 def own_source(tarball: Path) -> Source:
-    """A tarball of the user's own.
+    """The user's tarball.
 
-    Raises HostError if it is gone.
+    Raises HostError if it is missing.
     """
     if not tarball.is_file():
         raise HostError(
@@ -95,9 +95,9 @@ def own_source(tarball: Path) -> Source:
 
 
 def fetch_source(on_message: Callable[[str], None]) -> Source:
-    """Fetch Debian's package (153 MB) as an ordinary user and take the tarball out of it.
+    """Fetch Debian's package (153 MB) as an ordinary user and extract the tarball.
 
-    Raises HostError if neither apt nor any of the addresses gives it.
+    Raises HostError if neither apt nor any of the addresses provides it.
     """
     make_directory(_sources())
     with tempfile.TemporaryDirectory(dir=_sources()) as scratch:
@@ -106,7 +106,7 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
         version = package.name.split("_")[1].replace("%7e", "~")
         tarball = take_tarball(package, directory)
         (_sources() / "version").write_text(version + "\n")
-        # Last: `local_source` takes a tarball that is there for a whole one, with its version beside it.
+        # Last, because `local_source` assumes that an existing tarball is complete, with its version beside it.
         os.replace(tarball, _sources() / f"{PACKAGE}.tar.xz")
     source = local_source()
     assert source is not None
@@ -114,11 +114,11 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
 
 
 def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
-    """Debian's package by apt, or None with the reason told; apt checks its signature."""
+    """Debian's package by apt, or None after a message with the reason; apt checks its signature."""
     if shutil.which("apt-get") is None:
         return None
     on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
-    # As root apt would rather fetch as its own user, who may not write here.
+    # As root, apt would fetch as its own user, who may not write here.
     command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", PACKAGE]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     packages = sorted(directory.glob("*.deb"))
@@ -129,9 +129,9 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
-    """Debian's package from its archives by name, accepted for its sha256 alone.
+    """Debian's package from its archives by name, accepted by its sha256 alone.
 
-    Raises HostError: With what each address answered, and how to get it by hand.
+    Raises HostError: With the answer of each address, and how to get the file by hand.
     """
     refused = []
     for url in PINNED_URLS:
@@ -143,7 +143,7 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
         except (urllib.error.URLError, OSError) as error:
             refused.append(f"{url}: {error}")
             continue
-        # The checksum alone is believed, not the server: any mirror will do, and none needs to be trusted.
+        # Only the checksum is trusted, not the server: any mirror is acceptable.
         if (sha256 := sha256_of_file(target)) == PINNED_SHA256:
             return target
         refused.append(f"{url}: sha256 is {sha256}, expected {PINNED_SHA256}")
@@ -156,9 +156,9 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
 
 
 def take_tarball(package: Path, directory: Path) -> Path:
-    """The kernel's tarball out of a Debian package, without dpkg: an ar archive with a tar inside (deb(5)).
+    """The kernel's tarball from a Debian package, without dpkg: an ar archive with a tar inside (deb(5)).
 
-    Raises HostError if the package is not one, or holds no such tarball.
+    Raises HostError if the package is invalid, or has no such tarball.
     """
     data = _member_of_ar(package, "data.tar", directory)
     subprocess.run(["tar", "-xf", str(data), "-C", str(directory), f"./usr/src/{PACKAGE}.tar.xz"], check=True)
@@ -167,7 +167,7 @@ def take_tarball(package: Path, directory: Path) -> Path:
 
 
 def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
-    """The first member of an ar archive whose name begins so, as a file."""
+    """The first member of an ar archive whose name has this prefix, as a file."""
     with archive.open("rb") as file:
         if file.read(8) != b"!<arch>\n":
             raise HostError(f"unpacking {archive}: it is not a Debian package")
@@ -189,17 +189,17 @@ def unpack(
     *,
     whole: bool = False,
 ) -> Path:
-    """Unpack what ARCH=um is compiled from, or the `whole` tree, into `directory`; returns the kernel tree.
+    """Unpack the files needed for ARCH=um, or the `whole` tree, into `directory`; return the kernel tree.
 
-    `on_progress` gets how many bytes of how many of the tarball have been read, a few times a second; what it raises
+    `on_progress` gets the number of bytes read and the size of the tarball, a few times per second; an exception in it
     ends tar.
     """
     directory.mkdir(parents=True, exist_ok=True)
     whole_bytes = source.tarball.stat().st_size
     excluded = [] if whole else [f"--exclude={pattern}" for pattern in _not_unpacked(_top(source))]
     with source.tarball.open("rb") as tarball, (directory / "errors").open("w+") as errors:
-        # tar reads through our descriptor, whose place says how far it is.
-        # As root tar would give files to the user that the tarball names, who could change them then.
+        # tar reads through our descriptor, whose position shows the progress. As root, tar would give files to the user
+        # that the tarball names, who could then change them.
         own = ["--no-same-owner", "--no-same-permissions"]
         read = [_decompression(tarball), "-f", "-"]
         command = ["tar", "-x", *own, *read, "-C", str(directory), "--anchored", *excluded]
@@ -225,13 +225,14 @@ def unpack(
 
 
 def _decompression(tarball: IO[bytes]) -> str:
-    """tar's option for what the file begins with; it looks for itself only into files that it has opened."""
+    """tar's option for the compression found at the file's beginning; tar detects it only in files that it opens
+    itself."""
     begin = os.pread(tarball.fileno(), 4, 0)
     return {b"\x1f\x8b": "--gzip", b"BZ": "--bzip2", b"\x28\xb5": "--zstd"}.get(begin[:2], "--xz")
 
 
 def _top(source: Source) -> str:
-    """Name of the directory at a tarball's top, which tar's patterns begin with."""
+    """Name of the directory at a tarball's top, with which tar's patterns begin."""
     try:
         with tarfile.open(source.tarball) as archive:
             first = archive.next()
@@ -241,7 +242,7 @@ def _top(source: Source) -> str:
 
 
 def _not_unpacked(top: str) -> list[str]:
-    """tar's patterns. kbuild reads Kconfig files and Makefiles also of parts that are not compiled."""
+    """tar's patterns. kbuild also reads Kconfig files and Makefiles of parts that are not compiled."""
     kinds = ("[chS]", "dts*", "rst", "yaml", "json", "sh", "py")
     return [f"{top}/{name}/*.{kind}" for name in NOT_COMPILED for kind in kinds]
 
@@ -256,7 +257,7 @@ def tree_version(tree: Path) -> str:
         beginning = plainfiles.read(tree / "Makefile", 1 << 20, links=True).decode(errors="replace")
     except OSError as error:
         raise ScenarioError(f"reading {tree / 'Makefile'}: {error.strerror}: not a kernel tree") from error
-    # VERSION to NAME are the first lines of every Linux Makefile, below its licence.
+    # VERSION to NAME are the first lines of every Linux Makefile, after its licence.
     for line in beginning.splitlines()[:10]:
         name, separator, value = line.partition("=")
         if separator:
@@ -270,12 +271,12 @@ def tree_version(tree: Path) -> str:
 def tree_sha256(tree: Path) -> str:
     """A sha256 that changes when the content of a tree changes.
 
-    With git: commit, `git diff HEAD` and the contents of untracked files. Without git every file that can matter to
-    ARCH=um is read, some seconds each time: other architectures, documentation, graphics and sound are left out.
+    With git: commit, `git diff HEAD` and the contents of untracked files. Without git, every file relevant to ARCH=um
+    is read, which takes some seconds each time: other architectures, documentation, graphics and sound are left out.
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
-        # The tree and not the commit: a message that was amended builds the same kernel.
+        # The tree and not the commit, because an amended message does not change the kernel.
         total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
         total.update(_git(tree, "diff", "HEAD", "--binary"))
         names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))
@@ -288,15 +289,15 @@ def tree_sha256(tree: Path) -> str:
 
 
 def _matters(path: Path, tree: Path) -> bool:
-    """Whether a file of a tree can change what ARCH=um compiles."""
+    """Whether a file of a tree can affect a build with ARCH=um."""
     place = path.relative_to(tree)
-    # Kconfig files are read by the configuration of every architecture.
+    # The configuration of every architecture reads all Kconfig files.
     return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
 
 
 def _git(tree: Path, *arguments: str) -> bytes:
     # The tree may belong to another user of this machine. Its settings can make git run programs (core.fsmonitor,
-    # filters by attribute), so only a tree that may be built is asked about (`trust`). Optional locks are not taken.
+    # filters by attribute), so git is used only on a tree that may be built (`trust`). Optional locks are not taken.
     command = ["git", "-c", f"safe.directory={tree.resolve()}", "--no-optional-locks", "-C", str(tree), *arguments]
     try:
         return subprocess.run(command, capture_output=True, check=True).stdout
@@ -307,7 +308,7 @@ def _git(tree: Path, *arguments: str) -> bytes:
 
 
 def _installed_version() -> str:
-    """Version of Debian's package that is installed; without dpkg the file's name."""
+    """Version of the installed Debian package; without dpkg the file's name."""
     if shutil.which("dpkg-query") is None:
         return INSTALLED.name
     command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
@@ -316,12 +317,12 @@ def _installed_version() -> str:
 
 
 def _sources() -> Path:
-    """Where fetched sources are kept, in the cache."""
+    """Cache directory of fetched sources."""
     return cache_folder("sources")
 
 
 def remembered_sha256(path: Path) -> str:
-    """sha256 of a large file, computed once for each size and modification time of it."""
+    """sha256 of a large file, computed once per size and modification time."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
@@ -331,8 +332,7 @@ def remembered_sha256(path: Path) -> str:
         return str(known["sha256"])
     sha256 = sha256_of_file(path)
     make_directory(memory.parent)
-    # 150 MB take a fraction of a second to read and every command would; half a file of two writers must not be
-    # believed.
+    # Reading 150 MB takes a fraction of a second in every command; and a partial file of two writers must not be used.
     partial = memory.with_suffix(f".{os.getpid()}")
     partial.write_text(json.dumps({"stamp": stamp, "sha256": sha256}))
     os.replace(partial, memory)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that a plan names runs only if the user wants it to: who named it, and what was accepted before.
+"""Code that a plan names runs only with the user's consent: records who named it, and what was accepted before.
 
-A kernel (`guest.kernel`: a program, or a tree whose makefiles run) and modules (`guest.cc_modules`: compiled by the
-host's compiler, then part of the kernel) do with the user's rights whatever they like. Programs of flows read whatever
-the user may read. A typed name, or one given in a call, is wanted. A name in a file may be somebody else's wish: it
-runs only if it came with leowarp, or if exactly this content was named or accepted by this user before. The memory
-works as direnv's: a file for each content, in a directory that only the user may write to.
+A kernel (`guest.kernel`: a program, or a tree with makefiles) and modules (`guest.cc_modules`: compiled by the host's
+compiler, then part of the kernel) can do anything with the user's rights. Programs of flows can read whatever the user
+can. A name that is typed or passed in a call implies consent. A name in a file may come from somebody else: the code
+runs only if it came with leowarp, or if this user has named or accepted exactly this content before. The record works
+like direnv's: one file per content, in a directory that only the user may write to.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow, Guest
 
 ARCHIVE = "module-tree.tar.xz"
-"""Files that modules are compiled against, beside a kernel; its compile.sh runs."""
+"""The files against which modules are compiled, stored beside a kernel; its compile.sh is executed."""
 
-# Parts of a repository that make git run a program: settings, hooks, filters by attribute.
+# Parts of a repository that can make git run a program: settings, hooks, filters by attribute.
 _GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
 
 OnMessage = Callable[[str], None]
@@ -41,19 +41,19 @@ OnMessage = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Commands:
-    """Programs that a flow of programs runs.
+    """Commands of a flow of kind program.
 
-    words: Command lines, environment, working directory and root, as the plan has them.
-    files: Those of this machine that command lines name by a path.
+    words: Command lines, environment, working directory and root, as in the plan.
+    files: Files of this machine that command lines name by a path.
     """
 
     words: tuple[str, ...]
     files: tuple[Path, ...]
 
     def identity(self) -> str:
-        """64 hexadecimal digits that are others if a word or the content of a named file is another."""
+        """64 hexadecimal digits that change with any word and with the content of any named file."""
         contents = [sha256_of_file(file) for file in self.files]
-        # Another beginning than any file's, so that no commands are taken for a file.
+        # A different prefix than for files, so that commands and files never have the same identity.
         return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
 
     def described(self) -> str:
@@ -64,11 +64,11 @@ class Commands:
 
 @dataclass(frozen=True)
 class Code:
-    """Something that runs if a plan does.
+    """Code that runs if a plan runs.
 
     path: A program, a source file, or a directory: a kernel tree.
-    named_in: The file that names it; None: the user did.
-    commands: Of a flow of programs, which is more than one file; `path` is then its client's.
+    named_in: The file that names it; None: the user named it.
+    commands: For a flow of kind program, which involves several files; `path` is then its client's.
     """
 
     key: str
@@ -80,14 +80,14 @@ class Code:
 def code_of(guest: Guest) -> list[Code]:
     """Code that the section `guest` of a plan runs, besides leowarp's own kernel."""
     codes = []
-    # A name of the shelf is leowarp's kernel, or one that the user put there.
+    # A name on the shelf is leowarp's kernel, or one that the user added.
     if not is_kernel_name(guest.kernel):
         codes.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
     return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
 
 
 def commands_of(flows: Sequence[Flow]) -> list[Code]:
-    """Code that the programs of flows run."""
+    """Code that flows of kind program run."""
     return [
         Code(f"flows.{number}.client", Path(flow.client.split()[0]), flow.named_in, _commands(flow))
         for number, flow in enumerate(flows)
@@ -100,7 +100,7 @@ def _commands(flow: Flow) -> Commands:
     variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
     files = []
     for word in (word for line in lines for word in shlex.split(line)):
-        # A name alone is looked for among what is installed, and that is not the scenario's.
+        # A bare name is looked up among installed programs, which do not come from the scenario.
         place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
         if "/" in word and place.is_file():
             files.append(place)
@@ -108,19 +108,19 @@ def _commands(flow: Flow) -> Commands:
 
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
-    """Raises ScenarioError if a plan runs anything that the user did not name or accept; remembers what he did."""
+    """Raises ScenarioError if a plan runs anything that the user did not name or accept; records new consent."""
     demand_code([*code_of(plan.guest), *commands_of(plan.flows)], on_message)
 
 
 def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
-    """As `demand`. A missing file is left to its user."""
+    """As `demand`. A missing file is reported where it is used."""
     strange = []
     for code in codes:
         identity = _identity(code.path) if code.commands is None else code.commands.identity()
         if identity is None or identity in _shipped():
             continue
-        # A typed name or one given in a call is the user's own wish, and is remembered, so that `verify` of that run
-        # asks nothing.
+        # A typed name, or one passed in a call, implies consent. It is recorded, so that `verify` of that run needs no
+        # question.
         if code.named_in is None:
             _remember(identity, code.path, on_message)
         elif not _is_remembered(identity):
@@ -136,7 +136,7 @@ def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None
 
 
 def memory() -> Path:
-    """Directory of what was accepted: $XDG_STATE_HOME/leowarp/trusted, else ~/.local/state/leowarp/trusted.
+    """Directory of accepted content: $XDG_STATE_HOME/leowarp/trusted, or else ~/.local/state/leowarp/trusted.
 
     Raises HostError if there is no home directory.
     """
@@ -144,7 +144,7 @@ def memory() -> Path:
 
 
 def state_home() -> Path:
-    """Directory of what the user told leowarp: $XDG_STATE_HOME/leowarp, else ~/.local/state/leowarp.
+    """Directory of the user's decisions: $XDG_STATE_HOME/leowarp, or else ~/.local/state/leowarp.
 
     Raises HostError if there is no home directory.
     """
@@ -157,7 +157,7 @@ def state_home() -> Path:
 
 
 def _identity(path: Path) -> str | None:
-    """64 hexadecimal digits that are others if other code would run; None: there is nothing that could."""
+    """64 hexadecimal digits that change if other code would run; None: there is nothing to run."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -165,7 +165,7 @@ def _identity(path: Path) -> str | None:
         if not stat.S_ISREG(mode):
             return None
         sha256 = sha256_of_file(path)
-        # A module is compiled by what lies beside the kernel.
+        # A module is compiled with the files beside the kernel.
         archive = path.parent / ARCHIVE
         if path.suffix != ".c" and archive.is_file():
             return hashlib.sha256(f"{sha256}\n{sha256_of_file(archive)}\n".encode()).hexdigest()
@@ -175,18 +175,18 @@ def _identity(path: Path) -> str | None:
 
 
 def _identity_of_tree(tree: Path) -> str:
-    """For every file its name, length, inode and times, which takes a second, not a minute as reading 1.5 GB does.
+    """Name, length, inode and times of every file, which takes a second; reading 1.5 GB would take a minute.
 
-    Nobody but root can give a file an older `ctime`, so a changed file shows. A copy of the tree is another one, and
-    git is not asked: it would run what the tree's settings say.
+    Only root can set an older `ctime`, so a changed file is detected. A copy of the tree counts as another one. git is
+    not used, because it could run programs from the tree's settings.
     """
-    # Another beginning than any file's, so that no tree is taken for a file.
+    # A different prefix than for files, so that trees and files never have the same identity.
     total = hashlib.sha256(b"a tree\n")
     waiting = [tree.resolve()]
     while waiting:
         directory = waiting.pop()
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-        # Objects and the index change with each git command, and make nothing run.
+        # Objects and the index change with each git command, and cannot make anything run.
         if directory.name == ".git":
             entries = [entry for entry in entries if entry.name in _GIT_FILES]
         for entry in entries:
@@ -200,7 +200,7 @@ def _identity_of_tree(tree: Path) -> str:
 
 
 def _shipped() -> frozenset[str]:
-    """Modules and commands of programs that come with leowarp, of a checkout or of a wheel."""
+    """Modules and commands of programs that come with leowarp, in a checkout or a wheel."""
     folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
     modules = frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
     scenarios = (file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob("*.toml")))
@@ -208,7 +208,7 @@ def _shipped() -> frozenset[str]:
 
 
 def _identities_of_commands(text: str) -> Iterable[str]:
-    """The flows of programs in a scenario of ours."""
+    """The flows of kind program in a scenario of leowarp."""
     for flow in tomllib.loads(text).get("flows", ()):
         if flow.get("kind") == "program":
             variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]
@@ -239,19 +239,19 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         directory = memory()
         ownership.make_directory(directory, 0o700)
         demand_own(directory)
-        # Neither an existing file nor a link is written through.
+        # Neither an existing file nor a link is overwritten.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")
     except FileExistsError:
         pass  # accepted before
     except (OSError, HostError) as error:
-        # The run is what was asked for: only the next one, if a file names the same, has to be asked for again.
+        # The run itself was requested: only the next run in which a file names the same code will need consent again.
         on_message(f"that {path} may run is not remembered: {error}")
 
 
 def demand_own(directory: Path) -> None:
-    """Raises HostError if others may write to a directory that says what the user trusts."""
+    """Raises HostError if others may write to a directory with the user's decisions."""
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise HostError(

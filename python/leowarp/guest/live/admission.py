@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits for clients of `leowarp live`: how many are let in, and how long a request may take.
+"""Limits for clients of `leowarp live`: how many are accepted, and how long a request may take.
 
-Limits apply before a client is accepted: those beyond wait in the listening socket's queue, which the kernel bounds.
+Limits apply before a client is accepted: excess clients wait in the listening socket's queue, which the kernel bounds.
 """
 
 from __future__ import annotations
@@ -18,27 +18,28 @@ from dataclasses import dataclass
 from leowarp.base.errors import HostError, ScenarioError
 
 MOST_CONNECTIONS = 200
-"""At a time, per door."""
+"""Simultaneous connections per door."""
 MOST_IN_ALL = 400
-"""At a time, over all doors: two sockets each, all of which select(2) must be able to name."""
+"""Simultaneous connections over all doors: two sockets each, all of which must fit select(2)."""
 MOST_DOORS = 100
 REQUEST_NS = 10_000_000_000
-"""Virtual time in which a client of the proxy must say where it wants to go. Virtual time never runs faster than real
-time, and waits while a machine is busy: no client is cut off because the machine is."""
+"""Virtual time within which a client of the proxy must send its destination. Virtual time never runs faster than real
+time, and pauses while the machine is busy, so a busy machine never causes a cut-off."""
 LEAST_DESCRIPTORS = 128
-"""With fewer (`ulimit -n`) a session has no use: what it needs itself, the reserve, and a few connections."""
+"""With fewer (`ulimit -n`) a session is useless: it needs its own descriptors, the reserve, and a few connections."""
 _SELECT_MOST = 1024  # FD_SETSIZE
 RESERVE = 64
-"""Descriptors that clients do not get: files for the guest, name lookups, and the watch over the guest's processes."""
+"""Descriptors reserved for other uses than clients: files for the guest, name lookups, and watching the guest's
+processes."""
 _PAUSE_S = 0.05
 _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def check_room(doors: int) -> None:
-    """Refuse a session whose doors cannot serve clients.
+    """Reject a session whose doors cannot serve clients.
 
     Raises ScenarioError if there are too many doors.
-    Raises HostError if this process may have too few descriptors.
+    Raises HostError if this process has too few descriptors.
     """
     if doors > MOST_DOORS:
         raise ScenarioError(
@@ -54,10 +55,10 @@ def check_room(doors: int) -> None:
 
 @dataclass
 class Tally:
-    """Clients that met a limit.
+    """Clients that reached a limit.
 
-    late: Cut off, because they had not said where to go within `REQUEST_NS`.
-    waited: Accepted late, because there was no free descriptor.
+    late: Cut off, because they had not sent a destination within `REQUEST_NS`.
+    waited: Accepted late, because no descriptor was free.
     """
 
     late: int = 0
@@ -72,24 +73,24 @@ class Tally:
 
 
 def free_descriptors() -> int:
-    """Number of further descriptors that this process can have and select(2) can name."""
+    """Number of further descriptors that this process may open and select(2) can use."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _SELECT_MOST if soft == resource.RLIM_INFINITY else min(soft, _SELECT_MOST)
     try:
         return most - len(os.listdir("/proc/self/fd"))
     except OSError:
-        # Reading the directory takes one itself.
+        # Reading the directory needs one itself.
         return 0
 
 
 class Late(Exception):
-    """A client has not said where to go in time."""
+    """A client has not sent its destination in time."""
 
 
 class Slot:
-    """A client's place at a door, from before it is accepted until all that belongs to it is closed.
+    """A client's place at a door, from before it is accepted until everything that belongs to it is closed.
 
-    Each task, connection and stream that belongs to it holds it, and lets go of it.
+    Each of its tasks, connections and streams holds the slot, and releases it.
     """
 
     def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:
@@ -98,7 +99,7 @@ class Slot:
         self._owes = False
 
     def accepted(self) -> None:
-        """Its client is in, and will need a second socket."""
+        """Its client is accepted, and will need a second socket."""
         self._owes = True
         self._admission.owed += 1
 
@@ -109,12 +110,12 @@ class Slot:
             self._admission.owed -= 1
 
     def hold(self) -> Slot:
-        """One more belongs to it."""
+        """Add a holder."""
         self._holders += 1
         return self
 
     def let_go(self) -> None:
-        """One less; the last one gives the place to the next client."""
+        """Remove a holder; the last one frees the place for the next client."""
         self._holders -= 1
         if not self._holders:
             self.dialled()
@@ -122,13 +123,13 @@ class Slot:
 
 
 class Admission:
-    """The limits of a session; it lives in one event loop.
+    """The limits of a session; used in one event loop.
 
-    doors: How many there are; each has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
+    doors: Number of doors; each has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
     tally: Counts clients that met a limit.
-    say: Gets a line when a limit is met for the first time.
-    free: `free_descriptors`.
-    owed: Sockets that clients which were accepted will still need.
+    say: Gets a line when a limit is reached for the first time.
+    free: Usually `free_descriptors`.
+    owed: Number of sockets that accepted clients will still need.
     """
 
     def __init__(
@@ -161,14 +162,14 @@ class Admission:
         while True:
             await _knock(door)
             try:
-                # Its own, the one that it will need, and those that others will need.
+                # Its own, its future second one, and those that others will need.
                 if self._free() >= RESERVE + self.owed + 2:
                     client, _ = door.accept()
                     client.setblocking(False)
                     return client
             except OSError as error:
                 if error.errno not in _NO_ROOM:
-                    # It left while it waited (accept(2)).
+                    # The client left while it waited (accept(2)).
                     continue
             if not is_late:
                 is_late = True
@@ -182,7 +183,7 @@ class Admission:
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Within it a client asks.
+        """Limits the time in which a client sends its request.
 
         Raises Late if that takes longer than `REQUEST_NS`.
         """
@@ -205,7 +206,7 @@ class Admission:
             raise Late from error
 
     def look(self, virtual_ns: int) -> None:
-        """Virtual time is here: ends requests that have taken too long."""
+        """Virtual time has reached this value: end requests that have taken too long."""
         self._now_ns = virtual_ns
         late = [limit for limit, due_ns in self._asking.items() if due_ns <= virtual_ns]
         for limit in late:
@@ -214,7 +215,7 @@ class Admission:
 
 
 async def _knock(door: socket.socket) -> None:
-    """Returns when a client waits at a listening socket."""
+    """Return when a client waits at a listening socket."""
     loop = asyncio.get_running_loop()
     heard: asyncio.Future[None] = loop.create_future()
     loop.add_reader(door, heard.cancel)

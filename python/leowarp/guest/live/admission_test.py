@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits that are known before a session begins, and how they are counted; those of clients: `relay_test.py`."""
+"""Limits that are checked before a session begins, and their counting; for those of clients see `relay_test.py`."""
 
 import os
 import resource
@@ -21,7 +21,7 @@ from leowarp.guest.live.admission import (
 
 @pytest.fixture
 def limit(monkeypatch):
-    """Sets what `ulimit -n` says."""
+    """Sets the value of `ulimit -n`."""
     return lambda count: monkeypatch.setattr(resource, "getrlimit", lambda _: (count, count))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of the guest's consoles in live mode: frames of connections, and the gate at which it waits."""
+"""Host ends of the guest's consoles in live mode: frames of connections, and the gate at which the guest waits."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from leowarp.guest.live.relay import Relay
 
 _PIECE_BYTES = 1 << 18
 _TIME_BYTES = 64
-"""Part of the gate's message, which begins with the virtual time: this much is read before the guest may go on. The
-rest is more than the pipe holds."""
+"""First part of the gate's message, which begins with the virtual time; it is read before the guest may continue. The
+rest is larger than the pipe."""
 
 
 class LiveConsoles(Consoles):
     """Connections over console 1, virtual time over console 2.
 
     pieces: The guest's `in/live/`.
-    doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy. They are closed with this
-        context.
-    say: Gets a line for each thing that happens to a connection; in the thread of this class.
-    on_time: Called whenever the guest waits; likewise.
-    tally: Counts clients that met a limit.
+    doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy. They are closed together with
+        this context.
+    say: Gets a line for each event of a connection; called in this class's thread.
+    on_time: Called whenever the guest waits; in the same thread.
+    tally: Counts clients that reached a limit.
     to_network: Whether destinations may be other machines.
     """
 
@@ -63,7 +63,8 @@ class LiveConsoles(Consoles):
             door.close()
 
     def _carry(self) -> None:
-        # select(2) waits to the microsecond; epoll_wait, the loop's own choice, to the millisecond, which is a step.
+        # select(2) has a resolution of a microsecond; epoll_wait, the loop's default, has one of a millisecond, which
+        # is a step.
         def loop() -> asyncio.AbstractEventLoop:
             return asyncio.SelectorEventLoop(selectors.SelectSelector())
 
@@ -125,12 +126,12 @@ class LiveConsoles(Consoles):
             self._loop.add_writer(self._to_guest, self._guarded(self._flush))
             return
         except BrokenPipeError:
-            # The guest has ended: what it said last is still read.
+            # The guest has ended: read its last messages.
             self._owed.clear()
         self._loop.remove_writer(self._to_guest)
 
     def _arrive(self) -> None:
-        """The guest waits; so far it has told the time alone."""
+        """The guest waits; so far only the time has been read."""
         told = os.read(self._gate, _TIME_BYTES)
         self._loop.remove_reader(self._gate)
         if not told:
@@ -158,7 +159,7 @@ class LiveConsoles(Consoles):
         self._waits = self._has_news = False
         if spare := self._pace.spare_steps():
             self._tell(FRAME.pack(Tell.SPARE, 0, spare), is_urgent=False)
-        # The rest of the message, which the guest is writing.
+        # The rest of the message, which the guest is still writing.
         while self._left and (piece := os.read(self._gate, self._left)):
             self._left -= len(piece)
         self._loop.add_reader(self._gate, self._guarded(self._arrive))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where programs of this machine enter the guest's network, and where connections may leave it again."""
+"""Where programs of this machine enter the guest's network, and where connections may leave it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from leowarp.base.errors import HostError, ScenarioError
 LOOPBACK = "127.0.0.1"
 _LOCALHOST = "localhost"
 _BUFFER_BYTES = 64 << 10
-"""Of this machine's own TCP at both sockets, which would else hold megabytes that the guest's TCP knows nothing of."""
+"""Buffer of this machine's own TCP at both sockets, which could otherwise hold megabytes unknown to the guest's TCP."""
 
 
 @dataclass(frozen=True)
 class Forward:
     """A port of this machine that leads through the guest to a destination.
 
-    port: On loopback; 0: any that is free.
+    port: On loopback; 0: any free port.
     host: A name or an address.
     """
 
@@ -32,7 +32,7 @@ class Forward:
 def forward_of(text: str) -> Forward:
     """Fields of `--forward PORT:HOST:PORT`; an IPv6 address is in brackets.
 
-    Raises ScenarioError if it says something else.
+    Raises ScenarioError if the text has another form.
 
     >>> forward_of("8080:localhost:8000")
     Forward(port=8080, host='localhost', host_port=8000)
@@ -50,7 +50,7 @@ def forward_of(text: str) -> Forward:
 
 
 def check_allowed(forward: Forward, to_network: bool) -> None:
-    """Whether connections may leave to a forward's destination.
+    """Check that connections may leave to a forward's destination.
 
     Raises ScenarioError if it is another machine, and `to_network` does not allow that.
     """
@@ -62,14 +62,14 @@ def check_allowed(forward: Forward, to_network: bool) -> None:
 
 
 def listening(port: int, flag: str) -> socket.socket:
-    """A socket that listens on loopback alone.
+    """A socket that listens only on loopback.
 
-    flag: What the user may type to have another port; for the message.
+    flag: The option for choosing another port; for the message.
     Raises HostError if the port is taken or not allowed.
     """
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Before listen: accepted sockets inherit it, and with it the window that is announced first.
+    # Before listen, because accepted sockets inherit it, and it determines the first announced window.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
     try:
         made.bind((LOOPBACK, port))
@@ -86,7 +86,7 @@ class NotAllowed(Exception):
 
 
 class Unanswered(Exception):
-    """A destination at which nobody takes a connection; `is_refused`: it says so itself."""
+    """A destination that accepts no connection; `is_refused`: it refused explicitly."""
 
     def __init__(self, message: str, is_refused: bool) -> None:
         super().__init__(message)
@@ -94,7 +94,7 @@ class Unanswered(Exception):
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a name or an address is this machine's loopback; nobody is asked for a name.
+    """Whether a name or an address is this machine's loopback; no name server is queried.
 
     These are the name `localhost` and those below it (RFC 6761, section 6.3).
 
@@ -111,16 +111,16 @@ def is_this_machine(host: str) -> bool:
 
 
 def _plain(host: str) -> str:
-    """The same machine, by a name that no name server is asked for."""
+    """The same machine, by a name that needs no name server."""
     return _LOCALHOST if host.lower().rstrip(".").endswith(_LOCALHOST) else host
 
 
 async def dial(host: str, port: int, to_network: bool) -> socket.socket:
-    """A socket of this machine that is connected to a destination.
+    """A socket of this machine, connected to a destination.
 
-    to_network: Whether it may be another machine.
-    Raises NotAllowed if it would have to be.
-    Raises Unanswered if there is no connection to be had.
+    to_network: Whether it may be on another machine.
+    Raises NotAllowed if it is and must not be.
+    Raises Unanswered if no connection is possible.
     """
     loop = asyncio.get_running_loop()
     if not to_network and not is_this_machine(host):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of this machine's programs through the guest: TCP there is the scenario's, here bytes are handed over.
+"""Connections of this machine's programs through the guest: TCP there is the scenario's; this module only transfers
+bytes.
 
-Neither side holds more than `WINDOW_BYTES` of a stream for the other. Bytes that the guest's TCP does not take are not
-read from the program here. The guest's TCP is not asked for bytes that the program does not read. So each waits for the
-guest's windows.
+Neither side holds more than `WINDOW_BYTES` of a stream for the other. Bytes that the guest's TCP does not accept are
+not read from the program here. Bytes that the program does not read are not requested from the guest's TCP. So each
+side is limited by the guest's windows.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from leowarp.guest.live.frames import FRAME, WINDOW_BYTES, Frame, Tell, Told
 
 _PIECE_BYTES = 64 << 10
 _UNACCEPTED_S = 60.0
-"""Real time for which the far end of a connection is kept that was reset while it was made."""
+"""Real time for which the far end is kept of a connection that was reset while it was established."""
 
 
 class Failed(Exception):
-    """A connection that does not come to be; `number` is its errno in the guest."""
+    """A connection that could not be established; `number` is its errno in the guest."""
 
     def __init__(self, number: int) -> None:
         super().__init__(os.strerror(number))
@@ -39,7 +40,7 @@ class Failed(Exception):
 
 @dataclass
 class Stream:
-    """One end of a connection: a socket of this machine, and what the guest takes and gives for it."""
+    """One end of a connection: a socket of this machine, and its flow-control state with the guest."""
 
     number: int
     socket: socket.socket
@@ -54,7 +55,7 @@ class Stream:
 
 @dataclass
 class Connection:
-    """From a program of this machine to a destination, through the guest."""
+    """A connection from a program of this machine to a destination, through the guest."""
 
     number: int
     destination: str
@@ -65,12 +66,12 @@ class Connection:
 
 
 class Relay:
-    """All connections; it lives in one event loop.
+    """All connections; used in one event loop.
 
-    pieces: The guest's `in/live/`, in which a file of bytes is put for each frame `DATA`.
-    tell: Sends a frame to the guest; and whether the guest is to have it before its next step.
-    say: Gets a line for each thing that happens to a connection.
-    admission: Lets clients in.
+    pieces: The guest's `in/live/`, which gets one file of bytes per frame `DATA`.
+    tell: Sends a frame to the guest, with a flag whether the guest has to get it before its next step.
+    say: Gets a line for each event of a connection.
+    admission: Accepts clients.
     to_network: Whether destinations may be other machines.
     """
 
@@ -89,13 +90,13 @@ class Relay:
 
     @property
     def count(self) -> int:
-        """Connections that there have been."""
+        """Number of connections so far."""
         return self._numbers
 
     # ---- doors
 
     def serve(self, door: socket.socket, forward: Forward | None) -> None:
-        """Accepts at a listening socket: what is forwarded to one destination, or clients of SOCKS5."""
+        """Accept clients at a listening socket: forwarded to one destination, or by SOCKS5."""
         self._start(self._serve(door, forward))
 
     async def _serve(self, door: socket.socket, forward: Forward | None) -> None:
@@ -167,15 +168,15 @@ class Relay:
         self, client: socket.socket, host: str, port: int, slot: Slot,
         before: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:  # fmt: skip
-        """Makes a connection of the guest for a client, which belongs to it from then on.
+        """Make a connection of the guest for a client, which owns it from then on.
 
-        The destination is asked first. Its answer decides whether the guest's handshake is answered or refused at the
-        far end, a round trip later, as it would be on the path itself.
+        The destination is contacted first. Its answer determines whether the guest's handshake is accepted or refused
+        at the far end, one round trip later, as on the path itself.
 
         slot: The client's.
-        before: Awaited once the connection stands, before any byte of it goes to the client.
-        Raises NotAllowed, Unanswered as `dial`; not if the destination refuses: the guest says so.
-        Raises Failed if TCP in the guest does not get a connection.
+        before: Awaited once the connection is established, before any of its bytes go to the client.
+        Raises NotAllowed, Unanswered as `dial`; but not if the destination refuses, because the guest reports that.
+        Raises Failed if TCP in the guest cannot connect.
         """
         far: socket.socket | None = None
         try:
@@ -202,7 +203,7 @@ class Relay:
         self._begin(2 * number, client, slot)
 
     def hear(self, frame: Frame) -> None:
-        """The agent's messages. It may still name a stream that has ended here meanwhile."""
+        """Process the agent's messages. They may name a stream that has already ended here."""
         if frame.kind in (Told.CONNECTED, Told.FAILED, Told.ACCEPTED):
             self._heard_of(frame)
             return
@@ -242,7 +243,7 @@ class Relay:
         stream.task = self._start(self._carry(stream))
 
     async def _carry(self, stream: Stream) -> None:
-        """Both ways, until both have ended."""
+        """Transfer both directions, until both have ended."""
         ways = [asyncio.create_task(self._inwards(stream)), asyncio.create_task(self._outwards(stream))]
         is_whole = False
         try:
@@ -312,7 +313,7 @@ class Relay:
         if connection.far is None:
             self._drop(connection)
         else:
-            # Cut off before its far end knew of it, which it may still learn.
+            # Cut off before its far end knew of it; the far end may still be notified.
             asyncio.get_running_loop().call_later(_UNACCEPTED_S, self._drop, connection)
 
     def _drop(self, connection: Connection) -> None:
@@ -326,16 +327,16 @@ class Relay:
     # ---- what everything here needs
 
     def close(self) -> None:
-        """Closes the destinations of connections that have not come to be."""
+        """Close the destinations of connections that were not established."""
         for connection in list(self._connections.values()):
             self._drop(connection)
 
     def _send(self, kind: Tell, number: int, value: int = 0) -> None:
-        # Room for more is no news: what the guest has for this machine has come by then.
+        # More window space is not urgent: everything that the guest has for this machine has arrived by then.
         self._tell(FRAME.pack(kind, number, value), kind is not Tell.CREDIT)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """A task whose failure is the session's."""
+        """A task whose failure ends the session."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -352,7 +353,7 @@ def _side(stream: Stream) -> str:
 
 
 def abort(end: socket.socket) -> None:
-    """Closes a socket so that its other end sees a reset."""
+    """Close a socket so that its other end sees a reset."""
     with suppress(OSError):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     end.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of all kinds at the doors of `leowarp live`; in the guest's place stands an agent without any delay."""
+"""Clients of all kinds at the doors of `leowarp live`; an agent without any delay replaces the guest."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ PLENTY = 1000
 
 
 class Agent:
-    """The guest's part: every connection is made at once, and bytes cross in no time."""
+    """The guest's part: every connection is established at once, and bytes take no time."""
 
     def __init__(self, pieces):
         self.pieces, self.read = pieces, 0
@@ -59,7 +59,7 @@ class Agent:
                 self.say(Told.RESET, other, 104)
 
     def carry(self, number):
-        """Hands over what its receiver has room for."""
+        """Transfer as many bytes as the receiver can take."""
         waiting = self.waiting[number]
         self.most_bytes = max(self.most_bytes, sum(len(piece or b"") for _, piece in waiting))
         while waiting and len(waiting[0][1] or b"") <= self.room_bytes[number]:
@@ -73,7 +73,7 @@ class Agent:
 
 
 class Session:
-    """A relay behind a proxy and a forwarded port, with a server that sends back what it gets."""
+    """A relay behind a proxy and a forwarded port, with an echo server."""
 
     def __init__(self, pieces, free=lambda: PLENTY):
         self.lines = []
@@ -117,7 +117,7 @@ class Session:
         return b"\x05\x01\x00\x03" + bytes([len(host)]) + host + struct.pack(">H", port or self.target)
 
     async def works(self, door=0):
-        """An honest client gets through, and back."""
+        """A correct client is connected and gets its answer."""
         reader, writer = await self.client(door)
         if door == 0:
             writer.write(GREETING + self.request())
@@ -128,7 +128,7 @@ class Session:
         writer.close()
 
     async def until(self, condition):
-        """Lets everybody work until it is so; who would make it so are tasks of this loop."""
+        """Let all tasks run until the condition holds; tasks of this loop make it true."""
         while not condition():
             await asyncio.sleep(0)
 
@@ -139,7 +139,7 @@ class Session:
 
     @property
     def asking(self):
-        """Number of clients that have a time limit now."""
+        """Number of clients with a running time limit."""
         return len(self.admission._asking)
 
     @property
@@ -162,7 +162,7 @@ def session(tmp_path):
 
 
 async def gone(reader):
-    """Until a client is cut off, or has had its end."""
+    """Waits until a client is cut off or at its end."""
     with contextlib.suppress(ConnectionError):
         await reader.read()
 
@@ -180,7 +180,7 @@ def test_clients_that_say_nothing_fill_their_door_alone_and_only_for_so_long(ses
         await asyncio.sleep(0)
         assert made.tally.late == 0
         made.admission.look(REQUEST_NS)
-        # Those that waited come in now, and have their own time.
+        # The waiting clients are accepted now, with their own time limit.
         await honest
         assert made.tally.late == limit
         made.admission.look(2 * REQUEST_NS)
@@ -232,7 +232,7 @@ def test_a_request_of_single_bytes_in_time_is_a_request_and_its_connection_has_n
 
 
 def malformed(rng, request):
-    """A request that is cut, changed in a few bytes, or noise."""
+    """A request that is truncated, changed in a few bytes, or noise."""
     text = bytearray(GREETING + request)
     kind = rng.randrange(3)
     if kind == 0:
@@ -266,7 +266,7 @@ def test_clients_that_close_at_each_stage_leave_nothing(session, is_reset):
         for length in range(len(text) + 1):
             reader, writer = await made.client()
             writer.write(text[:length])
-            # Half of them see their answers first.
+            # Half of them read their answers first.
             if length % 2 and length >= len(text) - 4:
                 await reader.readexactly(12)
             if is_reset:
@@ -317,11 +317,11 @@ def test_descriptors_that_accepted_clients_will_need_are_kept_for_them(session):
         accepted.append(made.admission)
         silent = [await made.client() for _ in range(20)]
         await made.until(lambda: made.tally.waited == 1)
-        # One socket each, and one more each that its destination would need.
+        # One socket each, and one more each for its destination.
         assert made.admission.owed == 10
         for _, writer in silent:
             writer.close()
         await made.all_free()
 
-    # Clients that are silent have one socket each.
+    # Silent clients have one socket each.
     session(work, free=lambda: RESERVE + 20 - accepted[0].owed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest from boot to end through which programs of this machine talk."""
+"""A guest through which programs of this machine communicate, from boot to end."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 PIECES = "live"
-"""Where in the guest's `in/` the bytes lie that it is to send (`crates/agent/src/live/relay.rs`)."""
+"""Directory in the guest's `in/` with the bytes that it is to send (`crates/agent/src/live/relay.rs`)."""
 
 
 @dataclass(frozen=True)
 class Live:
-    """Between which hosts connections run, and how one gets to them.
+    """The hosts between which connections run, and the doors to them.
 
     origin, destination: Stations: where connections of this machine's programs begin, and where they leave the guest.
-    congestion_control: Of both ends; the kernel's default if not given.
+    congestion_control: For both ends; by default the kernel's.
     doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy.
     to_network: Whether destinations may be other machines.
-    tally: Counts clients that met a limit, while the session goes on.
+    tally: Counts clients that reached a limit, during the session.
     """
 
     origin: str
@@ -62,13 +62,13 @@ def run_live(
     image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, live: Live, pace: Pace,
     say: Callable[[str], None], on_time: Callable[[], None],
 ) -> None:  # fmt: skip
-    """Returns with the end of the run.
+    """Run the session; return when it ends.
 
-    plan: Its flows run beside.
+    plan: Its flows also run.
     run_dir: Where the guest works.
-    pace: Looked at from `on_time`, which is called whenever the guest waits for real time.
-    say: Gets a line for each thing that happens to a connection. Both are called in a thread of their own; at the end
-        `say` also gets what the guest's kernel complained of.
+    pace: Read by `on_time`, which is called whenever the guest waits for real time.
+    say: Gets a line for each event of a connection. Both are called in a separate thread; at the end `say` also gets
+        the complaints of the guest's kernel.
     Raises LeowarpError as `drive`.
     Raises KeyboardInterrupt if the user ends it.
     """

@@ -33,7 +33,7 @@ class Reply(IntEnum):
 
 
 class SocksError(Exception):
-    """A request that this proxy does not serve, or no SOCKS at all; `reply` is None if nothing is to be answered."""
+    """A request that this proxy does not serve, or that is not SOCKS; `reply` is None if there is no answer."""
 
     def __init__(self, message: str, reply: Reply | None) -> None:
         super().__init__(message)
@@ -41,9 +41,9 @@ class SocksError(Exception):
 
 
 def reply_of(number: int) -> Reply:
-    """The reply that says why a connection failed: by its errno, as TCP in the guest has it.
+    """The reply for a failed connection, from the errno of TCP in the guest.
 
-    RFC 1928 has no reply for a handshake without an answer; "TTL expired" is what programs take for it.
+    RFC 1928 has no reply for an unanswered handshake; programs use "TTL expired" for it.
     """
     return {
         errno.ECONNREFUSED: Reply.REFUSED,
@@ -54,22 +54,22 @@ def reply_of(number: int) -> Reply:
 
 
 def answer(reply: Reply) -> bytes:
-    """A reply; its bound address, of no use to anybody outside the guest, is 0.0.0.0:0 (RFC 1928 has no "none")."""
+    """A reply; its bound address, which is useless outside the guest, is 0.0.0.0:0 (RFC 1928 has no "none")."""
     return struct.pack(">BBBB4sH", VERSION, reply, 0, _IPV4, bytes(4), 0)
 
 
 async def requested(exactly: Exactly, write: Write) -> tuple[str, int]:
-    """The destination that a client asks for: host (a name or an address) and port.
+    """The destination in a client's request: host (a name or an address) and port.
 
     Parameters
     ----------
     exactly, write : callable
-        Read so many bytes of the client's; send bytes to it.
+        Read a given number of bytes from the client; send bytes to it.
 
     Raises
     ------
     SocksError
-        If it asks for something else.
+        If it requests anything else.
     """
     version, methods = await exactly(2)
     if version != VERSION:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that clients of SOCKS5 send and get, as RFC 1928 writes it."""
+"""Bytes that SOCKS5 clients send and receive, by RFC 1928."""
 
 import asyncio
 import errno
@@ -10,7 +10,7 @@ from leowarp.guest.live.socks import Reply, SocksError, answer, reply_of, reques
 
 
 def asked(text: bytes) -> tuple[tuple[str, int], bytes]:
-    """Request of a client that sends `text`, and its answers meanwhile."""
+    """Result for a client that sends `text`, with the answers sent meanwhile."""
     left, answers = bytearray(text), bytearray()
 
     async def exactly(count: int) -> bytes:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This machine and its processes: what it offers, ELF files, clocks, system calls."""
+"""This machine and its processes: features, ELF files, clocks, system calls."""

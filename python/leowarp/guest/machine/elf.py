@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of an ELF file: symbols, sections, and targets of its pointers, without binutils (ELF-64, little endian;
-elf(5)).
-"""
+"""Content of an ELF file: symbols, sections, and pointer targets, without binutils (ELF-64, little endian; elf(5))."""
 
 import struct
 from dataclasses import dataclass
@@ -38,13 +36,13 @@ _MACHINES = {
     3: "32-bit x86", 8: "MIPS", 20: "32-bit PowerPC", 21: "PowerPC", 22: "s390", 40: "32-bit ARM", 183: "ARM64",
     243: "RISC-V",
 }  # fmt: skip
-"""e_machine of the processors that Debian is made for (elf.h)."""
+"""e_machine of the processors for which Debian exists (elf.h)."""
 
 
 def machine_of(head: bytes) -> int | None:
-    """The processor that a program is for (e_machine), or None if it is no ELF program.
+    """The processor of a program (e_machine), or None if it is not an ELF program.
 
-    head: The file's first 20 bytes or more.
+    head: At least the first 20 bytes of the file.
     """
     if len(head) < 20 or head[:4] != b"\x7fELF" or head[5] not in (1, 2):
         return None
@@ -63,7 +61,7 @@ def machine_name(machine: int) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of an ELF file: where it lies there, and where in memory once it is linked."""
+    """A part of an ELF file: its place in the file, and in memory after linking."""
 
     name: str
     kind: int
@@ -75,7 +73,7 @@ class Section:
 
     @property
     def end(self) -> int:
-        """Offset behind its last byte in the file."""
+        """Offset after its last byte in the file."""
         return self.offset + self.size_bytes
 
 
@@ -83,9 +81,9 @@ class Section:
 class Target:
     """The target of a pointer in an ELF file.
 
-    name: Of the symbol, if the pointer says it by name.
-    address: In memory, of a program that is linked.
-    offset: In the file; None: what it leads to is in another one.
+    name: Name of the symbol, if the pointer refers to a name.
+    address: In memory, for a linked program.
+    offset: In the file; None: the target is in another file.
     """
 
     name: str | None
@@ -94,9 +92,9 @@ class Target:
 
 
 class Elf:
-    """An ELF-64 file, linked (a kernel program) or still to be linked (a kernel module).
+    """An ELF-64 file: linked (a kernel program) or not yet linked (a kernel module).
 
-    Raises struct.error, IndexError, ValueError if it is no such file. Names are read as they are needed.
+    Raises struct.error, IndexError, ValueError if it is not such a file. Names are read when needed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -110,11 +108,11 @@ class Elf:
         self.is_linked = struct.unpack_from("<H", self.data, 16)[0] != _ET_REL
 
     def text(self, offset: int) -> str:
-        """The string that ends with a zero at an offset in the file."""
+        """The zero-terminated string at an offset in the file."""
         return self.data[offset : self.data.index(b"\0", offset)].decode("ascii", "replace")
 
     def section(self, name: str) -> Section | None:
-        """The section of this name."""
+        """The section with a name."""
         return next((section for section in self.sections if section.name == name), None)
 
     def pointer(self, offset: int) -> Target:
@@ -129,7 +127,7 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """By the offset in the file of what is to be filled in."""
+        """By the offset in the file of the place to be filled in."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:
@@ -149,9 +147,9 @@ class Elf:
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
     """Address of each of `names` that the symbol table has; empty if the program is stripped.
 
-    path: An ELF-64 program; of another file the answer means nothing, or struct.error is raised.
-    names: Of variables, static ones included.
-    Returns: Virtual addresses, which are those of the process: the program is linked at fixed ones.
+    path: An ELF-64 program; for another file the result is meaningless, or struct.error is raised.
+    names: Names of variables, including static ones.
+    Returns: Virtual addresses, which are those in the process, because the program is linked at fixed addresses.
     """
     elf = Elf(path)
     addresses: dict[str, int] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's needs of this machine, each as a check with what was found, what is needed and how to fix it."""
+"""Requirements of a run on this machine, each as a check with the value found, the requirement and the fix."""
 
 import functools
 import mmap
@@ -16,20 +16,20 @@ from leowarp.base.errors import HostError
 from leowarp.base.machine.memory import available_memory_bytes
 
 MIB = 1 << 20
-# The kernel program, its page tables and what execve may put between it and its heap (measured: up to 1 GiB).
+# The kernel program, its page tables and the gap that execve may leave before its heap (measured: up to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
-# Console, capture buffers and the records of a short run; a long run says itself when the disk is full.
+# Console, capture buffers and the records of a short run; a long run itself reports a full disk.
 DISK_NEEDED_BYTES = 64 * MIB
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a machine has or lacks.
+    """One requirement, met or not.
 
-    name: What was looked at.
-    ok: Whether it is as needed.
-    found, needed: What there is, and the rule.
-    mend: What to type or to change where it is lacking.
+    name: What was checked.
+    ok: Whether it is met.
+    found, needed: The value found, and the requirement.
+    mend: What to type or to change if it is not met.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Check:
 
 
 def demand(checks: list[Check], attempted: str) -> None:
-    """Raise one HostError that names every check that failed, with what mends each.
+    """Raise one HostError that names every failed check, with the fix for each.
 
-    attempted: What needs them, for the message: "booting the guest".
-    Raises HostError if one failed at least.
+    attempted: The action that needs them, for the message: "booting the guest".
+    Raises HostError if at least one failed.
     """
     failed = [check for check in checks if not check.ok]
     if not failed:
@@ -55,17 +55,18 @@ def demand(checks: list[Check], attempted: str) -> None:
 
 
 def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
-    """The directory for the guest's memory file, and the check that says why.
+    """The directory for the guest's memory file, and the check that explains it.
 
-    The first that is writable, allows programs and has `memory_bytes` free: $TMPDIR, /dev/shm, /tmp, /var/tmp,
-    then `others`. A tmpfs is fastest; any file system works.
+    The first that is writable, allows execution and has `memory_bytes` free: $TMPDIR, /dev/shm, /tmp, /var/tmp, then
+    `others`. A tmpfs is fastest; any file system works.
 
     Parameters
     ----------
     memory_bytes : int
-        The guest's whole memory. The file is sparse, but a guest that touches more than there is dies of a bus error.
+        Size of the guest's memory. The file is sparse, but a guest that touches more than the available space dies of a
+        bus error.
     others : list of Path
-        What may serve if none of those does.
+        Further candidates.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
     """
     tried = []
     named = os.environ.get("TMPDIR")
-    # The user's word first, then memory: on a disk each page that the guest touches is written back sooner or later.
+    # The user's choice first, then memory: on a disk, each touched page is eventually written back.
     candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
     for directory in dict.fromkeys(candidates):
         why_not = _why_not_for_memory(directory, memory_bytes)
@@ -87,7 +88,8 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
-    """Why a directory cannot hold the guest's memory file, tried as User Mode Linux will use it; None: it can."""
+    """Why a directory cannot hold the guest's memory file, tested in the way that User Mode Linux uses it; None: it
+    can."""
     if not directory.is_dir():
         return "does not exist"
     free_bytes = free_space_bytes(directory)
@@ -96,7 +98,8 @@ def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.truncate(mmap.PAGESIZE)
-            # User Mode Linux's use of its memory file: a mount with noexec refuses it, whatever the permissions are.
+            # The way in which User Mode Linux uses its memory file: a mount with noexec refuses it, whatever the
+            # permissions.
             mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
     except PermissionError as error:
         return "is mounted noexec" if os.access(directory, os.W_OK) else f"cannot be written ({error.strerror})"
@@ -106,13 +109,13 @@ def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
 
 
 def free_space_bytes(directory: Path) -> int:
-    """Bytes that an ordinary user may still write in the file system of `directory`."""
+    """Bytes that an ordinary user may still write to the file system of `directory`."""
     status = os.statvfs(directory)
     return status.f_bavail * status.f_frsize
 
 
 def disk(directory: Path) -> Check:
-    """Whether the run directory can take records."""
+    """Whether the run directory has space for records."""
     free_bytes = free_space_bytes(directory)
     return Check(
         "space for the run",
@@ -124,7 +127,7 @@ def disk(directory: Path) -> Check:
 
 
 def memory(memory_bytes: int) -> Check:
-    """Whether the guest's memory, if it were all used, would fit."""
+    """Whether the guest's memory would fit if all of it were used."""
     available = available_memory_bytes()
     return Check(
         "memory",
@@ -136,9 +139,9 @@ def memory(memory_bytes: int) -> Check:
 
 
 def limits(memory_bytes: int) -> list[Check]:
-    """Resource limits (ulimit) that would end the guest without a word: SIGXFSZ of a memory file too long, ENOMEM.
+    """Resource limits (ulimit) that would end the guest silently: SIGXFSZ for a memory file that is too long, ENOMEM.
 
-    memory_bytes: The guest's memory: the length of its file, and the least of its address space.
+    memory_bytes: The guest's memory: the length of its file, and the minimum address space.
     """
     rules = [
         ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),
@@ -155,15 +158,15 @@ def limits(memory_bytes: int) -> list[Check]:
         soft, _ = resource.getrlimit(number)
         endless = soft == resource.RLIM_INFINITY
         limit = "unlimited" if endless else str(soft)
-        # The soft limit is what counts: a process is ended by it whatever the hard one allows.
+        # The soft limit counts: it ends a process, whatever the hard limit is.
         checks.append(Check(name, endless or soft >= least, limit, f"at least {least}", fix))
     return checks
 
 
 @functools.cache
 def ptrace() -> Check:
-    """Whether a process may trace its own child, which is how User Mode Linux runs the guest's programs."""
-    # Isolated (-I -S), so that the answer is the kernel's and depends on nothing of the user's Python.
+    """Whether a process may trace its own child, which User Mode Linux needs to run the guest's programs."""
+    # Isolated (-I -S), so that the answer depends only on the kernel and not on the user's Python.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(probe)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
@@ -179,22 +182,22 @@ def ptrace() -> Check:
 
 
 def program(path: Path, name: str) -> Check:
-    """Whether a program is there and may be run."""
+    """Whether a program exists and may be run."""
     state = "not there" if not path.is_file() else "not executable" if not os.access(path, os.X_OK) else str(path)
     ok = state == str(path)
     return Check(name, ok, state if ok else f"{path} is {state}", "an executable file", "leowarp kernel build")
 
 
 def tool(name: str, package: str, directories: str | None = None) -> Check:
-    """Whether a command is on the PATH, or in these `directories` (as PATH has them), and the Debian package of it."""
+    """Whether a command is on the PATH, or in these `directories` (in PATH's form), with its Debian package."""
     path = shutil.which(name, path=directories)
     lacking = "not on the PATH" if directories is None else f"not in {directories}"
     return Check(name, path is not None, path or lacking, f"Debian package {package}", apt([package]))
 
 
 def apt(packages: list[str]) -> str:
-    """The line that installs Debian packages.
+    """The command that installs Debian packages.
 
-    packages: Names; `sudo` stands before the line unless root asks.
+    packages: Names; the command begins with `sudo` unless the user is root.
     """
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patience with processes that does not depend on how fast the machine is, or how busy.
+"""Patience with processes, independent of the machine's speed and load.
 
-A process that waits for a processor looks like one that hangs to whoever only has a clock. The host knows the
-difference: a hanging one sleeps, or uses processor time without end; a starved one is ready to run.
+With only a clock, a process that waits for a processor looks like one that hangs. The host can distinguish them: a
+hanging process sleeps, or uses processor time without end; a starved one is ready to run.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from dataclasses import dataclass
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 AWAKE = frozenset("RDT")
-"""States of a thread (proc(5)) that does not sleep of its own accord: running or ready to run, waiting for the disk,
-stopped by a signal. `t`, stopped by its tracer, is how a guest's process waits for its kernel."""
+"""States of a thread (proc(5)) that does not sleep voluntarily: running or ready to run, waiting for the disk, stopped
+by a signal. In state `t`, stopped by its tracer, a guest's process waits for its kernel."""
 
 LONGEST_STEP_S = 1.0
-"""Between two looks at most so much counts as slept: the looker may have been starved or stopped itself."""
+"""Between two samples, at most this much counts as slept, because the sampler may have been starved or stopped
+itself."""
 
 POLL_S = 0.02
 
 
 @dataclass(frozen=True)
 class Look:
-    """One process, as /proc/PID/stat has it: its parent, its processor time, whether any of its threads is awake.
+    """A sample of one process from /proc/PID/stat: its parent, its processor time, whether any of its threads is awake.
 
-    `has_ended` says that nothing of it runs any more, whether or not its parent knows; `reaped_s` is the processor time
-    of its children that have ended and that it has waited for.
+    `has_ended` means that nothing of it runs any more, even if its parent has not reaped it; `reaped_s` is the
+    processor time of ended children that it has waited for.
     """
 
     parent: int
@@ -50,22 +51,23 @@ def look_at(pid: int) -> Look | None:
         is_awake = state in AWAKE or (threads > 1 and _any_awake(pid))
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # proc(5): utime, stime, cutime and cstime are the fields 14 to 17, counted from 1 with pid and name before ours
+    # proc(5): utime, stime, cutime and cstime are the fields 14 to 17, counted from 1, with pid and name before those
+    # here
     own, reaped = (sum(map(int, fields[at : at + 2])) / TICKS_PER_S for at in (11, 13))
     # A main thread may end before the others.
     return Look(int(fields[1]), own, reaped, is_awake, state in "ZX" and threads <= 1)
 
 
 def _fields(path: str) -> list[str]:
-    """Fields of a stat file of proc(5) from the state on, which is field 3 there."""
-    # By open: a Path and a decoder of text are half of what a look costs, and a guest is looked at ten times a second.
+    """Fields of a stat file of proc(5) from the state on (field 3 there)."""
+    # By open: a Path and a text decoder would be half of a sample's cost, and a guest is sampled ten times per second.
     with open(path, "rb", buffering=0) as file:
-        # The name, in parentheses, may hold anything.
+        # The name, in parentheses, may contain anything.
         return file.read(4096).rpartition(b")")[2].decode("ascii").split()
 
 
 def _any_awake(pid: int) -> bool:
-    """Whether some thread of a process is awake, this one's own looking aside."""
+    """Whether any thread of a process is awake, ignoring the sampling thread itself."""
     for thread in os.listdir(f"/proc/{pid}/task"):
         with suppress(FileNotFoundError, ProcessLookupError):
             if int(thread) != threading.get_native_id() and _fields(f"/proc/{pid}/task/{thread}/stat")[0] in AWAKE:
@@ -79,8 +81,8 @@ def everything() -> dict[int, Look]:
 
 
 def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
-    """From `looks`, the processes `roots` and all below them that have not ended."""
-    # A zombie keeps its parent's number, and would be taken for a process that sleeps.
+    """The processes `roots` in `looks`, and all their descendants that have not ended."""
+    # A zombie keeps its parent's number, and would count as a sleeping process.
     looks = {pid: look for pid, look in looks.items() if not look.has_ended}
     below: dict[int, list[int]] = {}
     for pid, look in looks.items():
@@ -88,7 +90,7 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
     members, ahead = {}, [pid for pid in roots if pid in looks]
     while ahead:
         pid = ahead.pop()
-        # A root may lie below another one.
+        # A root may be a descendant of another one.
         if pid not in members:
             members[pid] = looks[pid]
             ahead += below.get(pid, [])
@@ -96,11 +98,11 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
 
 
 class OwnTime:
-    """Time that processes and what they started had for themselves, from the first look on.
+    """Time that processes and their descendants had for themselves, from the first sample on.
 
-    cpu_s: Processor seconds that they used; of a process that has ended, as far as it was looked at.
-    asleep_s: Seconds between looks at which all of them slept. A process that was ready to run, waited for the disk or
-        was stopped has had no time for itself, however long that took.
+    cpu_s: Processor seconds that they used; for an ended process, up to its last sample.
+    asleep_s: Seconds between samples at which all of them slept. A process that was ready to run, waiting for the disk,
+        or stopped had no time for itself during that time.
     """
 
     def __init__(self, roots: Iterable[int]) -> None:
@@ -112,16 +114,16 @@ class OwnTime:
 
     @property
     def total_s(self) -> float:
-        """All of it at the last look, s."""
+        """Total at the last sample, s."""
         return self.cpu_s + self.asleep_s
 
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
-        """Looks anew, or at what was just seen; says whether any of the processes is left.
+        """Take a new sample, or use a given one; return whether any of the processes is left.
 
-        looks: By process id, as `everything` gives them; others' children are passed over.
+        looks: By process id, as from `everything`; children of others are ignored.
         """
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
-        # Their time before the first look does not count: it is patience from now on.
+        # Their time before the first sample does not count, because patience starts now.
         if self._seen_s is None:
             self._seen_s = {pid: look.cpu_s for pid, look in looks.items()}
         elif looks and not any(look.is_awake for look in looks.values()):
@@ -134,7 +136,7 @@ class OwnTime:
 
 
 def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> None:
-    """Waits for the end of `children`; kills those that are left after `patience_s` of own time (`OwnTime`)."""
+    """Wait for the end of `children`; kill those that are left after `patience_s` of own time (`OwnTime`)."""
     waited = [(child, OwnTime([child.pid])) for child in children]
     while waited := [(child, own) for child, own in waited if child.poll() is None]:
         looks = everything()
@@ -142,7 +144,7 @@ def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> No
             own.look(looks)
             if own.total_s > patience_s:
                 child.kill()
-        # Up to ten polls a look: a look reads every process of the machine.
+        # Up to ten polls per sample, because a sample reads every process of the machine.
         for _ in range(10):
             if all(child.poll() is not None for child, _ in waited):
                 return

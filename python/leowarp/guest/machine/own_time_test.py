@@ -83,8 +83,8 @@ def test_states_are_those_of_the_host(spawn):
 
 
 def test_a_thread_that_works_keeps_its_process_awake(spawn):
-    # sum() never gives the interpreter's lock away: from there on the main thread only waits for it, and the other one
-    # never stops to want a processor. Before that the two hand the lock over, and a look between may find both asleep.
+    # sum() never releases the interpreter's lock: from then on the main thread only waits for it, and the other thread
+    # always wants a processor. Before that, the two exchange the lock, and a sample in between may find both asleep.
     text = "import threading; threading.Thread(target=lambda: sum(range(10**18))).start()"
     process = spawn([sys.executable, "-S", "-c", text])
     wait_until(lambda: ticks_of_others(process.pid) >= 5, process)
@@ -92,7 +92,7 @@ def test_a_thread_that_works_keeps_its_process_awake(spawn):
 
 
 def ticks_of_others(pid):
-    """Processor time of a process's threads but its main one, in clock ticks."""
+    """Processor time of a process's threads except its main one, in clock ticks."""
     others = [
         _fields(f"/proc/{pid}/task/{thread}/stat") for thread in os.listdir(f"/proc/{pid}/task") if int(thread) != pid
     ]

@@ -8,7 +8,7 @@ import pytest
 
 from leowarp.guest.machine.processor import Processor
 
-# Guests that run beside the tests have processors too.
+# A separate family, because guests that run beside the tests have processors too.
 FAMILY = f"leowarp test {os.getpid()}"
 
 needs_two = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor only")
@@ -22,7 +22,7 @@ def sleeper(spawn):
 
 @pytest.fixture
 def processor():
-    """Makes processors, and lets go of them at the end."""
+    """Makes processors, and releases them at the end."""
     with ExitStack() as held:
         yield lambda: held.enter_context(closing(Processor(FAMILY)))
 

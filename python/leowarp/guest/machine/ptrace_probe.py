@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exits with 0 if this process may trace a child of its own, as User Mode Linux does at its start."""
+"""Exits with 0 if this process may trace its own child, as User Mode Linux does at its start."""
 
 import ctypes
 import os
@@ -10,13 +10,13 @@ PTRACE_TRACEME = 0
 
 
 def main() -> int:
-    """0 if a child that asked to be traced stops at its signal; else 1, with the reason on stderr."""
+    """0 if a child that asked to be traced stops at its signal; otherwise 1, with the reason on stderr."""
     libc = ctypes.CDLL(None, use_errno=True)
     child = os.fork()
     if child == 0:
         if libc.ptrace(PTRACE_TRACEME, 0, None, None) != 0:
             os._exit(ctypes.get_errno())
-        # As User Mode Linux checks at its own start (check_ptrace, arch/um/os-Linux/start_up.c): it wants to see
+        # As in User Mode Linux's own check at its start (check_ptrace, arch/um/os-Linux/start_up.c), which expects
         # SIGSTOP.
         os.kill(os.getpid(), signal.SIGSTOP)
         os._exit(0)

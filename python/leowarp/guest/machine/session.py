@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of others: those that start programs (make, with its compilers), and what a program says of itself."""
+"""Other programs: those that start programs (make, with its compilers), and short output of a program."""
 
 import os
 import selectors
@@ -14,18 +14,18 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import POLL_S, OwnTime
 
 MOST_SAID_BYTES = 8 << 20
-"""Far above a version's line or a kernel's configuration; a program that never stops printing ends here."""
+"""Far above a version's line or a kernel's configuration; a program that never stops printing is ended here."""
 MOST_S = 20.0
-"""Limit of the program's own time (`OwnTime`), not of real time: a busy machine makes nothing fail."""
+"""Limit of the program's own time (`OwnTime`), not of real time: a busy machine never causes a failure."""
 
 
 def output_of(*command: str) -> str:
-    """Limits of a program's output, which must be little and soon: it may be anybody's.
+    """Output of a program, limited in size and time, because it may be any program.
 
     *command: A name on the PATH or a path, and its arguments.
-    Returns: Its standard output. Its stderr is the message if it fails. Raises HostError if it is not there, fails,
-    prints more than `MOST_SAID_BYTES`, or has had `MOST_S` for itself
-        (`OwnTime`): a version takes no machine so long.
+    Returns: Its standard output. If it fails, its stderr is the message. Raises HostError if it is missing, fails,
+    prints more than `MOST_SAID_BYTES`, or has used `MOST_S` of its own time
+        (`OwnTime`): no machine needs that long to print a version.
     """
     attempted = f"asking `{' '.join(command)}`"
     try:
@@ -41,7 +41,7 @@ def output_of(*command: str) -> str:
     try:
         said, complained = _heard(process, attempted)
     finally:
-        # Until it is waited for, nobody else can have its number.
+        # Until it is waited for, its number cannot be reused.
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
@@ -53,10 +53,10 @@ def output_of(*command: str) -> str:
 
 
 def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str]:
-    """Both outputs of a process that has ended; its exit status is known then."""
+    """Both outputs of a process that has ended; its exit status is then known."""
     assert process.stdout is not None
     assert process.stderr is not None
-    # Both at once: a program that fills the pipe of one while the other is read would wait for ever.
+    # Both at once: a program that fills one pipe while the other is read would wait for ever.
     outputs = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     own = OwnTime([process.pid])
     with selectors.DefaultSelector() as open_ends:
@@ -64,10 +64,10 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
             open_ends.register(end, selectors.EVENT_READ)
         while open_ends.get_map() or process.poll() is None:
             it_runs = own.look()
-            # It may have closed both and still run
-            # A second at most, so that the program's own time is looked at while it says nothing.
+            # It may have closed both and still run. At most a second, so that the program's own time is checked while
+            # it prints nothing.
             ready = open_ends.select(1.0 if open_ends.get_map() else POLL_S)
-            # An ended program has closed them; a process that it started, perhaps for good, has not.
+            # An ended program has closed them, but a process that it started, perhaps a permanent one, has not.
             if own.total_s > MOST_S or (open_ends.get_map() and not it_runs and not ready):
                 raise HostError(
                     f"{attempted}: it has not ended, or not what it started", hint="is it the right program?"
@@ -94,9 +94,9 @@ def own_session(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator["subprocess.Popen[str]"]:
-    """A running program whose output, errors included, is text; it and all that it starts end with the block.
+    """A running program whose output, including errors, is text; it and everything that it starts end with the block.
 
-    Ctrl-C or a full disk: a session of their own is what a signal reaches whole.
+    This covers Ctrl-C and a full disk: a separate session can be signalled as a whole.
     """
     with subprocess.Popen(
         command,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last system calls of a guest's programs, and what they say of one that stops virtual time.
+"""The last system calls of a guest's programs, and what they show about a program that stops virtual time.
 
-`guest/host/registers.c` notes them in the kernel's memory, where `leowarp.guest.boot.watch` reads them.
+`guest/host/registers.c` records them in the kernel's memory, where `leowarp.guest.boot.watch` reads them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 SYMBOL = "leowarp_calls"
 _KEPT = 8
-# struct leowarp_calls: the count; of each kept call the process on the host and the number
+# struct leowarp_calls: the count; for each kept call, the process on the host and the number
 _LAYOUT = struct.Struct(f"<Q{2 * _KEPT}I")
 SIZE_BYTES = _LAYOUT.size
 
 _POLLS = ("poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2")
-# arch/x86/entry/syscalls/syscall_64.tbl: those that return at once without an error, so that a loop may hold them. A
+# arch/x86/entry/syscalls/syscall_64.tbl: calls that return at once without an error, so that a loop may contain them. A
 # call that fails takes 1 us of virtual time, and so does one that asks without waiting, or for a time
 # (guest/clock/polling.c); reading the clock takes 256 ns.
 _NAMES = {
@@ -34,7 +34,7 @@ _NAMES = {
 class Calls:
     """System calls of all programs since boot.
 
-    last: Names of the last of them, at most 8, the newest at the end.
+    last: Names of the latest ones, at most 8, the newest at the end.
     """
 
     count: int
@@ -50,9 +50,9 @@ def calls_in(raw: bytes) -> Calls:
 
 
 def polling(then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Calls made while virtual time paused, for the message, and what to do about it.
+    """The calls made while virtual time paused, for the message, and what to do about them.
 
-    then, now: When virtual time moved last, and now; None: unknown.
+    then, now: When virtual time last advanced, and now; None: unknown.
     """
     if then is None or now is None:
         return "", (

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Own settings of directions of links, for the guest: `links[].directions` of `setup.json` and `tables.bin`
+"""Settings of single directions of links, for the guest: `links[].directions` of `setup.json` and `tables.bin`
 (design/interfaces.md, section 13).
 
-Tables of millions of rows stay in columns.
+Tables of millions of rows are kept as columns.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.setup.network import Network
 
 ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
-"""A row of `tables.bin`, 24 bytes: `value` is bit/s of a capacity, ns of a channel; `loss` is of a channel."""
+"""A row of `tables.bin`, 24 bytes: `value` is bit/s for a capacity, ns for a channel; `loss` applies to a channel."""
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""A capacity without end; 0 is one of nothing."""
+"""Unlimited capacity; 0 means that nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
-"""Every packet is lost. Other probabilities are in units of 2^-32, what a random u32 is compared with."""
+"""Every packet is lost. Other probabilities are in units of 2^-32, for comparison with a random u32."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
-"""Events that say at instants what a table says for good."""
+"""Events that set at an instant what a table sets for the whole run."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Directions:
     """The timeline's settings of directions.
 
     capacity_rows, channel_rows: int64 (directions,). Number of rows of each direction's tables.
-    rows: structured, dtype `ROW`. All of them: by direction, of each its capacity and then its channel, by time.
-    queues: Of the directions that have one, as in `setup.json`.
+    rows: structured, dtype `ROW`. All of them: by direction, for each first its capacity and then its channel, by time.
+    queues: For directions that have one, as in `setup.json`.
     """
 
     capacity_rows: np.ndarray
@@ -50,7 +50,7 @@ class Directions:
         timeline: Sorted by time, columns of `timeline.schema`.
         network: Its nodes and links, as numbered.
         Raises ScenarioError if a table does not begin at 0, does not increase in time, or belongs to a link that is not
-            of discipline leolink. It is raised also if an event says again what a table says.
+            of discipline leolink. It is also raised if an event sets a value that a table sets.
         """
         counts, parts, places = {}, [], []
         for rank, event in enumerate(("capacity", "channel")):
@@ -58,7 +58,7 @@ class Directions:
             direction = network.ends(chosen).astype(np.int64)
             counts[event] = np.bincount(direction, minlength=2 * len(network.link_a))
             parts.append(_capacity(chosen) if event == "capacity" else _channel(chosen))
-            # All rows of a direction follow one another, its capacity first: the order that the guest reads them in.
+            # All rows of a direction are consecutive, first its capacity: the order in which the guest reads them.
             places.append(2 * direction + rank)
         place, rows = np.concatenate(places), np.concatenate(parts)
         # Stable, and the timeline is sorted by time
@@ -71,10 +71,10 @@ class Directions:
         return directions
 
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
-        """`directions` of a link; None if both are plain.
+        """Entry `directions` of a link; None if both are plain.
 
-        in_order: False: packets overtake; None: a timeline from before the column was there.
-        probe_bytes: IP length of the probes that measured the delays, whose transmission time is in them.
+        in_order: False: packets overtake; None: the timeline is from before this column existed.
+        probe_bytes: IP length of the probes that measured the delays, which include their transmission time.
         Returns: list of two dict, or None. a > b, then b > a, with what differs from the agent's defaults alone.
         """
         common: dict[str, Any] = {"in_order": False} if in_order is False else {}
@@ -93,7 +93,7 @@ class Directions:
 
 
 def _records(rows: pa.Table) -> np.ndarray:
-    """Empty rows of `tables.bin` with the times of a table's rows."""
+    """Rows of `tables.bin` with the times of a table's rows, otherwise empty."""
     records = np.zeros(len(rows), dtype=ROW)
     records["t_ns"] = rows["t_ns"].to_numpy()
     return records
@@ -102,13 +102,13 @@ def _records(rows: pa.Table) -> np.ndarray:
 def _capacity(rows: pa.Table) -> np.ndarray:
     """Rows of capacity: bit/s, `UNSHAPED` where the timeline has null.
 
-    Raises ScenarioError if a rate is negative. 0 is right: nothing is sent.
+    Raises ScenarioError if a rate is negative. 0 is valid: nothing is sent.
     """
     records = _records(rows)
     if len(rows):
         rate_bps = rows["rate_bps"].combine_chunks()
         known = rate_bps.fill_null(0).to_numpy()
-        # The kernel reads u64, in which a negative rate would be an enormous one.
+        # The kernel reads u64, in which a negative rate would be enormous.
         if np.any(known < 0):
             raise ScenarioError("reading the timeline: a capacity is negative")
         records["value"] = np.where(rate_bps.is_null().to_numpy(zero_copy_only=False), UNSHAPED, known.astype("<u8"))
@@ -116,26 +116,26 @@ def _capacity(rows: pa.Table) -> np.ndarray:
 
 
 def _channel(rows: pa.Table) -> np.ndarray:
-    """Rows of a channel: ns of delay, and loss as a share of 2^32.
+    """Rows of a channel: delay in ns, and loss in units of 2^-32.
 
     Raises ScenarioError if a delay is missing or negative, or a loss is not from 0 to 1.
     """
     records = _records(rows)
     if len(rows):
         delay_ns, loss_ratio = rows["delay_ns"].to_numpy(), rows["loss_ratio"].to_numpy()
-        # A null is nan or makes the integers floats: no comparison below holds then
+        # A null becomes nan or makes the integers floats, so no comparison below is true
         if not np.all(delay_ns >= 0):
             raise ScenarioError("reading the timeline: the delay of a channel is missing or negative")
         if not np.all((loss_ratio >= 0) & (loss_ratio <= 1)):
             raise ScenarioError("reading the timeline: the loss of a channel is missing or not from 0 to 1")
         records["value"] = delay_ns
-        # 2^32 does not fit into 32 bits; the largest number that does stands for certain.
+        # 2^32 does not fit into 32 bits; the largest number that fits means certain.
         records["loss"] = np.minimum(np.rint(loss_ratio * 2.0**32), float(CERTAIN)).astype("<u4")
     return records
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
-    """The queueing disciplines of directions that have one of their own, by direction, as the agent reads them."""
+    """The queueing disciplines of directions that have their own, by direction, in the form for the agent."""
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
@@ -154,15 +154,16 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
     """Some columns as a list of rows."""
-    # A timeline from before there were queues lacks the columns, and has no such rows
+    # A timeline from before queues existed lacks the columns, and has no such rows
     return rows.select(names).to_pylist() if len(rows) else []
 
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
-    """Each table begins at 0 and has one row an instant: the kernel searches it by time and takes the last before."""
+    """Check that each table begins at 0 and has one row per instant: the kernel searches it by time and uses the last
+    earlier row."""
     if not len(place):
         return
-    # All tables at once: `place` is the same along each of them, so that one ends where it changes.
+    # All tables at once: `place` is constant within each of them, so a table ends where it changes.
     first = np.concatenate([[True], np.diff(place) != 0])
     late = np.flatnonzero(first & (t_ns != 0))
     if len(late):
@@ -179,7 +180,7 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
 
 
 def _check_disciplines(directions: Directions, network: Network) -> None:
-    """Tables and queues are leolink's: netem can follow none, and its own queue has no child."""
+    """Check that tables and queues belong to leolink: netem supports no tables, and its queue has no child."""
     own = np.flatnonzero(directions.capacity_rows + directions.channel_rows).tolist()
     disciplines = network.links["discipline"].to_pylist()
     for direction in {*own, *directions.queues}:
@@ -192,10 +193,10 @@ def _check_disciplines(directions: Directions, network: Network) -> None:
 
 
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
-    """No direction has both a table and events of the same quantity."""
+    """Check that no direction has both a table and events for the same quantity."""
     for event, table in _ROUGH.items():
-        # An event would change one value of what the table says for the whole run: which of the two holds is not
-        # defined.
+        # An event would change a value that the table sets for the whole run, and it is undefined which of them
+        # applies.
         if not np.any(counts[table]):
             continue
         said = network.ends(timeline.filter(pc.field("event") == event))

@@ -125,7 +125,7 @@ def test_only_leolink_has_tables() -> None:
 
 
 def bytecodes(work: Callable[[], object]) -> int:
-    """Number of instructions of Python that `work` takes."""
+    """Number of Python instructions that `work` takes."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> Callable:

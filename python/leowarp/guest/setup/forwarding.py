@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forwarder of packets at nodes that are no hosts: leowarp's own code or the kernel."""
+"""Selects how nodes other than hosts forward packets: by leowarp's own code or by the kernel."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 
 def forwarding(plan: Plan, timeline: pa.Table) -> str:
-    """`network.forwarding` as the guest gets it: "direct" or "kernel".
+    """Value of `network.forwarding` for the guest: "direct" or "kernel".
 
-    The kernel forwards if data of TCP or of a program may meet no rate at all. Such a flow is as fast as the guest's
-    processes get their turns. Linux gives these turns between two softirqs, of which direct forwarding has fewer.
-    Measured: of 4.5 million packets in 8 s two ACKs covered one segment more. It also forwards all packets of IPv6, whose
-    headers direct forwarding does not know.
+    The kernel forwards if data of TCP or of a program may pass only links without a rate. The speed of such a flow
+    depends on when the guest's processes are scheduled. Linux schedules them between two softirqs, and direct
+    forwarding has fewer of those.
+    Measured: in 4.5 million packets within 8 s, two ACKs covered one more segment.
+    The kernel also forwards all packets of IPv6, because direct forwarding does not know their header.
     """
     if plan.network.family == "ipv6":
         return "kernel"
@@ -31,9 +32,10 @@ def forwarding(plan: Plan, timeline: pa.Table) -> str:
 
 
 def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) -> bool:
-    """Whether packets of a pair of hosts, (from, to), may take links that all have no rate in their direction.
+    """Whether packets of any of these pairs of hosts, (from, to), may take only links that have no rate in their
+    direction.
 
-    Links of netem and of other disciplines of the kernel's count as links with a rate.
+    Links of netem and of the kernel's other disciplines count as links with a rate.
     """
     onward: dict[str, list[str]] = {}
     for a, b in _directions_without_rate(timeline):
@@ -48,18 +50,18 @@ def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) ->
 
 
 def _pairs(plan: Plan) -> set[tuple[str, str]]:
-    """Hosts from and to which data go as fast as they can; programs send both ways."""
+    """Pairs of hosts between which data go as fast as possible; programs send in both directions."""
     ends = [(host_node(flow.source), host_node(flow.destination), flow.kind) for flow in plan.flows]
     there = {(source, destination) for source, destination, kind in ends if kind in ("tcp", "program")}
     return there | {(destination, source) for source, destination, kind in ends if kind == "program"}
 
 
 def _directions_without_rate(timeline: pa.Table) -> list[tuple[str, str]]:
-    """Directions of leolink's links, wires included, that have no rate at some time."""
+    """Directions of leolink's links, including wires, that have no rate at some time."""
     links = timeline.filter((pc.field("event") == "link") & (pc.field("discipline") == "leolink"))
     ends = {tuple(sorted(pair)) for pair in zip(links["a"].to_pylist(), links["b"].to_pylist(), strict=True)}
     rows = timeline.filter(pc.field("event").isin(["rate", "capacity"])).select(["a", "b", "rate_bps"])
-    # Rows of a table are many; each direction is one row of this
+    # A table has many rows; here each direction has one
     least = rows.group_by(["a", "b"]).aggregate([("rate_bps", "min", pc.ScalarAggregateOptions(skip_nulls=False))])
     shaped = {
         (a, b)

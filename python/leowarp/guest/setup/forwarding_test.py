@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks whose packets the kernel forwards, because hosts are joined without any rate."""
+"""Networks whose packets the kernel forwards, because hosts are connected without any rate."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def link(kind, discipline):
 
 
 def timeline(there_bps, back_bps=None, *, discipline="leolink", later_bps=()):
-    """Two hosts, their stations and a router; rates from the station A to B and back, hop by hop."""
+    """Two hosts, their stations and a router; rates from station A to B and back, hop by hop."""
     events = Events(list(NAMES))
     for number, kind in enumerate(("host", "ground", "router", "ground", "host")):
         events.node(number, kind)

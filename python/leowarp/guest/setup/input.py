@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Input of the guest: `setup.json`, `events.bin` and `tables.bin` (design/interfaces.md, sections 4 and 13).
 
-A timeline of millions of events stays in columns.
+A timeline of millions of events is kept as columns.
 """
 
 import json
@@ -27,20 +27,20 @@ from leowarp.timeline.metadata import TimelineMetadata
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
-# 32 bytes a record, packed; `crates/timeline` reads the same, and a test compares the two.
+# 32 bytes per record, packed; `crates/timeline` reads the same layout, and a test compares the two.
 EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
 # Numbers of the kinds in design/interfaces.md, section 4.
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
 SETUP_VERSION = 4
-"""The agent refuses any other: kernel image and library may be of different installations."""
+"""The agent rejects any other version, because kernel image and library may be from different installations."""
 NONE = 0xFFFFFFFF
 """No direction, no path, no change: the largest u32, as in the guest's records (design/interfaces.md, section 4)."""
-# Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
+# Length of an Ethernet header: the kernel's qdiscs count it, whereas a plan's overhead is added to the IP length.
 ETHERNET_BYTES = 14
 MODULES = "modules"
-"""Place of your own modules in the guest's `in/`."""
+"""Place of the user's modules in the guest's `in/`."""
 ROOTS = "roots"
-"""Where in the guest's `in/` a link leads to the root of each flow's programs."""
+"""Directory in the guest's `in/` with a link to the root of each flow's programs."""
 PROGRAMS_WRITE_TO = "/run/leowarp"
 """Meaning of `{run_dir}`; `crates/agent/src/programs/root.rs` mounts it."""
 PROGRAMS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -50,26 +50,27 @@ PROGRAMS_ENVIRONMENT = {
     "TMPDIR": PROGRAMS_WRITE_TO,
     "LANG": "C.UTF-8",
     "TZ": "UTC",
-    # OpenSSL mixes RDRAND into its random numbers if it may (OPENSSL_ia32cap(3), bit 62), and RDSEED (bit 64 + 18).
+    # OpenSSL mixes RDRAND (OPENSSL_ia32cap(3), bit 62) and RDSEED (bit 64 + 18) into its random numbers if allowed.
     "OPENSSL_ia32cap": "~0x4000000000000000:~0x40000",
-    # glibc's string functions are chosen by the processor; hashes of Python begin with a random number.
+    # glibc selects its string functions by the processor; Python's hashes begin with a random number.
     "PYTHONHASHSEED": "0",
 }
-"""All variables that programs have unless a flow says more: the same on every machine."""
+"""All variables that programs have unless a flow adds more; equal on every machine."""
 ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 
 def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHand | None = None) -> None:
-    """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is made if it is not there.
+    """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is created if missing.
 
-    Without tables there is no `tables.bin`. Your own modules are named, not put there: see `modules`.
+    Without tables there is no `tables.bin`. The user's modules are named, but not copied there: see `modules`.
 
-    plan: Its workload: flows, hosts, modules, what to observe.
+    plan: Its workload: flows, hosts, modules, observations.
     timeline: Columns of `timeline.schema`, sorted by time.
     directory: The guest's `in/`, or one of several in it.
-    by_hand: Gets the numbers of hosts by their nodes' names; gives what the user runs by hand, as `setup.json` has it:
-        the key `shell` or `live` and its value.
-    Raises ScenarioError if the timeline names a node or a link that it does not create, or is not sorted; if its tables
+    by_hand: Gets the numbers of hosts by node name; returns the user's interactive part for `setup.json`: the key
+        `shell` or `live` and its value.
+    Raises ScenarioError if the timeline names a node or a link that it does not create, or is not sorted; or if its
+    tables
         contradict it.
     """
     network = Network.of_timeline(timeline)
@@ -78,13 +79,13 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     if by_hand is not None:
         written |= by_hand(network.host_numbers)
     directory.mkdir(parents=True, exist_ok=True)
-    # One line a key: json's indenting encoder is slow, and a jitter table would take a line a value
+    # One line per key: json's indenting encoder is slow, and a jitter table would take one line per value
     entries = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in written.items())
     (directory / "setup.json").write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
     with (directory / "events.bin").open("wb") as file:
         events(timeline, network).tofile(file)
     tables = directory / "tables.bin"
-    # A directory may hold the input of an earlier run, whose tables this one need not have.
+    # A directory may contain the input of an earlier run, whose tables do not belong to this one.
     tables.unlink(missing_ok=True)
     if len(directions.rows):
         with tables.open("wb") as file:
@@ -92,10 +93,10 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
 
 
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
-    """Records of the events of a timeline, in its order, except for what the setup and the tables say.
+    """Records of a timeline's events, in order, without those in the setup and the tables.
 
     Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4.
-    Raises ScenarioError if the events are not sorted by time, or one is of a kind that the guest does not know.
+    Raises ScenarioError if the events are not sorted by time, or the guest does not know the kind of an event.
     """
     t_ns = timeline["t_ns"].to_numpy()
     if np.any(np.diff(t_ns) < 0):
@@ -103,7 +104,7 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     kinds = timeline["event"].combine_chunks()
     if not pa.types.is_dictionary(kinds.type):
         kinds = kinds.dictionary_encode()
-    # One pass a kind over columns, not one a row: a constellation with all satellites has 1.6 million events
+    # One pass per kind over columns, not one per row: a constellation with all satellites has 1.6 million events
     # (design/routes-and-timeline.md, what lives how long).
     names, codes = kinds.dictionary.to_pylist(), kinds.indices.to_numpy()
     records = np.zeros(len(timeline), dtype=EVENT)
@@ -124,7 +125,7 @@ _IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Links up and down: a = link, value = 1 if what it holds is lost when it goes down."""
+    """Links up and down: a = link, value = 1 if held packets are lost when it goes down."""
     up = rows["up"].to_numpy().astype(bool)
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
     records["a"][at] = network.ends(rows) // 2
@@ -139,10 +140,10 @@ def _fill_value(kind: int, column: str):
         records["kind"][at] = kind
         records["a"][at] = network.ends(rows)
         if kind == LOSS:
-            # The record's value is an integer; a ratio travels as the bits of its float, so that nothing is rounded.
+            # The record's value is an integer; a ratio is stored as the bits of its float, without rounding.
             values = rows[column].to_numpy().astype("<f8").view("<i8")
         else:
-            # A rate that is null is 0 here: unshaped
+            # A null rate is 0 here: unshaped
             values = rows[column].fill_null(0).to_numpy()
         records["value"][at] = values
 
@@ -152,14 +153,14 @@ def _fill_value(kind: int, column: str):
 def distributions(timeline: pa.Table) -> list[str]:
     """Names of the distributions of a timeline's jitter events, in order of first appearance."""
     if "distribution" not in timeline.column_names:
-        return []  # a timeline of a run that was made before there was jitter
+        return []  # a timeline of a run from before jitter existed
     return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
 
 
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
-    """Tables from which netem draws, in the order in which jitter events number them.
+    """Tables from which netem samples, in the order of their numbers in jitter events.
 
-    Raises ScenarioError if an event names the distribution `table`, and the timeline's metadata has none.
+    Raises ScenarioError if an event names the distribution `table`, but the timeline's metadata has none.
     """
     tables = []
     for name in distributions(timeline):
@@ -174,9 +175,9 @@ def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
 
 
 def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Jitter: b = place in `jitter_tables`, value = standard deviation, ns."""
+    """Jitter: b = index in `jitter_tables`, value = standard deviation, ns."""
     names = rows["distribution"].to_pylist()
-    # Numbered by first appearance, as `jitter_tables` gives them to the agent.
+    # Numbered by first appearance, the order in which `jitter_tables` passes them to the agent.
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     records["kind"][at] = JITTER
     records["a"][at] = network.ends(rows)
@@ -185,7 +186,7 @@ def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: N
 
 
 def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Routes: a = node, b = host, c = direction to send on or `NONE`, value = path."""
+    """Routes: a = node, b = host, c = outgoing direction or `NONE`, value = path."""
     node = numbers_of(rows["node"], network.node_numbers)
     hop = numbers_of(rows["next_hop"], network.node_numbers)
     known = hop >= 0
@@ -221,8 +222,8 @@ _FILL = {
 def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
     """`setup.json` as a dict.
 
-    network: Its numbering: whatever names a node, a host or a link does it by these.
-    directions: If they are at hand; else made from the timeline.
+    network: Its numbering, used wherever a node, a host or a link is named.
+    directions: If already computed; otherwise made from the timeline.
     Returns: Keys of design/interfaces.md, sections 4, 13, 15 and 18. An unknown value is None.
     """
     if directions is None:
@@ -233,7 +234,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
         "seed": plan.run.seed,
-        # Nothing on top of what the agent waits by itself until its captures have handed over all packets.
+        # Nothing in addition to the agent's own wait until its captures have delivered all packets.
         "drain_ns": 0,
         "ends": plan.run.ends,
         "linger_ns": plan.run.linger_ns,
@@ -275,7 +276,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
 
 def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Actions of nodes at route changes, as the agent takes them; empty: nothing."""
+    """Actions of nodes at route changes, in the form for the agent; empty: none."""
     given = plan.cures
     known: dict[str, Any] = {}
     buffer = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
@@ -315,7 +316,8 @@ def address(host: int, family: str = "ipv4") -> str:
 
 
 def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
-    """A host of the setup; one that the plan does not name, as a chain's may be, has the kernel's own behaviour."""
+    """A host of the setup; a host that the plan does not name, for instance in a chain, has the kernel's own
+    behaviour."""
     common = {"node": node, "address": own_address}
     if host is None:
         return common | {"sysctl": {}, "pacing": "internal", "delayed_ack": "adaptive"}
@@ -323,9 +325,9 @@ def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
 
 
 def modules(plan: "Plan") -> list[dict[str, Any]]:
-    """The kernel modules of a plan: the user's own, then those that the guest kernel has.
+    """The kernel modules of a plan: first the user's, then those of the guest kernel.
 
-    The caller that boots the guest puts the user's file below the boot's `in/`, under the name that is given here.
+    The code that boots the guest copies the user's file to the boot's `in/`, under the name given here.
     """
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [
@@ -339,7 +341,7 @@ def modules(plan: "Plan") -> list[dict[str, Any]]:
 
 
 def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[str, Any]]:
-    """The links of the setup, with limits and overheads as the kernel's disciplines count them."""
+    """The links of the setup, with limits and overheads in the units of the kernel's disciplines."""
     arp = plan.network.neighbours == "arp"
     columns = ["kind", "discipline", "on_down", "limit_pkts", "limit_bytes", "overhead_bytes"]
     rows = network.links.select(columns).to_pylist()
@@ -347,13 +349,13 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
     links = []
     for number, (a, b, row) in enumerate(zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True)):
         link = {"a": a, "b": b, **row, "arp": arp}
-        # A wire has no counts unless it is a jittered one, and nobody is there to resolve
+        # Wires have no counts, except jittered ones; they have no neighbours to resolve
         is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
-        # The kernel's disciplines count the Ethernet header by themselves, so 14 B of a plan are 0 here.
+        # The kernel's disciplines already count the Ethernet header, so a plan's 14 B are 0 here.
         link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
         link["arp"] = arp and row["kind"] != "wire"
         if row["discipline"] in ("netem", "jitter"):
-            # The timeline's limit already is netem's own, the delay line included
+            # The timeline's limit is already netem's own, including the delay line
             link["queue_counts"] = "waiting-and-flying"
         own = directions.of_link(number, order[number], probe_bytes[number])
         if own is not None:
@@ -363,12 +365,12 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
 
 
 def _column(rows: pa.Table, name: str) -> list[Any]:
-    """Values of a column that a timeline from before it was there lacks."""
+    """Values of a column that an older timeline may lack."""
     return rows[name].to_pylist() if name in rows.column_names else [None] * len(rows)
 
 
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
-    """A flow of the setup, its ends as numbers of hosts.
+    """A flow of the setup, with its ends as host numbers.
 
     Raises ScenarioError if the timeline has no host of that station.
     """
@@ -391,14 +393,14 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "payload_bytes": flow.payload_bytes,
         "packets": flow.packets,
         "packets_per_s": flow.packet_rate_pkts_per_s,
-        # None, of a flow that is no ping, is no false: only a ping's own `false` silences a host.
+        # None, for a flow that is not a ping, is not false: only a ping's explicit `false` silences a host.
         "replies": flow.replies is not False,
         "flood": bool(flow.flood),
     }
 
 
 def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) -> dict[str, Any]:
-    """Further fields of a flow of programs: `program` of its entry; nothing for other kinds."""
+    """Additional fields of a flow of kind program: `program` of its entry; nothing for other kinds."""
     if flow.kind != "program":
         return {}
     client_at, server_at = (flow.source, flow.destination)[:: 1 if flow.client_at == "source" else -1]
@@ -414,7 +416,7 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) 
             text = text.replace(name, value)
         return text
 
-    # Split first: what is filled in is one word, whatever it holds.
+    # Split before filling in: a filled-in value is always one word.
     client, server = ([filled(word) for word in shlex.split(line or "")] for line in (flow.client, flow.server))
     program = {
         "client": client,
@@ -432,17 +434,16 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) 
 
 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
-    """When packets are stored: [from, to) in ns of the run, sorted, disjoint.
+    """Periods in which packets are stored: [from, to) in ns of the run, sorted, disjoint.
 
-    Around each route change, as the timeline numbers them: `observe.packets_before` to `packets_after` it. Windows
-    that touch are one.
+    From `observe.packets_before` before to `observe.packets_after` after each route change, as numbered in the
+    timeline. Adjacent windows are merged.
 
-    Returns: list of [int, int]. Within the run; empty if none are to be stored but those that always are.
+    Returns: list of [int, int]. Within the run; empty if only packets are stored that are always stored.
     """
     if plan.observe.packets == "none":
         return []
-    # Late, lost and repeated packets are stored in any case; windows say what else is (design/interfaces.md, section
-    # 5).
+    # Late, lost and repeated packets are always stored; windows select the others (design/interfaces.md, section 5).
     if plan.observe.packets == "all":
         return [[0, plan.run.duration_ns]]
     changes = timeline.filter(pc.is_valid(timeline["change_id"]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of a timeline's nodes, hosts, links and directions, as the guest has them.
+"""Numbers of a timeline's nodes, hosts, links and directions, as used in the guest.
 
-Names become numbers once per name, links become numbers through one sorted table of node pairs.
+Names are converted to numbers once per name; links are found in one sorted table of node pairs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from leowarp.base.errors import ScenarioError
 
-# /24 by /24 from 10.1.0.1: .0 and .255 are left out because they look like mistakes in a capture
+# /24 by /24 from 10.1.0.1: .0 and .255 are skipped because they look like mistakes in a capture
 HOSTS_PER_BLOCK = 254
 HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 
@@ -25,7 +25,7 @@ class Network:
 
     nodes: list of (name, kind)
     hosts: Node numbers, in order of appearance.
-    links: pyarrow.Table of n rows. The event that first took each link up, all its columns.
+    links: pyarrow.Table of n rows. The first event that brought each link up, with all columns.
     link_a, link_b: int64 arrays of shape (n,). Node numbers of its ends.
     """
 
@@ -39,7 +39,7 @@ class Network:
     def of_timeline(cls, timeline: pa.Table) -> Network:
         """Nodes, hosts and links in order of first appearance.
 
-        Raises ScenarioError if a node appears twice, a link joins nodes that there are not, or hosts are more than
+        Raises ScenarioError if a node appears twice, a link connects unknown nodes, or there are more hosts than
             addresses.
         """
         rows = timeline.filter(pc.equal(timeline["event"], "node")).select(["a", "kind"]).to_pylist()
@@ -52,7 +52,7 @@ class Network:
         numbers = {name: number for number, (name, _) in enumerate(nodes)}
         rows = timeline.filter(pc.equal(timeline["event"], "link"))
         a, b = numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers)
-        # A link comes up again after each time that it was down; its first event makes it and gives its number.
+        # A link comes up again after each outage; its first event creates it and determines its number.
         _, first = np.unique(_pair(a, b, len(nodes)), return_index=True)
         first.sort()
         return cls(nodes, hosts, rows.take(pa.array(first)), a[first], b[first])
@@ -73,17 +73,18 @@ class Network:
         return self.directions(numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers))
 
     def words(self, direction: int) -> str:
-        """A direction for a message: the names of its ends."""
+        """Text for a direction in a message: the names of its ends."""
         ends = [self.nodes[side[direction // 2]][0] for side in (self.link_a, self.link_b)]
         return "direction " + " > ".join(ends if direction % 2 == 0 else ends[::-1])
 
     def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 against the link's own order.
+        """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 for the reverse of the link's own
+        order.
 
         Raises ScenarioError if a pair has no link.
         """
         keys = _pair(self.link_a, self.link_b, len(self.nodes))
-        # One sort and a binary search: timelines have millions of events.
+        # One sort and a binary search, because timelines have millions of events.
         order = np.argsort(keys)
         wanted = _pair(a, b, len(self.nodes))
         at = np.searchsorted(keys, wanted, sorter=order)
@@ -97,7 +98,7 @@ class Network:
 
 
 def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
-    # A link is the same from either end: one number for both orders.
+    # A link is the same from both ends: one number for both orders.
     return np.minimum(a, b) * nodes + np.maximum(a, b)
 
 
@@ -113,10 +114,10 @@ def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
         coded = coded.dictionary_encode()
     names = coded.dictionary.to_pylist()
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    # A dictionary may hold names that no row has any more, after a filter.
+    # After a filter, a dictionary may contain unused names.
     used = np.unique(codes)
     unknown = [names[code] for code in used if code >= 0 and names[code] not in numbers]
     if unknown:
         raise ScenarioError(f"reading the timeline: {unknown[0]!r} is used but is not among its nodes of that kind")
     by_code = np.array([numbers.get(name, -1) for name in names] + [-1], dtype=np.int64)
-    return by_code[codes]  # code -1 picks the last: null
+    return by_code[codes]  # code -1 selects the last entry: null

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that a guest finds in its directory when it boots for one plan: its input, modules, and roots of programs."""
+"""Everything in a guest's directory when it boots for one plan: its input, modules, and roots of programs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def put_input(
     image: GuestImage, plan: Plan, timeline: pa.Table, directory: Path, by_hand: ByHand | None = None
 ) -> None:
-    """Fills the guest's `in/`.
+    """Fill the guest's `in/`.
 
-    image: Against its kernel the plan's modules are compiled.
-    directory: `in/` of the directory in which the guest works.
+    image: The plan's modules are compiled against its kernel.
+    directory: `in/` of the guest's working directory.
     by_hand: As for `write_input`.
     Raises ScenarioError, HostError: As `write_input` and `compile_modules`.
     """

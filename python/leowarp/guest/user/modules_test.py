@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache and the errors around compiling a module, with a compile.sh that takes no time."""
+"""The cache and the errors of compiling a module, with a compile.sh that takes no time."""
 
 import subprocess
 from pathlib import Path
@@ -26,7 +26,7 @@ cp "$1/$name.c" "$1/$name.ko"
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
-    """A kernel with an archive whose compile.sh copies; `workshop(line)` puts a line into it."""
+    """A kernel with an archive whose compile.sh copies; `workshop(line)` adds a line to it."""
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
 
@@ -35,7 +35,7 @@ def workshop(monkeypatch, tmp_path):
         tree.mkdir(exist_ok=True)
         place.mkdir(exist_ok=True)
         (tree / "compile.sh").write_text(SCRIPT % line)
-        # Its bytes are in the key: two archives of the same files are to be the same.
+        # Its bytes are part of the key: two archives of the same files have to be equal.
         subprocess.run(["tar", "--mtime=@0", "--sort=name", "-cJf", place / ARCHIVE, "-C", tree, "."], check=True)
         (place / "linux").touch()
         return Kernel(place / "linux", {}, {})

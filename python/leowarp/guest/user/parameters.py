@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of kernel modules, read from their files, so that a plan's mistakes are found before a boot.
+"""Parameters of kernel modules, read from their files, so that mistakes in a plan are found before a boot.
 
-Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`: of a
-module's file, and of the kernel's program for those of built-in modules. The functions that read it say its type
-(kernel/params.c). `.modinfo` names types, too, but neither those of built-in modules nor permissions.
+Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`: in a
+module's file, or in the kernel's program for built-in modules. The functions that read it determine its type
+(kernel/params.c). `.modinfo` also gives types, but not those of built-in modules, and no permissions.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 # struct kernel_param: name, module, operations; permissions, level, flags; argument
 _PARAM_BYTES, _OPERATIONS_AT, _PERMISSIONS_AT, _ARGUMENT_AT = 40, 16, 24, 32
-# struct kparam_array: most elements, bytes of one, how many are set, operations, elements
+# struct kparam_array: maximum number of elements, bytes per element, number that are set, operations, elements
 _ELEMENT_OPERATIONS_AT = 16
 # struct kernel_symbol: address, name, namespace
 _EXPORT_BYTES, _EXPORT_NAME_AT = 24, 8
 _NAME = re.compile(r"\w+(?:\.\w+)?")
-# Part of every kernel that is booted here, with parameters of their own
+# Part of every kernel that is booted here, with their own parameters
 _BUILT_IN = {"printk", "tcp_cubic"}
 _WRITABLE = 0o200
 
@@ -52,7 +52,7 @@ class Parameter:
 
     type: As `module_param` names it; None: its own functions read it, and what they take is not known.
     permissions: In /sys; 0: it is not there.
-    most: Elements of an array, at most; None: it is none.
+    most: Maximum number of elements of an array; None: not an array.
     """
 
     type: str | None
@@ -64,7 +64,7 @@ class Parameter:
         return kind if self.most is None else f"up to {self.most} of {kind}"
 
     def refuses(self, value: str) -> str | None:
-        """Accepted values in place of one that the kernel would refuse; None: it takes it, or nobody knows."""
+        """Accepted values, if the kernel would reject this one; None: it is accepted, or this is unknown."""
         values = [value] if self.most is None else value.split(",")
         if self.most is not None and len(values) > self.most:
             return f"at most {self.most} values, separated by commas"
@@ -82,9 +82,9 @@ Declared = Mapping[str, Mapping[str, Parameter]]
 
 
 def _takes(kind: str | None, value: str) -> bool:
-    """Whether the kernel reads a value as one of this type, as `param_set_...` of kernel/params.c do."""
+    """Whether the kernel can read a value as this type, as `param_set_...` of kernel/params.c do."""
     if kind in _BOOLEANS:
-        # kstrtobool looks no further.
+        # kstrtobool reads no further.
         return re.match(r"[yYtT1nNfF0]|[oO][nNfF]", value) is not None
     if kind not in _INTEGERS:
         return True
@@ -104,10 +104,10 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 
 
 def parameters_in(file: Path) -> Declared:
-    """The parameters that a module's file (`NAME.ko`) or a kernel's program declares.
+    """The parameters declared by a module's file (`NAME.ko`) or a kernel's program.
 
-    Returns: Module -> name -> `Parameter`. For a module's file the one entry, by the file's stem. Empty if the file is
-        a kernel's and does not hold what a kernel of 6.12 does.
+    Returns: Module -> name -> `Parameter`. For a module's file there is one entry, with the file's stem. Empty if a
+        kernel's file does not have the structure of a 6.12 kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)
@@ -123,7 +123,7 @@ def _parameters_in(elf: Elf, module: str) -> Declared:
         name = _text_of(elf, at)
         if _NAME.fullmatch(name) is None:
             raise ValueError(f"{name!r:.80} is not the name of a parameter")
-        # Only what is built in has the module's name before it.
+        # Only built-in parameters are prefixed by the module's name.
         *prefix, name = name.split(".")
         (permissions,) = struct.unpack_from("<H", elf.data, at + _PERMISSIONS_AT)
         kind, most = _type_at(elf, at + _OPERATIONS_AT, exported), None
@@ -142,13 +142,13 @@ _ARRAY = "array"
 
 
 def _type_at(elf: Elf, offset: int, exported: Mapping[int, int]) -> str | None:
-    """The type whose functions a pointer leads to: `param_ops_uint`, `param_array_ops`."""
+    """The type to whose functions a pointer leads: `param_ops_uint`, `param_array_ops`."""
     target = elf.pointer(offset)
     name = target.name or ""
     if target.address is not None and target.address in exported:
         name = _text_of(elf, exported[target.address])
     kind = _ARRAY if name == "param_array_ops" else name.removeprefix("param_ops_")
-    # Others, such as a module's own, take what only they know.
+    # The accepted values of other types, such as a module's own, are unknown.
     return kind if kind in (_ARRAY, *_INTEGERS, *_BOOLEANS, *_TEXTS) else None
 
 
@@ -160,9 +160,9 @@ def _text_of(elf: Elf, offset: int) -> str:
 
 
 def _exported(elf: Elf) -> dict[int, int]:
-    """Each symbol that a kernel exports to modules: its address, and where the pointer to its name is in the file.
+    """Each symbol that a kernel exports to modules: its address, and the place in the file of the pointer to its name.
 
-    The program is stripped of all others.
+    All other symbols are stripped from the program.
     """
     sections = [section for name in ("__ksymtab", "__ksymtab_gpl") if (section := elf.section(name))]
     return {
@@ -173,11 +173,11 @@ def _exported(elf: Elf) -> dict[int, int]:
 
 
 def check_parameters(plan: Plan, declared: Declared) -> None:
-    """Nothing, if each parameter of a plan is one that its module has, can be written, and takes the value.
+    """Check that each parameter of a plan exists in its module, can be written, and accepts the value.
 
-    declared: As `modules.declared_parameters` gives it. Unknown parameters, such as those of a kernel that cannot be
-        looked into, are left to the guest.
-    Raises ScenarioError: With every parameter that is wrong, and what the modules have instead.
+    declared: As from `modules.declared_parameters`. Unknown parameters, such as those of a kernel that cannot be read,
+        are left to the guest.
+    Raises ScenarioError: With every wrong parameter, and the existing ones.
     """
     wrong = mistakes(plan.modules, declared)
     if not wrong:
@@ -189,11 +189,11 @@ def check_parameters(plan: Plan, declared: Declared) -> None:
 
 
 def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> list[tuple[str, str]]:
-    """Faults of parameters, and what to write instead."""
+    """Wrong parameters, each with what to write instead."""
     found: list[tuple[str, str]] = []
     for module, values in modules.items():
         if (known := declared.get(module)) is None:
-            # In a kernel that cannot be looked into the modules are not known.
+            # The modules of a kernel that cannot be read are unknown.
             if _BUILT_IN & declared.keys():
                 has = ", ".join(sorted(name for name, own in declared.items() if own))
                 found.append((f"modules.{module}: this guest kernel has no module of this name with parameters",

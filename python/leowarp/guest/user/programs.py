@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the user's own in the guest: what is there to run, before anything is booted, and what they leave behind.
+"""The user's programs in the guest: checks before a boot, and the output that they leave.
 
-The guest mounts the host's root, or a directory in its place, read-only (`crates/agent/src/programs/root.rs`). A
-symbolic link in its own directory names it, so that its command line stays a constant.
+The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). A symbolic link
+in its own directory points to it, so that its command line stays constant.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow
 
 HIDDEN = ("run", "dev", "proc", "sys")
-"""Directories in whose place the guest mounts its own."""
+"""Directories that the guest replaces by its own mounts."""
 
 _MOST_LINKS = 40
 # exec_binprm of fs/exec.c, and BINPRM_BUF_SIZE
 _SCRIPTS_IN_SCRIPTS = 5
 _LONGEST_INTERPRETER_BYTES = 256
-"""As many symbolic links the kernel follows (MAXSYMLINKS, include/linux/namei.h)."""
+"""The kernel follows this number of symbolic links (MAXSYMLINKS, include/linux/namei.h)."""
 
 
 def check_programs(plan: Plan) -> None:
-    """Whether every program that a plan names is there and is one for this processor.
+    """Check that every program that a plan names exists and is for this processor.
 
-    Raises HostError: All that is missing in one message.
+    Raises HostError: One message with everything that is missing.
     """
     wrong = [f"flows.{number}.{text}" for number, flow in enumerate(plan.flows) for text in _wrong(flow)]
     if wrong:
@@ -50,11 +50,11 @@ def check_programs(plan: Plan) -> None:
 
 
 class Surroundings(Protocol):
-    """Facts that decide where a program is looked for: a flow has them, and a shell."""
+    """Properties that determine where a program is looked for: flows have them, and a shell."""
 
     @property
     def rootfs(self) -> str | None:
-        """A directory in place of this machine's root."""
+        """A directory that replaces this machine's root."""
 
     @property
     def directory(self) -> str | None:
@@ -62,11 +62,11 @@ class Surroundings(Protocol):
 
     @property
     def environment(self) -> Mapping[str, str] | None:
-        """Variables beside those that all programs have."""
+        """Variables in addition to those that all programs have."""
 
 
 def check_program(command: str, surroundings: Surroundings) -> None:
-    """Whether the program of one command line is there and is one for this processor.
+    """Check that the program of one command line exists and is for this processor.
 
     Raises HostError if not.
     """
@@ -75,7 +75,7 @@ def check_program(command: str, surroundings: Surroundings) -> None:
 
 
 def put_roots(plan: Plan, directory: Path) -> None:
-    """Makes, in the guest's `in/`, a link to the root of each flow's programs."""
+    """Make, in the guest's `in/`, a link to the root of each flow's programs."""
     for number, flow in enumerate(plan.flows):
         if flow.kind == "program":
             (directory / ROOTS).mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ def put_roots(plan: Plan, directory: Path) -> None:
 
 
 def keep_outputs(out: Path, run_dir: Path) -> None:
-    """Moves what programs said and wrote from the guest's `out/` into a run directory, if there were any.
+    """Move output and files of programs from the guest's `out/` into a run directory, if there were any.
 
     out: `programs/<flow>/<client or server>/` in it has `stdout`, `stderr`, `output.txt` and `files/`.
     run_dir: Gets them as `35-programs/`.
@@ -98,14 +98,14 @@ def keep_outputs(out: Path, run_dir: Path) -> None:
 
 
 def root_of(flow: Surroundings) -> Path:
-    """The directory of this machine that is the root of a flow's programs."""
+    """The directory of this machine that is the root for a flow's programs."""
     return Path(flow.rootfs or "/")
 
 
 def program_file(flow: Surroundings, command: str) -> Path | None:
-    """The file of this machine that a command line runs, as far as the host can tell; None: there is none.
+    """The file of this machine that a command line runs, as far as the host can tell; None: none.
 
-    Looked for as the guest does: in the directories of its PATH, below the flow's root.
+    Looked up in the same way as in the guest: in the directories of its PATH, below the flow's root.
     """
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):
@@ -155,7 +155,8 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
 
 
 def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
-    """Why a file cannot be run, `scripts` of which it is the interpreter's; None: it can, or the host cannot tell."""
+    """Why a file cannot be run, which is the interpreter of `scripts` nested scripts; None: it can, or the host cannot
+    tell."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:
@@ -205,8 +206,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _inside(root: Path, path: str) -> Path | None:
-    """Where a path leads whose `/` is `root`: links within are followed as a program below that root follows them."""
-    # In a custom root an absolute link means a place in that root, not of this machine.
+    """Target of a path whose `/` is `root`: links within are followed as by a program below that root."""
+    # In a custom root, an absolute link refers to that root, not to this machine's.
     at, ahead, links = root, [part for part in path.split("/") if part], 0
     while ahead:
         part = ahead.pop(0)

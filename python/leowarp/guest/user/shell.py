@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program at a host of the guest that the user talks to: what it is, how it gets there, how it ended."""
+"""An interactive program at a host of the guest: its definition, its input, its exit status."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 INPUT = "stdin"
-"""Where in the guest's `in/` the standard input of a shell without a terminal lies."""
+"""Place in the guest's `in/` of the standard input of a shell without a terminal."""
 STORAGE_BYTES = 64 << 20
-"""Limit of its files, as for a flow of programs."""
+"""Maximum size of its files, as for a flow of kind program."""
 
-# EPOCHREALTIME has six digits after its point (bash(1)); LEOWARP_START_US is the same clock at the run's 0 (the agent).
+# EPOCHREALTIME has six decimals (bash(1)); LEOWARP_START_US is the same clock at the run's 0 (the agent).
 _BASH_CLOCK = (
     "LEOWARP_US=$((${EPOCHREALTIME/./}-LEOWARP_START_US)); "
     'printf -v LEOWARP_S "%d.%06d" $((LEOWARP_US/1000000)) $((LEOWARP_US%1000000))'
@@ -38,10 +38,10 @@ _BASH_CLOCK = (
 
 @dataclass(frozen=True)
 class Shell:
-    """The program that runs, and where.
+    """The program, and where it runs.
 
-    station: Whose host it runs at.
-    command: Program and arguments; empty: bash, or `/bin/sh` if there is no bash.
+    station: The station at whose host it runs.
+    command: Program and arguments; empty: bash, or `/bin/sh` if bash is missing.
     is_terminal: Whether it runs on the user's terminal.
     stdin: Without a terminal: all of its standard input.
     """
@@ -55,15 +55,15 @@ class Shell:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def words(self) -> list[str]:
-        """The command line that is run."""
+        """The command line."""
         if self.command:
             return list(self.command)
-        # Without the user's settings: they name what is not there, and what they print costs virtual time.
+        # Without the user's settings: they refer to missing files, and their output takes virtual time.
         has_bash = program_file(self, "bash") is not None
         return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
 
     def variables(self) -> dict[str, str]:
-        """All of its environment: that of programs, and of a terminal its kind and a prompt."""
+        """Its complete environment: that of programs; with a terminal, also its type and a prompt."""
         prompt = {
             "PS1": f"{self.station} ${{LEOWARP_S:+$LEOWARP_S s}}$ ",
             "PROMPT_COMMAND": _BASH_CLOCK,
@@ -72,7 +72,8 @@ class Shell:
         return PROGRAMS_ENVIRONMENT | (prompt if self.is_terminal else {}) | dict(self.environment)
 
     def described(self, host_numbers: Mapping[str, int], size: tuple[int, int] | None = None) -> dict[str, Any]:
-        """`shell` of `setup.json` (design/interfaces.md, section 4); `size` is that of the terminal: rows, columns."""
+        """Entry `shell` of `setup.json` (design/interfaces.md, section 4); `size` is that of the terminal: rows,
+        columns."""
         return {
             "at": host_numbers[host_node(self.station)],
             "command": self.words(),
@@ -85,9 +86,9 @@ class Shell:
 
 
 def check_shell(shell: Shell) -> None:
-    """Whether its program is there.
+    """Check that its program exists.
 
-    Raises HostError if it is not, or is none for this processor.
+    Raises HostError if it is missing, or is for another processor.
     """
     check_program(shlex.join(shell.words()), shell)
 
@@ -96,12 +97,12 @@ def run_shell(
     image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, shell: Shell,
     on_warning: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Exit code of `shell`, which ran on this process' terminal or standard outputs, in the network of `timeline`.
+    """Run `shell` on this process' terminal or standard outputs, in the network of `timeline`; return its exit code.
 
-    plan: Its flows run beside.
-    run_dir: Where the guest works.
+    plan: Its flows also run.
+    run_dir: Directory in which the guest works.
     on_warning: As for `drive`.
-    Raises LeowarpError: As `drive`; GuestError if the run is over before the shell.
+    Raises LeowarpError: As `drive`; GuestError if the run ends before the shell.
     """
     directory = run_dir / GUEST
     terminal = Terminal(0, 1) if shell.is_terminal else None

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[access]`: the link of a terminal to a satellite network, from a profile.
 
-A key without a direction is of the way down (gateway to terminal) or of both, one that ends in `_up` of the way up.
-What each value rests on stands beside it, in full in docs/guides/access-links.md. *Study*: G. Huston, A transport
-protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of SpaceNetLab/LeoCC at 867e673. *LENS*: the pings
-of clarkzjw/LEONetEM at 780a063. *Calibrated*: chosen so that the profile's statistics are the published ones
-(design/starlink-profile.md). *Assumption*: nothing published says it.
+A key without a direction applies to the downlink (gateway to terminal) or to both; a key that ends in `_up` applies to
+the uplink. The source of each value is given beside it, and in full in docs/guides/access-links.md. *Study*: G. Huston,
+A transport protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of SpaceNetLab/LeoCC at 867e673.
+*LENS*: the pings of clarkzjw/LEONetEM at 780a063. *Calibrated*: chosen so that the profile's statistics match the
+published ones (design/starlink-profile.md). *Assumption*: nothing is published about it.
 """
 
 from __future__ import annotations
@@ -28,31 +28,32 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Access(QueueKeys, FollowsConstellation):
-    """A link between the hosts dish and server that does what access links of a satellite network do.
+    """A link between the hosts dish and server that behaves like an access link of a satellite network.
 
-    The profile has published statistics and is no model of the radio: capacity, delay and loss are independent of each
-    other but for the instants of reconfigurations (docs/limitations.md, access links).
+    The profile reproduces published statistics and is not a model of the radio. Capacity, delay and loss are
+    independent of each other, except for the instants of reconfigurations (docs/limitations.md, access links).
 
-    period_ns, phase_ns: A reconfiguration every `period_ns`, the first `phase_ns` after 0:00 of the wall clock that
-        `clock` begins at.
-    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and its least difference from
-        the slot before. With ``geometry = "constellation"`` unused: the base comes from slant ranges.
-    base_rtts: Evenly spaced quantiles of a slot's base round trip, in place of the three before; empty: these hold.
-    base_kept_ratio: Probability that a slot keeps the base round trip of the slot before.
-    jitter_ns, jitter_up_ns: Means of delay above the base, down and up; the value lasts `jitter_step_ns` and
+    period_ns, phase_ns: A reconfiguration every `period_ns`, the first `phase_ns` after 0:00 on the wall clock that
+        `clock` sets.
+    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and its smallest change from
+        one slot to the next. Unused with ``geometry = "constellation"``, where the base comes from slant ranges.
+    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three; empty: those three
+        apply.
+    base_kept_ratio: Probability that a slot keeps the base round trip of the previous slot.
+    jitter_ns, jitter_up_ns: Mean delay above the base, down and up; a value lasts `jitter_step_ns` and
         `jitter_up_step_ns` on average.
-    handover_min_ns, handover_max_ns: How long nothing is sent (hold), or delay is raised (spike), at a reconfiguration.
+    handover_min_ns, handover_max_ns: How long a reconfiguration stops sending (hold) or raises the delay (spike).
     outage_min_ns, outage_max_ns, outage_reach_ns: Length of an outage, and its largest distance from the
         reconfiguration.
-    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, of packets outside outages; None only until the preset has
-        filled them in.
-    loss_burst_ns: Length of a burst of residual loss; 0: each packet is lost by itself.
-    capacity_bps, capacity_up_bps: Medians, bit/s; None: drawn from the ``schedule_*`` values, by `clock` and the run's
-        seed.
-    capacity_spread_ratio, wander_ratio, modulation_ratio: Standard deviations of the logarithm of capacity from slot to
-        slot and within one; size of its steps.
+    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages; None only until the
+        preset is filled in.
+    loss_burst_ns: Length of a burst of residual loss; 0: packets are lost independently.
+    capacity_bps, capacity_up_bps: Medians, bit/s; None: sampled from the ``schedule_*`` values, by `clock` and the
+        run's seed.
+    capacity_spread_ratio, wander_ratio, modulation_ratio: Standard deviation of the logarithm of capacity between slots
+        and within a slot; size of capacity steps.
     queue_pkts, queue_up_pkts: Waiting packets at the gateway and at the terminal; None: unlimited.
-    constellation: What `geometry` follows.
+    constellation: The constellation that `geometry` follows.
     """
 
     NAME: ClassVar = "access"
@@ -77,30 +78,30 @@ class Access(QueueKeys, FollowsConstellation):
     )
     clock: str = instant("What the wall clock shows when the run's clock is 0.", "2024-05-17T12:00:00Z")
     # The study: 15 s. Seconds 12, 27, 42 and 57 of the minute: J. Pan and others' public documentation of the schedule,
-    # seen again in LENS.
+    # confirmed in LENS.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
     phase_ns: int = quantity(
         units.TIME, "When they are: this long after 0:00 of the wall clock, and every `period` before and after.",
         "12 s", low="0 s", high="1 h",
     )  # fmt: skip
-    # The study's pings end at the first hop behind the earth station.
+    # The study's pings end at the first hop behind the ground station.
     server_delay_ns: int = quantity(
         units.TIME, "One-way delay between gateway and server, on top of all others.", "0 s", low="0 s", high="10 s"
     )
 
-    # The range of least RTTs in the study's figure 3, read off the figure.
+    # The range of minimum RTTs in the study's figure 3, read off the figure.
     base_rtt_min_ns: int = quantity(
         units.TIME, "Least RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
     )
     base_rtt_max_ns: int = quantity(
         units.TIME, "Largest RTT that a slot can have, without jitter and waiting.", "35 ms", low="0 s", high="10 s"
     )
-    # Assumption: the study has "changes regularly", by several ms; no slot is to look like the one before.
+    # Assumption: the study says "changes regularly", by several ms, so two successive slots must differ.
     base_step_min_ns: int = quantity(
         units.TIME, "By how much the RTTs of two successive slots differ at least.", "3 ms", low="0 s", high="1 s"
     )
 
-    # None by default: what was published gives a range alone. Recordings of dishes are skewed (docs/validation.md).
+    # None by default: only a range was published. Recordings of dishes are skewed (docs/validation.md).
     base_rtts: tuple[str, ...] = names(
         "Quantiles of the RTTs that slots have, without jitter and waiting, evenly spaced from the least to the "
         'largest: `["20 ms", "22 ms", "35 ms"]` has its median at 22 ms. In place of `base_rtt_min`, `base_rtt_max` '
@@ -113,13 +114,13 @@ class Access(QueueKeys, FollowsConstellation):
 
     # The study.
     frames_per_s: int = count("Frames of the radio link per second; jitter changes at their borders.", 750, 1, 10_000)
-    # A sawtooth within each frame moves the mean difference of RTTs by 0.4 % and takes 15 to 118 times the rows
+    # A sawtooth within each frame changes the mean difference of RTTs by 0.4 % and takes 15 to 118 times as many rows
     # (design/starlink-profile.md, the model of a frame).
     frame_steps: int = count(
         "Waiting for the next frame: in so many steps within each frame (0: half a frame, always).", 0, 0, 16
     )
-    # LeoCC: mean 2.2 ms, standard deviation 1.2 ms above each slot's least delay; correlation 0.70, 0.46, 0.34 after
-    # 10, 20, 30 ms, as steps of 28 ms have it.
+    # LeoCC: mean 2.2 ms, standard deviation 1.2 ms above each slot's minimum delay; correlation 0.70, 0.46, 0.34 after
+    # 10, 20, 30 ms, which matches steps of 28 ms.
     jitter_ns: int = quantity(
         units.TIME, "Mean delay above the base on the way down (Erlang of order 3).", "2.2 ms", low="0 s", high="1 s"
     )
@@ -127,8 +128,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "How long one value of it lasts, on average (geometric, whole frames).", "28 ms", low="1 ms",
         high="10 s",
     )  # fmt: skip
-    # Calibrated: successive RTTs then differ by 6.3 ms 10 ms apart and by 7.2 ms a round trip apart; the study's 6.7 ms
-    # lies between. Steps from 3 to 9 ms keep both within 15 % of it.
+    # Calibrated: successive RTTs then differ by 6.3 ms at a distance of 10 ms and by 7.2 ms at a distance of one round
+    # trip; the study's 6.7 ms lies between. Any step from 3 to 9 ms keeps both within 15 % of the study.
     jitter_up_ns: int = quantity(
         units.TIME, "Mean delay above the base on the way up: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",
@@ -138,8 +139,8 @@ class Access(QueueKeys, FollowsConstellation):
         "6 ms", low="1 ms", high="10 s",
     )  # fmt: skip
 
-    # A hold alone makes the published rise: a probe at its beginning waits for all of it. A spike of 30 to 50 ms on top
-    # of a hold would make 70 to 90 ms.
+    # A hold alone explains the published rise, because a probe at its beginning waits for all of it. A spike of 30 to
+    # 50 ms on top of a hold would give 70 to 90 ms.
     handover: str = word(
         "What a reconfiguration does: nothing is sent and packets wait (hold), or they are sent and take longer, less "
         "and less so (spike).",
@@ -160,8 +161,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, 'handover = "spike": the same, at most (uniform between the two).', "50 ms", low="0 s", high="1 s"
     )
 
-    # Calibrated together: 1.5 % of pings once a second are lost (the study: 1 to 2 %); of a flood 15 pings in a row are
-    # lost on average (LENS: 17).
+    # Calibrated together: 1.5 % of pings sent once per second are lost (the study: 1 to 2 %); in a flood, 15 pings in a
+    # row are lost on average (LENS: 17).
     outage_share_ratio: float = quantity(
         units.RATIO, "Share of the reconfigurations around which something is lost.", "70 %", low="0 %", high="100 %"
     )
@@ -181,14 +182,14 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "Outages lie this far from their reconfiguration at most, before or after it.", "1 s", low="1 ms",
         high="10 s",
     )  # fmt: skip
-    # None: the preset gives it.
+    # None: the preset provides it.
     residual_loss_ratio: float | None = quantity(
         units.RATIO, "Share of all other packets lost at random, down.", None, low="0 %", high="100 %"
     )
     residual_loss_up_ratio: float | None = quantity(
         units.RATIO, "Share of all other packets lost at random, up.", None, low="0 %", high="100 %"
     )
-    # 0 s by default: no article tells how long a burst lasts. What TCP gets depends on it (docs/validation.md).
+    # 0 s by default: no article gives the length of a burst. TCP's throughput depends on it (docs/validation.md).
     loss_burst_ns: int = quantity(
         units.TIME, "How long the residual loss lasts each time; everything sent then is lost (0 s: packets are lost "
         "one by one).", "0 s", low="0 s", high="1 s",
@@ -204,13 +205,13 @@ class Access(QueueKeys, FollowsConstellation):
         units.RATE, "Median capacity up; schedule: as above.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s",
         none="schedule",
     )  # fmt: skip
-    # LeoCC: means of slots differ by 19 %.
+    # LeoCC: means of slots vary by 19 %.
     capacity_spread_ratio: float = quantity(
         units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at twice that.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
-    # LeoCC: 15 % within a slot over 100 ms; about half of that variance is forgotten after 100 ms (scheduling, here
-    # jitter), a tenth is left after 500 ms. How the rest divides into wander and modulation is an assumption.
+    # LeoCC: 15 % within a slot over 100 ms; about half of that variance has decayed after 100 ms (scheduling, here
+    # jitter), and a tenth is left after 500 ms. The split of the rest between wander and modulation is an assumption.
     wander_ratio: float = quantity(
         units.RATIO, "How much it wanders within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
         high="100 %",
@@ -226,7 +227,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "How long one modulation lasts, on average (exponential).", "500 ms", low="10 ms", high="1 h"
     )
 
-    # The study, figure 2 and text: least, median and best of tests every four hours, August 2023 to March 2024.
+    # The study, figure 2 and text: minimum, median and maximum of tests every four hours, August 2023 to March 2024.
     schedule_min_bps: int = quantity(
         units.RATE, 'capacity = "schedule": what one test of some months reaches at least.', "10 Mbit/s",
         low="100 kbit/s", high="100 Gbit/s",
@@ -244,7 +245,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.RATE, "The same: median.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
     )
     schedule_up_max_bps: int = quantity(units.RATE, "The same: best.", "50 Mbit/s", low="100 kbit/s", high="100 Gbit/s")
-    # Assumption: 20:00 of eastern Australia, where the study was made, is 10:00 UTC.
+    # Assumption: 20:00 in eastern Australia, where the study was made, is 10:00 UTC.
     busy_hour_ns: int = quantity(
         units.TIME, "Of a schedule: the time of day of `clock` at which capacity is least.", "10 h", low="0 s",
         high="24 h",
@@ -254,11 +255,11 @@ class Access(QueueKeys, FollowsConstellation):
         high="100 %",
     )  # fmt: skip
 
-    # Assumption: 0.24 s at 250 Mbit/s, more than twice what a handover of 50 ms at the fastest makes wait.
-    # LeoReplayer's authors advise 50,000, so that nothing is dropped.
+    # Assumption: 0.24 s at 250 Mbit/s, more than twice the largest queue that a handover of 50 ms creates.
+    # LeoReplayer's authors recommend 50,000, so that nothing is dropped.
     queue_pkts: int | None = queue("Waiting packets that the gateway holds for the terminal.", "5000 pkts")
     queue_bytes: int | None = None
-    # LeoReplayer's advice: 0.4 s at 15 Mbit/s.
+    # LeoReplayer's recommendation: 0.4 s at 15 Mbit/s.
     queue_up_pkts: int | None = quantity(
         units.PACKETS, 'Waiting packets that the terminal holds. In packets, or "unlimited".', "500 pkts",
         low="1 pkts", high="1000000000 pkts", none="unlimited",
@@ -299,30 +300,30 @@ class Access(QueueKeys, FollowsConstellation):
         ("weighted", "highest"),
         "weighted",
     )
-    # Calibrated: RTTs by geometry then begin a little above 20 ms.
+    # Calibrated: RTTs by geometry then start a little above 20 ms.
     processing_delay_ns: int = quantity(
         units.TIME, "The same: one-way delay besides propagation.", "5.5 ms", low="0 s", high="1 s"
     )
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """As of every medium, and of `[network]` all but neighbours and packet length."""
-        # An access link is always leolink's: only that knows tables of delays and capacities.
+        """As for every medium, and of `[network]` all keys except neighbours and packet length."""
+        # An access link always uses leolink, because only leolink supports tables of delays and capacities.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
         return {**super().idle(follows=follows), "network": only}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in what the preset gives and check what keys say together; every broken rule goes to `problems`.
+        """Fill in the preset's values and check keys against each other; every broken rule goes to `problems`.
 
-        section: Of ``[access]``; the preset's losses are added where the text gives none.
-        problems: Gets pairs of least and most in the wrong order, a base step that leaves no room, outages that do not
-            fit into their reach, a handover as long as a slot, and keys without effect.
+        section: Section ``[access]``; the preset's losses are added where the text gives none.
+        problems: Gets minima above maxima, a base step that is too large for its range, outages that do not fit into
+            their reach, a handover as long as a slot, and keys without effect.
         """
         known = keys(Access)
         for key, written in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
             attribute, declared = known[key]
-            # Decoded like what a user writes, so that a preset obeys units and ranges as well.
+            # Decoded like user input, so that a preset obeys units and ranges as well.
             if not section.gave(key):
                 section.values[attribute] = decode(written, declared, section.origin)
         for least, most in _ORDERED:
@@ -333,27 +334,28 @@ class Access(QueueKeys, FollowsConstellation):
         _check_base(section, problems)
         _check_quantiles(section, problems)
         # An outage lies between `outage_reach` before and `outage_reach` after its reconfiguration, wherever its
-        # midpoint falls.
+        # midpoint is.
         if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
             problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
-        # Else a link on hold would still be on hold when the next reconfiguration begins.
+        # Otherwise a hold could still last when the next reconfiguration begins.
         if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
         for when, idle in _idle(section).items():
             for key in idle:
                 attribute, _ = known[key]
-                # A plan spells every key out, so a key without effect is a mistake only if it says something else than
-                # the default.
+                # A plan spells every key out, so a key without effect is a mistake only if its value is not the
+                # default.
                 if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
                     rule = f"has no effect with {when}"
                     problems.add(section.where(key), f"access.{key}", rule, "take it out")
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """A shorter run, larger TCP buffers and narrower windows of stored packets than for a constellation."""
-        # At 250 Mbit/s it is reconfigured every 15 s, so that whole seconds around each would store a quarter of all
-        # packets; 100 ms of it and its queue are some 10 MB, of which Linux lets a socket's buffer hold about half.
+        """Defaults that differ from a constellation's: a shorter run, larger TCP buffers, and narrower windows of
+        stored packets."""
+        # At 250 Mbit/s with a reconfiguration every 15 s, windows of whole seconds would store a quarter of all
+        # packets. 100 ms of traffic and its queue are some 10 MB; Linux uses about half of a socket's buffer for data.
         return {
             "run": {"duration": "60 s"},
             "tcp": {"buffer_max": "64 MiB"},
@@ -363,8 +365,8 @@ class Access(QueueKeys, FollowsConstellation):
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
         """Terminal, gateway and point of presence, in this order.
 
-        Returns: tuple of three Station. Heights 0 m. Used with ``geometry = "constellation"`` alone; `stations` is not
-            looked at.
+        Returns: tuple of three Station. Heights 0 m. Used only with ``geometry = "constellation"``; `stations` is
+            ignored.
         """
         return (
             Station(
@@ -394,19 +396,19 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
         "The same by CUBIC's 200 Mbit/s off-peak.",
     ),
 }
-"""What each preset fills in."""
+"""Values that each preset fills in."""
 
 
 def _check_base(section: Section, problems: Problems) -> None:
-    """A slot's base differs from the one before by a step at least, so from every base one must be within the range.
+    """Check that a slot's base can always differ from the previous one by at least a step, and stay within the range.
 
-    From the middle of the range a step up or down needs half the range: high - low >= 2 step. Equal bounds with no step
+    A step up or down from the middle of the range needs half the range: high - low >= 2 step. Equal bounds with no step
     (a constant base) pass too.
     """
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
     )
-    # A range that is upside down is told by `_ORDERED`; said here as well it would be one mistake in two messages.
+    # `_ORDERED` reports a reversed range; reporting it here too would give two messages for one mistake.
     if low <= high < low + 2 * step:
         rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
         hint = f"at most {units.TIME.format((high - low) // 2)}"
@@ -419,7 +421,7 @@ def base_rtt_quantiles_ns(base_rtts: Sequence[str]) -> list[int]:
     Raises
     ------
     ScenarioError
-        If one is no time from 0 s to 10 s, they descend, or there is only one.
+        If one is not a time from 0 s to 10 s, if they decrease, or if there is only one.
     """
     quantiles_ns = [int(units.TIME.parse(each)) for each in base_rtts]
     if any(not 0 <= each <= 10 * 10**9 for each in quantiles_ns):
@@ -432,7 +434,7 @@ def base_rtt_quantiles_ns(base_rtts: Sequence[str]) -> list[int]:
 
 
 def _check_quantiles(section: Section, problems: Problems) -> None:
-    """Quantiles of the base round trip are times that ascend."""
+    """Check that quantiles of the base round trip are increasing times."""
     try:
         base_rtt_quantiles_ns(value_of(section, Access, "base_rtts"))
     except ScenarioError as error:
@@ -440,9 +442,9 @@ def _check_quantiles(section: Section, problems: Problems) -> None:
 
 
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
-    """Keys that mean nothing with the others, by the reason.
+    """Keys that have no effect in combination with the others, by reason.
 
-    Returns: The words of the message ("has no effect with ...") to TOML keys of ``[access]``.
+    Returns: Text of the message ("has no effect with ...") -> TOML keys of ``[access]``.
     """
     idle_keys: dict[str, tuple[str, ...]] = {}
     if value_of(section, Access, "geometry") == "profile":
@@ -464,7 +466,7 @@ def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     return idle_keys
 
 
-# Pairs of keys of which the first must not be above the second.
+# Pairs of keys; the first must not exceed the second.
 _ORDERED = (
     ("base_rtt_min", "base_rtt_max"),
     ("handover_min", "handover_max"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[chain]`: links in a row that never change.
 
-The smallest network there is, for which delay, throughput and queue length can be computed by hand.
+The smallest possible network: delay, throughput and queue length can be computed by hand.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from leowarp.scenario.text.key import count, quantity
 class Chain(RateKeys, MediumSection):
     """Routers r0 to rN in a row between hosts A and B, with one fixed path.
 
-    Every quantity on it has a closed form (docs/accuracy.md, a check by hand), so the link model is tested on it.
+    Every quantity on it has a closed form (docs/accuracy.md, a check by hand), so it is used to test the link model.
 
     hops: Links between routers; there are `hops` + 1 routers.
     delay_ns: One-way propagation delay of each link, ns.
-    overhead_bytes: On top of the IP length; 14 is the Ethernet header that the kernel's queueing disciplines count.
+    overhead_bytes: Added to the IP length; 14 is the Ethernet header, which the kernel's queueing disciplines count.
     loss_ratio: 0 to 1, independent per packet and link, in each direction.
     """
 
-    # GOVERNS comes from QueueKeys, which therefore stands before MediumSection among the bases: the first that has it
-    # wins.
+    # GOVERNS comes from QueueKeys, which is therefore listed before MediumSection among the bases: the first base wins.
     NAME: ClassVar = "chain"
 
     hops: int = count("Number of links between routers.", 1, 1, 200)

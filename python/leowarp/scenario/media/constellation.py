@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[constellation]`: where the satellites are.
+"""`[constellation]`: the positions of the satellites.
 
-A Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984), spelt out by the
-Walker keys; several of them, the shells; or a file of orbital elements that SGP4 propagates. The three exclude each
-other.
+A Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984), given by the Walker
+keys; several of them, the shells; or a file of orbital elements, propagated by SGP4. The three exclude each other.
 """
 
 from __future__ import annotations
@@ -20,25 +19,26 @@ from leowarp.scenario.text.key import InputFile, count, file, instant, keys, nam
 from leowarp.scenario.text.problems import Problems
 
 SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
-"""Keys of a constellation of one shell that each of several has for itself."""
+"""Keys of a single-shell constellation that each shell has separately if there are several."""
 
 ELEMENT_KEYS = ("leave_out", "element_sets")
-"""Keys that mean nothing without a file of orbital elements."""
+"""Keys that have no effect without a file of orbital elements."""
 
 WALKER_KEYS = ("preset", *SHAPE_KEYS, "mu", "earth_rotation")
-"""Keys that mean nothing when a file of orbital elements is given."""
+"""Keys that have no effect if a file of orbital elements is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shell:
-    """A shell of a constellation of several: a Walker pattern with a height and an inclination of its own.
+    """One of several shells of a constellation: a Walker pattern with its own altitude and inclination.
 
-    Satellites of the first shell are called ``s-1-PP-SS``, of the second ``s-2-PP-SS``; shells are numbered in the
-    order in which they are written.
+    Satellites of the first shell are called ``s-1-PP-SS``, those of the second ``s-2-PP-SS``; shells are numbered in
+    the order of the text.
 
     pattern: ``star`` or ``delta``.
     planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg: Of circular orbits, above the constellation's `earth_radius_m`.
+    altitude_m, inclination_deg, node_offset_deg: Of its circular orbits; altitude above the constellation's
+        `earth_radius_m`.
     """
 
     pattern: str = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), "delta")
@@ -58,25 +58,26 @@ class Shell:
 
     @property
     def satellites(self) -> int:
-        """How many it has."""
+        """Number of its satellites."""
         return self.planes * self.satellites_per_plane
 
 
 @dataclass(frozen=True, kw_only=True)
 class Constellation(MediumSection):
-    """Where the satellites are: a Walker pattern, several of them (`shells`), or a file of orbital elements.
+    """The positions of the satellites: a Walker pattern, several of them (`shells`), or a file of orbital elements.
 
-    preset: The name in `presets.PRESETS` that filled the keys below; None: each was given.
+    preset: The name in `presets.PRESETS` that filled the keys below; None: the text gave each key.
     pattern: ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
     planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg: Of circular orbits, above `earth_radius_m`.
-    shells: Several Walker patterns; then the six attributes above are None. Empty: there is one, or a file of elements.
-    tle: TLE, 3LE or OMM; None: the Walker keys hold.
+    altitude_m, inclination_deg, node_offset_deg: Of circular orbits; altitude above `earth_radius_m`.
+    shells: Several Walker patterns; the six attributes above are then None. Empty: a single pattern, or a file of
+        elements.
+    tle: TLE, 3LE or OMM; None: the Walker keys apply.
     leave_out: Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
-    element_sets: ``refuse`` or ``nearest epoch``: several element sets of one satellite in `tle`.
+    element_sets: ``refuse`` or ``nearest epoch``: how several element sets of one satellite in `tle` are handled.
     epoch: ISO 8601 in UTC, ending in Z.
-    earth: ``sphere`` or ``wgs84``: what stations stand on.
-    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: Of the sphere; they set period and ground track of the
+    earth: ``sphere`` or ``wgs84``: the surface on which stations stand.
+    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: Of the sphere; they determine period and ground track of the
         Walker orbits.
     greenwich_deg: Right ascension of Greenwich at clock 0; None: sidereal time at `epoch`.
     """
@@ -130,7 +131,7 @@ class Constellation(MediumSection):
         ("sphere", "wgs84"),
         "sphere",
     )
-    # WGS84's equatorial radius, and below its gravitational parameter.
+    # WGS84's equatorial radius; its gravitational parameter follows below.
     earth_radius_m: float = quantity(
         units.LENGTH, "Radius of the sphere; altitudes count from it.", "6378.137 km", low="6000 km", high="7000 km"
     )
@@ -154,9 +155,9 @@ class Constellation(MediumSection):
 
     @property
     def patterns(self) -> tuple[Shell, ...]:
-        """Its Walker patterns: the shells, or the one that its own keys spell out; none of a file of elements.
+        """Its Walker patterns: the shells, or the one given by its own keys; none for a file of elements.
 
-        Raises ValueError if a Walker key is None beside neither shells nor a file: not a resolved plan.
+        Raises ValueError if there are neither shells nor a file and a Walker key is None: this is not a resolved plan.
         """
         if self.shells or self.tle is not None:
             return self.shells
@@ -168,16 +169,15 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Nothing of the other sections is without effect: a constellation's links, routes and routers are all of
-        theirs.
-        """
+        """Every key of the other sections has an effect: a constellation uses all their links, routes and routers."""
         return {}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in the preset; without one the Walker keys are needed, with a file of elements they mean nothing.
+        """Fill in the preset. Without a preset the Walker keys are required; with a file of elements they have no
+        effect.
 
-        section: Of ``[constellation]``; what the preset gives is added to its values, keys that were written stay.
+        section: Section ``[constellation]``; the preset's values are added, and keys in the text stay.
         problems: Gets an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F not below P, and a
             hash of no file.
         """
@@ -185,7 +185,7 @@ class Constellation(MediumSection):
         if preset is not None and preset not in PRESETS:
             rule = f'there is no constellation "{preset}"'
             problems.add(section.where("preset"), "constellation.preset", rule, one_of(preset, PRESETS, "known:"))
-        # Elements bring planes of their own, so the preset's numbers are not even looked at.
+        # Elements have their own planes, so the preset's numbers are ignored.
         if section.values.get("tle") is not None:
             _complete_elements(section, problems)
             return
@@ -197,13 +197,13 @@ class Constellation(MediumSection):
         for key in ("tle_sha256", *ELEMENT_KEYS):
             if section.gave(key):
                 problems.add(section.where(key), f"constellation.{key}", "has no effect without tle", "take it out")
-        # A list of shells that is wrong is reported already; keys that it stands in for are not missing as well.
+        # A wrong list of shells has been reported already; the keys that it replaces are then not missing as well.
         if section.values.get("shells") or (section.gave("shells") and "shells" not in section.values):
             _complete_shells(section, problems)
             return
         for key in ("pattern", "planes", "satellites_per_plane", "altitude", "inclination"):
-            # A preset that is unknown, or no text at all, is reported already; five missing keys below it would hide
-            # that.
+            # An unknown preset, or one that is not text, has been reported already; five missing keys would hide that
+            # message.
             wrong_preset = section.gave("preset") and (preset is not None or "preset" not in section.values)
             if known[key][0] not in section.values and not section.gave(key) and not wrong_preset:
                 hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
@@ -217,10 +217,10 @@ class Constellation(MediumSection):
 
 @dataclass(frozen=True, kw_only=True)
 class FollowsConstellation(MediumSection):
-    """Base of the media that may take delays from satellites that move.
+    """Base of media that can take their delays from moving satellites.
 
-    FOLLOWS: (str, str). The key that says "constellation" if it does, and a preset to propose.
-    constellation: The scenario's ``[constellation]``, no key of this section. None: it does not follow one.
+    FOLLOWS: (str, str). The key that selects this by the value "constellation", and a preset to propose.
+    constellation: The scenario's ``[constellation]``; not a key of this section. None: the medium does not follow one.
     """
 
     FOLLOWS: ClassVar[tuple[str, str]]
@@ -229,7 +229,7 @@ class FollowsConstellation(MediumSection):
 
 
 def _complete_shells(section: Section, problems: Problems) -> None:
-    """The rules of shells: no Walker pattern beside them, and of each an F below its P."""
+    """Check shells: no Walker pattern beside them, and F below P in each."""
     for key in SHAPE_KEYS:
         if section.gave(key):
             rule = "has no effect: each of [[constellation.shells]] has one of its own"
@@ -244,13 +244,13 @@ def _complete_shells(section: Section, problems: Problems) -> None:
 
 
 def _complete_elements(section: Section, problems: Problems) -> None:
-    """The rules of a file of elements: no Walker keys beside it, an epoch, and the ellipsoid under the stations."""
+    """Check a file of elements: no Walker keys beside it, an epoch, and the ellipsoid under the stations."""
     for key in WALKER_KEYS:
         if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
             rule = "has no effect: the orbits come from the file named by tle"
             problems.add(section.where(key), f"constellation.{key}", rule, f"take out {key} or tle")
-    # No default would do: elements describe orbits near their own epoch, and a run at another date would be of a sky
-    # that never was.
+    # No default would be right: elements describe orbits near their own epoch, and at another date the run would have
+    # an unreal sky.
     if not section.gave("epoch"):
         rule = "is missing, and a file of orbital elements (tle) is only right near its own epoch"
         problems.add(section.where("tle"), "constellation.epoch", rule, 'write epoch = "2022-09-14T00:00:00Z"')
@@ -261,9 +261,9 @@ def _complete_elements(section: Section, problems: Problems) -> None:
     if section.gave("shells") and section.values.get("shells") != ():
         rule = "have no effect: the orbits come from the file named by tle"
         problems.add(section.where("shells"), "constellation.shells", rule, "take out the shells or tle")
-    # None and not the default: the plan would otherwise spell out planes that no satellite keeps to.
+    # None instead of the default: the plan would otherwise list planes that no satellite follows.
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
         section.values[attribute] = None
-    # Elements are of the real Earth, on which a station of geodetic latitude stands on the ellipsoid.
+    # Elements belong to the real Earth, where a station of geodetic latitude stands on the ellipsoid.
     section.values.setdefault("earth", "wgs84")

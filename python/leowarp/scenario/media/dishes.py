@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[stations.access]`: a station of a constellation that reaches it by the access link of a dish.
+"""`[stations.access]`: a station of a constellation that is connected by the access link of a dish.
 
 Its keys are those of `[access]`. The satellites are the constellation's, so keys that place a terminal, a gateway or a
-point of presence, and those of base round trips, mean nothing here.
+point of presence have no effect here, nor do those of base round trips.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _PLACES = (
     "pop_longitude",
 )  # fmt: skip
 DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
-"""Keys of `[access]` that mean nothing for a station of a constellation."""
+"""Keys of `[access]` that have no effect for a station of a constellation."""
 
 
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
-    """Fill in what each dish's preset gives, and check what it asks of the rest of the scenario.
+    """Fill in each dish's preset, and check what it requires of the rest of the scenario.
 
     is_constellation: Whether the medium is a constellation.
     problems: Gets each rule that is broken.
@@ -47,7 +47,8 @@ def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) ->
 
 
 def _check_rest(draft: Draft, problems: Problems) -> None:
-    """Tables of capacity and delay are `leolink`'s, and updates between those of the routes are atomic."""
+    """Check that links are leolink's, which tables of capacity and delay need, and that updates between those of the
+    routes are atomic."""
     for name, schema, attribute, only in (
         ("network", Network, "link_model", "leolink"),
         ("network", Network, "endpoints", "stations"),

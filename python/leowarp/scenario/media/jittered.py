@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[jittered]`: a path on which each packet has a random delay of its own.
+"""`[jittered]`: a path on which each packet has its own random delay.
 
-It is what emulation studies of reordering build: netem's delay and jitter below a token bucket filter.
+Emulation studies of reordering build such a path from netem's delay and jitter, followed by a token bucket filter.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Jittered(MediumSection):
-    """Hosts A and B and one router: each packet to B has a random delay of its own, so packets overtake each other.
+    """Hosts A and B and one router; each packet to B has its own random delay, so packets overtake each other.
 
-    delay_ns, jitter_ns: Mean and standard deviation of the delay from A to B, ns, whatever the distribution.
+    delay_ns, jitter_ns: Mean and standard deviation of the delay from A to B, ns, for every distribution.
     delay_up_ns: From B to A, constant.
     distribution: ``uniform``, ``normal``, ``exponential`` or ``table``.
-    table: Samples in any unit, one a line; None unless the distribution is ``table``.
+    table: Samples in any unit, one per line; None unless the distribution is ``table``.
     rate_bps, rate_up_bps: bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
-    queue_pkts: netem's limit, packets that wait and fly; None: unlimited. `queue_bytes` is always None.
+    queue_pkts: netem's limit, packets that wait or are in flight; None: unlimited. `queue_bytes` is always None.
     loss_ratio: 0 to 1, independent per packet, A to B.
     """
 
     NAME: ClassVar = "jittered"
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
-    # `--set jittered.distribution=table` on a plan must not take the table away that the plan names.
+    # `--set jittered.distribution=table` on a plan must not remove the table that the plan names.
     KEEPS: ClassVar = {"distribution": "table"}
 
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
     delay_up_ns: int = quantity(units.TIME, "One-way delay, B to A; never jittered.", "0 s", low="0 s", high="60 s")
-    # netem's own parameter is the standard deviation of its tables but the half-width of its uniform draw
-    # (net/sched/sch_netem.c, tabledist). Here it is the standard deviation always.
+    # netem's own parameter is the standard deviation for its tables, but the half-width for its uniform distribution
+    # (net/sched/sch_netem.c, tabledist). Here it is always the standard deviation.
     jitter_ns: int = quantity(
         units.TIME, "Standard deviation of a packet's delay, A to B, whatever the distribution.", "1 ms", low="0 s",
         high="2 s",
@@ -52,7 +52,7 @@ class Jittered(MediumSection):
         'distribution = "table": a text file of samples, one number a line, in any unit; brought to the mean `delay` '
         "and the standard deviation `jitter`."
     )
-    # The shaper stands behind the delay line, as emulation studies have it (docs/concepts/links.md, jittered links).
+    # The shaper follows the delay line, as in emulation studies (docs/concepts/links.md, jittered links).
     rate_bps: int | None = quantity(
         units.RATE, "Rate of the link, A to B; packets are serialised in the order in which their delays end.",
         "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s", none="unshaped",
@@ -73,26 +73,27 @@ class Jittered(MediumSection):
 
     @property
     def left_bps(self) -> int | None:
-        """As of links that may have background traffic (`background.RateKeys`)."""
+        """As for links that may have background traffic (`background.RateKeys`)."""
         return self.rate_bps
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """As of every medium, and all of `[network]` but the length of packets."""
-        # A jittered link is always netem's, and its hosts hang on it by wires.
+        """As for every medium, and all of `[network]` except the length of packets."""
+        # A jittered link always uses netem, and its hosts are connected by wires.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
         return {**super().idle(follows=follows), "network": only}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """A table of samples goes with `distribution = "table"` and nothing else; netem's limit is in packets alone.
+        """Check that a table of samples comes with `distribution = "table"` and only then, and that netem's limit is in
+        packets.
 
-        section: Of ``[jittered]``; nothing is added to it.
+        section: Section ``[jittered]``; nothing is added to it.
         problems: Gets a table that is missing or without effect, and a queue in bytes.
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None
-        # A table that was written and is wrong has been reported; it is not missing as well.
+        # A wrong table has been reported already; it is not missing as well.
         if drawn and not given and not (section.gave("table") and "table" not in section.values):
             rule = 'is missing, and distribution is "table"'
             problems.add(section.where("distribution"), "jittered.table", rule, 'write table = "delays.txt"')

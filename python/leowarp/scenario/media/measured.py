@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[measured]`: a link that follows somebody's measurement.
+"""`[measured]`: a link that replays a measurement.
 
 A replay is open-loop: delay, loss and capacity are functions of time and do not react to the flow (docs/limitations.md,
 replays of measured paths).
@@ -21,25 +21,26 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Measured(QueueKeys, MediumSection):
-    """One link between hosts A and B that follows a measurement. A to B is the way down, from the internet to the user;
-    B to A the way up. `run.start` is the time of the measurement at which the run begins.
+    """One link between hosts A and B that replays a measurement. A to B is the downlink, from the internet to the user;
+    B to A is the uplink. `run.start` is the time of the measurement at which the run begins.
 
-    file, file_up: Delays of both ways or of the way down; one-way delays of the way up.
-    format, capacity_format: What wrote the files; ``auto`` is decided by their content
+    file, file_up: Delays of both directions or of the downlink; one-way delays of the uplink.
+    format, capacity_format: The program that wrote the files; ``auto`` decides by their content
         (`timeline/recordings/formats/files.py`).
-    interval_ns: Between two lines of a file without times; None: the file says it.
-    capacity, capacity_up: What each way could carry, if it was measured apart from the delays.
-    rate_bps, rate_up_bps: bit/s of a way whose capacity was not measured; None: unshaped.
-    repeat: Each file begins anew when it ends, with its own length, as Mahimahi and LeoReplayer do.
-    rtt, lost_probes: How a round trip, or a probe of which only the loss is known, is shared out between the two ways.
-    rtt_from: The host from which the round trips begin.
-    gaps, gap_after_ns: What holds where nothing was measured, and from how long on; None: ten median
-        intervals.
-    resample_ns, interpolation_step_ns: Width of a row that several probes become; distance of the
-        rows of a straight line.
-    probe_size_bytes: IP length of the probes, whose own transmission time is in what they measured; None: by the
+    interval_ns: Time between two lines of a file without times; None: given in the file.
+    capacity, capacity_up: Measured capacity of each direction, if it is not in the file of delays.
+    rate_bps, rate_up_bps: bit/s of a direction whose capacity was not measured; None: unshaped.
+    repeat: Each file restarts when it ends, with its own length, as in Mahimahi and LeoReplayer.
+    rtt, lost_probes: How a round trip is divided between the two directions, and how a lost probe is, if its direction
+        is unknown.
+    rtt_from: The host at which the round trips begin.
+    gaps, gap_after_ns: How to treat times without measurement, and the length from which they count as gaps; None: ten
+        median intervals.
+    resample_ns, interpolation_step_ns: Width of a row that combines several probes; distance between rows of a straight
+        line.
+    probe_size_bytes: IP length of the probes, whose own transmission time is part of the measurement; None: by the
         format.
-    clock: What the wall clock showed at the measurement's 0, if the file does not say it.
+    clock: Wall-clock time at the measurement's 0, if the file does not give it.
     """
 
     NAME: ClassVar = "measured"
@@ -96,7 +97,7 @@ class Measured(QueueKeys, MediumSection):
         ("down", "up", "both", "none"),
         "down",
     )
-    # A gap is an error unless somebody says what it was: whatever were put there would be made up.
+    # A gap is an error unless the user says how to treat it: any default value would be invented.
     gaps: str = word(
         "Time without a probe: an error, or the delay before it is held, or there is no connection, or the delay goes "
         "straight to the one after it.",
@@ -132,12 +133,11 @@ class Measured(QueueKeys, MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check that no key has no effect beside another; every broken rule goes to `problems`.
+        """Check for keys that have no effect beside another; every broken rule goes to `problems`.
 
-        Whether the files make sense is not asked here: a scenario is checked as text, its files are read by
-        `media/measured`.
+        The files' content is not checked here: a scenario is checked as text, and `media/measured` reads its files.
         """
-        # A capacity table has a value at every instant, so a rate beside it would never hold.
+        # A capacity table has a value at every instant, so a rate beside it would never apply.
         for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
             if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
                 rule = f"has no effect: {capacity} says what this way could carry"

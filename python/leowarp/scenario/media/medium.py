@@ -18,19 +18,19 @@ Medium = Constellation | Measured | Chain | Jittered | Access | Mobile
 """The type says which medium it is. Messages name the sections in this order."""
 
 MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in get_args(Medium)}
-"""By section."""
+"""Medium by the name of its section."""
 
 
 def medium_of(given: Iterable[str]) -> type[MediumSection]:
-    """What carries the packets, of the media whose sections are given: one that follows a constellation goes first.
+    """The medium among the given sections; one that follows a constellation comes first.
 
-    given: Names of sections, with at least one of `MEDIA`. Others are passed over.
-    Returns: type. A class of the union `Medium`. Of several that exclude each other the first by `MEDIA`; `completion`
+    given: Names of sections, with at least one of `MEDIA`. Others are ignored.
+    Returns: type. A class of the union `Medium`. If several exclude each other, the first by `MEDIA`; `completion`
         reports them.
 
     >>> medium_of(["constellation", "access"]).NAME
     'access'
     """
-    # By the order of MEDIA, not of the file: the same mistake gives the same message however the file is arranged.
+    # In the order of MEDIA, not of the file: the same mistake gives the same message in any order.
     media = [MEDIA[name] for name in MEDIA if name in set(given)]
     return next((medium for medium in media if issubclass(medium, FollowsConstellation)), media[0])

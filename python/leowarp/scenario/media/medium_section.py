@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a section that says what carries the packets tells the rest of a scenario about itself."""
+"""Base of the media's sections: what a medium's section tells the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.problems import Problems
 
 Idle = Mapping[str, tuple[str, ...] | None]
-"""Section -> its keys that mean nothing; None: the whole of it."""
+"""Section -> its keys that have no effect; None: the whole section."""
 
 
 class MediumSection:
     """Base of the sections of which a scenario has exactly one: its medium.
 
-    A medium is a frozen dataclass whose fields are its keys; the class attributes and methods here are what presets,
-    defaults and checks of other sections ask of it. What it does is in `leowarp.media`, under the same name.
+    A medium is a frozen dataclass whose fields are its keys. Presets, defaults and checks of other sections use the
+    class attributes and methods here. Its behaviour is in `leowarp.media`, under the same name.
 
-    NAME: Of the section, ``[NAME]``.
-    STATIONS: (str, str) or None. The two stations that it has; None: those of ``[[stations]]``.
-    GOVERNS: Key -> keys beside it that a higher layer takes away by setting it (see `scenario.document`).
-    KEEPS: Of such a key the value with which it takes nothing away, if that is not "none".
+    NAME: Name of the section, ``[NAME]``.
+    STATIONS: (str, str) or None. Its two stations; None: those of ``[[stations]]``.
+    GOVERNS: Key -> neighbouring keys that are removed when a higher layer sets it (see `scenario.document`).
+    KEEPS: Governing key -> the value at which it removes nothing, if that is not "none".
     """
 
     NAME: ClassVar[str]
@@ -33,17 +33,17 @@ class MediumSection:
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """What of other sections means nothing with this medium; `follows`: it follows a constellation.
+        """Keys of other sections that have no effect with this medium; `follows`: it follows a constellation.
 
         follows: Whether its delays come from the routes over a ``[constellation]`` of the same scenario.
-        Returns: dict of str to (tuple of str or None). Section to its keys without effect; None: the whole of it.
+        Returns: dict of str to (tuple of str or None). Section -> its keys without effect; None: the whole section.
             `completion` refuses them in a text, `write` leaves them out of a plan.
         """
         return {"isl": None, "ground": None, "routing": None, "cures": None, "network": ("instantiate", "endpoints")}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in what its keys imply for each other and check them; every broken rule goes to `problems`.
+        """Fill in keys that follow from others, and check them; every broken rule goes to `problems`.
 
         section: The medium's own, decoded; changed in place.
         problems: Gathers the mistakes. Nothing is raised here.
@@ -51,17 +51,17 @@ class MediumSection:
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Section -> key -> default as a user would write it, where other sections' differ with this medium.
+        """Section -> key -> default as a user would write it, where this medium changes another section's default.
 
-        sections: All that are given, this medium's already completed.
-        Returns: ``{"run": {"duration": "60 s"}}``. A key that the text gives itself keeps what it says.
+        sections: All given sections; this medium's is already complete.
+        Returns: ``{"run": {"duration": "60 s"}}``. A key in the text keeps its value.
         """
         return {}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """What has a place on the Earth in the ephemeris, given the plan's stations.
+        """Places on the Earth for the ephemeris, from the plan's stations.
 
-        stations: The plan's; those of a medium with stations of its own have no coordinates.
+        stations: The plan's stations; if the medium defines them, they have no coordinates.
         Returns: With latitude and longitude in degrees; by default the plan's own.
         """
         return stations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[mobile]`: the fading radio link from the last satellite to a moving terminal, repaired by hybrid ARQ.
 
-What each value rests on is in design/lms-harq.md; the model is in docs/concepts/mobile-channel.md.
+design/lms-harq.md has the source of each value; docs/concepts/mobile-channel.md explains the model.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from leowarp.scenario.text.problems import Problems
 class Mobile(QueueKeys, FollowsConstellation):
     """A path from the host server over a satellite to the moving host mobile, whose last hop fades.
 
-    snr_db: Es/N0 at line of sight, dB; the fading of the table is relative to that.
-    environment, elevation_deg, environments: Row of the table of environments; None: the
-        package's own table (`timeline/channel/environments.toml`).
-    speed_m_per_s, carrier_hz: They set the Doppler spectrum's half width v / lambda; 0 m/s is one draw for the whole
-        run.
-    correlation_m, transition_m, frame_m: m; None: what the table says.
+    snr_db: Es/N0 at line of sight, dB; the table's fading is relative to it.
+    environment, elevation_deg, environments: Row of the table of environments; None: leowarp's own table
+        (`timeline/channel/environments.toml`).
+    speed_m_per_s, carrier_hz: Determine the half width v / lambda of the Doppler spectrum; at 0 m/s, one sample holds
+        for the whole run.
+    correlation_m, transition_m, frame_m: m; None: taken from the table.
     samples_per_wavelength: Spacing of the power series.
-    data_bits, codeword_bits: Of a codeword, which carries one IP packet; the mother code's rate is their quotient.
-    rate_bps: Data bits a second without retransmissions: one codeword each `data_bits` / `rate_bps` s.
-    retransmissions_take_capacity: False: `rate_bps` all the time.
+    data_bits, codeword_bits: Bits of a codeword, which carries one IP packet; their quotient is the mother code's rate.
+    rate_bps: Data bits per second without retransmissions: one codeword per `data_bits` / `rate_bps` s.
+    retransmissions_take_capacity: False: `rate_bps` at all times.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
-    threshold_ratio, first_target_ratio, target_ratio: Mutual information over data bits that decodes; probabilities
-        that transmissions are sized for.
-    first_bits: Of the first transmission; None: by the rule.
-    forward_delay_ns, return_delay_ns, return_rate_bps: Server to last satellite, both ways;
+    threshold_ratio, first_target_ratio, target_ratio: Mutual information per data bit that is enough to decode; success
+        probabilities for which transmissions are sized.
+    first_bits: Bits of the first transmission; None: by the rule.
+    forward_delay_ns, return_delay_ns, return_rate_bps: Delay between server and last satellite, both directions;
         terminal to satellite; None: unshaped.
-    constellation: What `delays` follows.
+    constellation: The constellation that `delays` follows.
     """
 
     NAME: ClassVar = "mobile"
@@ -59,7 +59,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         "The last hop fades; without, it is in line of sight: every packet is decoded at once if `snr` allows it.",
         True,
     )
-    # The fading's 0 dB is line of sight. Who means energy of a coded bit adds 3 dB (QPSK).
+    # The fading's 0 dB is line of sight. If your value is per coded bit, add 3 dB (QPSK).
     snr_db: float = quantity(
         units.LEVEL, "Energy of a symbol over noise density (Es/N0) at line of sight.", "10 dB", low="-60 dB",
         high="60 dB",
@@ -72,8 +72,8 @@ class Mobile(QueueKeys, FollowsConstellation):
     environments: InputFile | None = file(  # noqa: RUF009
         "A table of environments of your own, TOML or JSON."
     )
-    # Assumption: a car on a road between trees. From 10 km/h on losses hardly depend on it; at walking speed all
-    # transmissions meet one fade (design/lms-harq.md).
+    # Assumption: a car on a road between trees. From 10 km/h on, losses hardly depend on speed; at walking speed all
+    # transmissions of a packet meet the same fade (design/lms-harq.md).
     speed_m_per_s: float = quantity(
         units.SPEED, "Of the terminal; 0 m/s: a frozen channel, one draw for the whole run.", "60 km/h", low="0 m/s",
         high="1000 km/h",
@@ -87,8 +87,8 @@ class Mobile(QueueKeys, FollowsConstellation):
     transition_m: float | None = quantity(
         units.LENGTH, "Length of the slope between two states.", "table", low="0 m", high="1000 km", none="table"
     )
-    # The published shares of the states are the stationary distribution of the chain, so its steps were of one length;
-    # with each state's own length deep shadow would have 19 % of the way instead of 25 %.
+    # The published shares of the states are the stationary distribution of the chain, so all its steps had the same
+    # length. With a separate length per state, deep shadow would cover 19 % of the path instead of 25 %.
     frames: str = word(
         "Step of the chain of states: one length for all (common), or each state's shortest stay (by-state).",
         ("common", "by-state"),
@@ -116,13 +116,13 @@ class Mobile(QueueKeys, FollowsConstellation):
         low="10 kbit/s", high="10 Gbit/s",
     )  # fmt: skip
     retransmissions: int = count("At most so many; then the packet is lost.", 3, 0, 255)
-    # tauran2018 does not say; its flows stay far below 40 Mbit/s.
+    # tauran2018 does not mention this; its flows stay far below 40 Mbit/s.
     retransmissions_take_capacity: bool = flag(
         "The last hop carries less while codewords are sent again: `rate` times the share of first transmissions in "
         "all bits sent, in steps of 100 ms, as if every codeword were used.",
         False,
     )
-    # tauran2018: 10 ms without a retransmission, 70 ms with three; evenly spaced is our reading.
+    # tauran2018: 10 ms without a retransmission, 70 ms with three; even spacing is our interpretation.
     first_delay_ns: int = quantity(
         units.TIME, "From the begin of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
         high="10 s",
@@ -135,12 +135,12 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("constant", "by-rate"),
         "constant",
     )
-    # Monte Carlo of that code at low rates: half of the codewords decode at 1.13 to 1.14, nine in ten at 1.16 to 1.17.
+    # Monte Carlo of that code at low rates: half of the codewords decode at 1.13 to 1.14, and 90 % at 1.16 to 1.17.
     threshold_ratio: float = quantity(
         units.RATIO, "Mutual information that decodes, over the data bits.", "115 %", low="100 %", high="1000 %"
     )
-    # `received` is what the authors' abstracts describe (arXiv 1411.3625, 1501.01471). At 13 dB a factor of ten in loss
-    # lies between rules (design/lms-harq.md).
+    # `received` follows the authors' abstracts (arXiv 1411.3625, 1501.01471). At 13 dB, the losses of the rules differ
+    # by a factor of ten (design/lms-harq.md).
     rule: str = word(
         "How many bits a retransmission sends: what is missing at the power just received, at the one that follows "
         "such a power with probability `target` (predicted), or that there is at any time (statistics); or the "
@@ -148,7 +148,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("received", "predicted", "statistics", "equal"),
         "received",
     )
-    # Nothing is known of the channel yet; a half is neutral between delay and symbols.
+    # Nothing is known of the channel at this point; one half is neutral between delay and symbols.
     first_target_ratio: float = quantity(
         units.RATIO, "Probability of decoding that the first transmission is sized for.", "50 %", low="0.1 %",
         high="99.9 %",
@@ -157,7 +157,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         units.RATIO, "The same of a later transmission, by the rules predicted and statistics.", "50 %", low="0.1 %",
         high="99.9 %",
     )  # fmt: skip
-    # What the last transmission does not bring is lost, so there is nothing to save bits for.
+    # A packet that the last transmission does not complete is lost, so there is no reason to save bits.
     last_sends_rest: bool = flag("The last transmission sends all that is left of the codeword.", True)
     first_bits: int | None = count(
         "Bits of the first transmission; rule: by `first_target`, or a part.", "rule", 8, 10_000_000, none="rule"
@@ -191,7 +191,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("kept", "highest", "shortest"),
         "kept",
     )
-    # Frankfurt and Lima: of the gazetteer's pairs from six cities the nearest to the study's 70 to 90 ms.
+    # Frankfurt and Lima: of all pairs of the gazetteer's places from six cities, the nearest to the study's 70 to 90
+    # ms.
     gateway_latitude_deg: float = quantity(
         units.ANGLE, "The same: where the gateway is, beside the server.", "50.11 deg", low="-90 deg", high="90 deg"
     )
@@ -214,11 +215,9 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """As of every medium; over a constellation, of its links and routes only what a path that is not built cannot
-        obey.
-        """
-        # Routes over a constellation give it its delays; their links are not built. Its own link is always leolink's:
-        # only that knows tables of delays and capacities.
+        """As for every medium. Over a constellation, only link and route keys that an unbuilt path cannot obey."""
+        # Routes over a constellation determine its delays; their links are not built. Its own link always uses leolink,
+        # because only leolink supports tables of delays and capacities.
         routed: Idle = {
             "isl": ("rate", "overhead", "loss", *ACQUISITION_KEYS, *keys(QueueKeys)),
             "ground": ("rate", "overhead", "loss", *GAP_KEYS, *keys(QueueKeys)),
@@ -229,21 +228,21 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check what the keys say together; every broken rule goes to `problems`.
+        """Check keys against each other; every broken rule goes to `problems`.
 
-        section: Of ``[mobile]``; nothing is added to it.
-        problems: Gets data bits that are no whole bytes or more than the codeword, a first transmission outside of
-            both, keys without effect, and an unlimited queue on a link that keeps no order.
+        section: Section ``[mobile]``; nothing is added to it.
+        problems: Gets data bits that are not whole bytes or exceed the codeword, a first transmission outside both,
+            keys without effect, and an unlimited queue on a link that keeps no order.
         """
         data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
-        # A codeword carries one IP packet, which has whole bytes.
+        # A codeword carries one IP packet, which consists of whole bytes.
         if data % 8:
             problems.add(section.where("data_bits"), "mobile.data_bits", f"{data} is no multiple of 8", "write 8920")
         if data > code:
             rule = f"{data} is more than the codeword has ({code})"
             problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
         first = value_of(section, Mobile, "first_bits")
-        # Less than the data bits can never decode: mutual information is at most a bit for each bit that was sent.
+        # Fewer than the data bits can never decode: mutual information is at most one bit per transmitted bit.
         if first is not None and not data <= first <= code:
             rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
             problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
@@ -257,8 +256,8 @@ class Mobile(QueueKeys, FollowsConstellation):
             if value_of(section, Mobile, attribute) != getattr(Mobile, attribute):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
                 problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
-        # leolink has room for LEOLINK_WAITING_MAX = 65,536 waiting packets where they may overtake
-        # (guest/links/leolink.h), so neither an unlimited queue nor one in bytes can be obeyed.
+        # With overtaking, leolink has room for LEOLINK_WAITING_MAX = 65,536 waiting packets (guest/links/leolink.h), so
+        # it supports neither an unlimited queue nor one in bytes.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
         if not value_of(section, Mobile, "resequencing") and (
             in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS
@@ -269,26 +268,26 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """An MTU that fills a codeword, and over a constellation the links and intervals of `ROUTED_DEFAULTS`.
+        """An MTU that fills a codeword; over a constellation, also the links and intervals of `ROUTED_DEFAULTS`.
 
         Returns: ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
         """
-        # The packet that fills a codeword's data bits, as far as a packet may be that long or short.
+        # The packet that fills a codeword's data bits, within the limits of a packet's length.
         packet_bytes = value_of(sections["mobile"], cls, "data_bits") // 8
         mtu_bytes = min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
         defaults: dict[str, Mapping[str, object]] = {"network": {"mtu": f"{mtu_bytes} B"}}
         sky = sections.get("constellation")
         if sky is None:
             return defaults
-        # A file of elements has a grid only if its satellites stand evenly spaced.
+        # A file of elements has a grid only if its satellites are evenly spaced.
         without = ("isl",) if sky.values.get("tle") is not None else ()
         return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Terminal and gateway, in this order and under the names of its stations.
+        """Terminal and gateway, in this order, under the names of the medium's stations.
 
-        Returns: tuple of two Station. ``mobile`` and ``server``, heights 0 m; the terminal rests there for the routes,
-            whatever `speed_m_per_s` says.
+        Returns: tuple of two Station. ``mobile`` and ``server``, heights 0 m; for the routes the terminal does not
+            move, whatever `speed_m_per_s` is.
         """
         terminal, gateway = self.STATIONS
         return (
@@ -312,9 +311,9 @@ ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "ground": {"rule": "min-elevation", "min_elevation": "8.2 deg"},
     "routing": {"interval": "10 s", "link_interval": "1 s"},
 }
-"""Of a channel whose delays come from routes: links, mask and the time between two looks are those of ns-2's model of
-Iridium (tcl/ex/sat-iridium.tcl), for `tauran2018` used ns-2. In between delays follow the satellites in steps of some
-30 us."""
+"""Defaults of a channel whose delays come from routes: links, mask and update interval are those of ns-2's model of
+Iridium (tcl/ex/sat-iridium.tcl), because `tauran2018` used ns-2. Between updates, delays follow the satellites in steps
+of some 30 us."""
 
 _GEOMETRY = ("last_satellite", "gateway_latitude", "gateway_longitude", "terminal_latitude", "terminal_longitude")
 

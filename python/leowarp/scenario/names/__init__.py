@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario can name: presets, places, cities, examples."""
+"""Names that a scenario can use: presets, places, cities, examples."""

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large cities with the people of their urban agglomerations in 2018, for traffic between them.
+"""Large cities with the population of their urban agglomerations in 2018, for traffic between them.
 
 Populations: United Nations, Department of Economic and Social Affairs, Population Division, World Urbanization
-Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. A choice, most of it of the
-largest: not every city of a size is there. Coordinates are city centres to 0.01 deg; those that the gazetteer has stand
-there alone.
+Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. A selection, mostly of the
+largest: not every city of a given size is included. Coordinates are city centres to 0.01 deg; coordinates that the
+gazetteer has are only there.
 """
 
 from __future__ import annotations
 
 from leowarp.scenario.names.gazetteer import PLACES
 
-# Name, people in units of 100,000, latitude and longitude in deg where the gazetteer has none.
+# Name, population in units of 100,000, latitude and longitude in deg where the gazetteer has none.
 _TABLE: tuple[tuple[str, int, float | None, float | None], ...] = (
     ("Tokyo", 375, None, None),
     ("Delhi", 285, 28.61, 77.21),
@@ -71,7 +71,7 @@ _TABLE: tuple[tuple[str, int, float | None, float | None], ...] = (
 )
 
 CITIES: dict[str, int] = {name: people * 100_000 for name, people, _, _ in _TABLE}
-"""People by city, the most populous first; equal ones in the order of the table above."""
+"""Population by city, largest first; equal ones in the order of the table above."""
 
 COORDINATES: dict[str, tuple[str, str]] = {
     name: PLACES[name] if latitude is None else (f"{latitude} deg", f"{longitude} deg")

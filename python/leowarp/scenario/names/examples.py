@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios that come with leowarp, by name: of a checkout, or packed into the wheel."""
+"""The scenarios that come with leowarp, by name: from a checkout, or packed into the wheel."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import nearest
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-# The wheel's copy first: a checkout has none within the package, and an installed package must not take a folder that
-# happens to lie two levels above it.
+# The wheel's copy first. A checkout has none within the package, and an installed package must not use a folder that
+# happens to be two levels above it.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
-"""Characters of a file in which the first sentence of its comment is looked for."""
+"""Number of characters of a file in which to look for the first sentence of its comment."""
 _LEAST_ABOUT = 40
-"""What stands before a colon says enough by itself from so many characters on."""
+"""Minimum length of the part before a colon for it to be used alone."""
 
 
 @dataclass(frozen=True)
 class Example:
     """A scenario that comes with leowarp.
 
-    name: What it is called where a scenario is asked for: `leowarp run starlink`.
-    about: What it is: the first sentence of its comment, or what stands before its colon.
+    name: How commands refer to it: `leowarp run starlink`.
+    about: Description: the first sentence of its comment, or the part before its colon.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Example:
 
 
 def example_file(name: str) -> Path:
-    """A file that comes with leowarp: a scenario, or what one of them names.
+    """A file that comes with leowarp: a scenario, or a file that a scenario names.
 
     Raises ScenarioError if this installation has no such file.
     """
@@ -49,7 +49,7 @@ def example_file(name: str) -> Path:
 
 
 def examples() -> list[Example]:
-    """All of them, by name; none if the installation has none."""
+    """All examples, by name; empty if the installation has none."""
     folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
     files = [] if folder is None else sorted(folder.glob("*.toml"))
     return [Example(file.stem, file, _about(file)) for file in files]
@@ -61,7 +61,7 @@ def found(scenario: str | Path) -> Path:
     Raises ScenarioError if it is a name, and no example has it.
     """
     path = Path(scenario)
-    # A path with a folder, or with the ending of a file, is a place on the disk and nothing else.
+    # A path with a folder or a file extension is always a place on the disk.
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", str(scenario)) is None or path.exists():
         return path
     for example in examples():
@@ -71,19 +71,19 @@ def found(scenario: str | Path) -> Path:
 
 
 def instead_of(missing: Path) -> str:
-    """What to type in place of a scenario that is not there."""
+    """What to type instead of a scenario that does not exist."""
     known = [example.name for example in examples()]
     near = nearest(missing.stem, known)
     return f"{f'did you mean the example {near}? ' if near else ''}`leowarp examples` lists all {len(known)} of them"
 
 
 def copies(example: Path, name: str) -> dict[str, str]:
-    """What a scenario of one's own begins with: file names, and their texts.
+    """Files for a new scenario of your own: file names, and their texts.
 
-    The example under its new name, and what it names: a file that it extends, a measured table, a C file.
+    The example under its new name, and the files that it names: a file that it extends, a measured table, a C file.
 
     example: The scenario's file.
-    name: Of the new scenario, and of its file.
+    name: Name of the new scenario, and of its file.
     """
     text = example.read_text(encoding="utf-8")
     text = text.replace(f"examples/{example.name}", f"{name}.toml")
@@ -106,7 +106,7 @@ def _about(file: Path) -> str:
         if not line.startswith("#") or line == "#":
             break
         comment.append(line.removeprefix("#").strip())
-    # A sentence ends where a capital follows; "Frederiksen et al.," and "1.5 MB" are none.
+    # A sentence ends before a capital letter; "Frederiksen et al.," and "1.5 MB" do not end one.
     sentence = re.split(r"(?<=[a-z0-9)])[.] (?=[A-Z])", " ".join(comment))[0].rstrip(".")
     lead = sentence.partition(": ")[0]
     return lead if len(lead) >= _LEAST_ABOUT else sentence

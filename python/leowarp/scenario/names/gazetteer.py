@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places by name: latitude and longitude in degrees, north and east positive.
 
-Madrid, Tokyo, Aalborg and Cape Town are the ground stations of Frederiksen et al. (Madrid and Tokyo to the digit of
-the code of its emulator, rasmussibbern88/satellite_tcp_emulator at 34e333e). The others are city centres, to
-0.01 deg (about a kilometre), which moves a path's delay by under 4 us.
+Madrid, Tokyo, Aalborg and Cape Town are the ground stations of Frederiksen et al. (Madrid and Tokyo exactly as in the
+code of its emulator, rasmussibbern88/satellite_tcp_emulator at 34e333e). The others are city centres, to 0.01 deg
+(about a kilometre), which moves a path's delay by under 4 us.
 
-Values are texts with a unit, as a scenario would write them. To add a place: its line here, in the order of the
-alphabet after the first four, and `make docs`.
+Values are texts with a unit, as a scenario would write them. To add a place, add a line here, in alphabetical order
+after the first four, and run `make docs`.
 """
 
-# Texts, so that they pass through the same parser and the same limits as coordinates that a user writes.
+# Texts, so that they pass through the same parser and limits as coordinates from a user.
 PLACES: dict[str, tuple[str, str]] = {
     "Madrid": ("40.228732 deg", "-4.010844 deg"),
     "Tokyo": ("35.678892 deg", "139.768596 deg"),

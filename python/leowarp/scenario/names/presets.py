@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constellations by name, each with where its numbers come from.
+"""Constellations by name, each with the source of its numbers.
 
 Values are written as a scenario would write them. The reference page prints this table.
 """
@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Shell = Mapping[str, str | int]
-"""Keys of a Walker pattern, with values as a scenario would write them."""
+"""Keys of a Walker pattern, with values as in a scenario."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Keys under a name: of a constellation, or of an access link.
+    """Named keys: of a constellation, or of an access link.
 
-    keys: Keys of the section that it fills, with values as a scenario would write them.
-    source: Where the numbers come from, and what is an idealisation; printed by the reference page.
+    keys: Keys of the section that it fills, with values as in a scenario.
+    source: Source of the numbers, and idealisations; the reference page prints it.
     """
 
     keys: Mapping[str, str | int | Sequence[Shell]]
@@ -26,7 +26,7 @@ class Preset:
 
     @property
     def shells(self) -> Sequence[Mapping[str, object]]:
-        """Of a constellation: its Walker patterns, one or several."""
+        """The Walker patterns of a constellation, one or several."""
         shells = self.keys.get("shells", (self.keys,))
         assert not isinstance(shells, str | int), "a preset's shells are a list"
         return shells
@@ -35,7 +35,7 @@ class Preset:
 def _shell(
     pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, node_offset: str = "0 deg"
 ) -> dict[str, str | int]:
-    """The numbers of a Walker pattern by their keys, so that `PRESETS` reads as a table.
+    """The numbers of a Walker pattern by key, so that `PRESETS` reads as a table.
 
     altitude, inclination, node_offset: With units, as in a scenario.
     phasing: Walker's F, 0 to planes - 1.
@@ -58,8 +58,8 @@ def _walker(
     return Preset(_shell(pattern, planes, per_plane, altitude, inclination, phasing), source)
 
 
-# Arguments: pattern, planes P, satellites a plane S, altitude, inclination, Walker's F, source. F shifts a plane
-# against the one before it by 360 F / (P S) deg.
+# Arguments: pattern, planes P, satellites per plane S, altitude, inclination, Walker's F, source. F shifts a plane
+# against the previous one by 360 F / (P S) deg.
 PRESETS = {
     "oneweb-study": _walker(
         "star", 18, 36, "1200 km", "86.4 deg", 0,

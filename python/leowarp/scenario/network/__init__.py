@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections on links, queues, hosts and what nodes do at a route change."""
+"""Sections about links, queues, hosts, and the behaviour of nodes at a route change."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates of links, and what traffic that a run does not have takes of them."""
+"""Rates of links, and the share that background traffic takes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class RateKeys(QueueKeys):
-    """The keys of links whose rate is one number, both ways and all the time.
+    """Keys of links with a single rate, equal in both directions and constant.
 
-    Background traffic is a rate and no packets: it takes its share of the serialiser steadily, as a fluid, so that a
-    packet takes L / (rate - background). It fills no queue, loses nothing and yields to nobody.
+    Background traffic is a rate without packets. It takes its share of the serialiser steadily, as a fluid, so that a
+    packet takes L / (rate - background). It fills no queue, loses no packets and never yields.
 
-    rate_bps: bit/s of IP packet plus overhead, of each direction; None: unshaped, nothing is serialised.
-    background_bps: What of it other traffic takes, of each direction; below `rate_bps`.
+    rate_bps: bit/s of IP packet plus overhead, per direction; None: unshaped, no serialisation time.
+    background_bps: Share of `rate_bps` that other traffic takes, per direction; below `rate_bps`.
     """
 
     rate_bps: int | None = quantity(
@@ -35,16 +35,16 @@ class RateKeys(QueueKeys):
 
     @property
     def left_bps(self) -> int | None:
-        """What is left for the run's packets; None: unshaped."""
+        """The rate left for the run's packets; None: unshaped."""
         return None if self.rate_bps is None else self.rate_bps - self.background_bps
 
 
 SMALLEST_LEFT_BPS = 8000
-"""As the smallest rate of a link."""
+"""Same as the smallest rate of a link."""
 
 
 def check_background(section: Section, rate_bps: int | None, background_bps: int, problems: Problems) -> None:
-    """That a link carries its background traffic, and something besides; what is wrong goes to `problems`."""
+    """Check that a link carries its background traffic and has capacity left; mistakes go to `problems`."""
     if background_bps == 0:
         return
     where, key = section.where("background"), f"{section.name}.background"

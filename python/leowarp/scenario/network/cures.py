@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the network does about route changes, besides obeying them (docs/concepts/cures.md)."""
+"""What the network does at route changes in addition to following them (docs/concepts/cures.md)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Cures:
-    """What nodes do when an entry for a host changes from one link to another, so that packets arrive in order.
+    """What nodes do when a route to a host moves from one link to another, so that packets arrive in order.
 
-    move_queue: ``off``; ``kept``: what waits at the link before goes over the new one; ``lost``: so too, but for what
-        waits at a link that goes down.
-    hold, hold_buffer_bytes, hold_full: New packets are held back until they would arrive behind the
-        last of before; in frames with the link's overhead, for each direction of a link. The buffer and what happens
-        when it is full are `end_marker`'s as well.
-    end_marker, end_marker_wait_ns: The last packet by the old path is a marker; where the paths meet,
-        packets that come by the new one wait for it, so long at most.
-    duplicate_ns: How long after a change packets go over both links; None: over the new one alone.
-    resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``: stations number
-        packets and put them in order, in streams of one flow or of all between two hosts; a packet waits so long for
-        those before it, always (``basic``) or if it came by the new path just after a change (``advanced``).
-    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node tells
-        the sending hosts, this time after the change, or before it if it is negative; the share that is lost, 0 to 1;
-        the mean time between two false notices to a host, None: none are.
+    move_queue: ``off``; ``kept``: packets waiting at the old link go over the new one; ``lost``: the same, except for
+        packets waiting at a link that goes down.
+    hold, hold_buffer_bytes, hold_full: New packets are held until they would arrive after the last earlier packet. The
+        buffer counts frames with the link's overhead, per direction of a link. `end_marker` uses the same buffer and
+        the same rule for a full one.
+    end_marker, end_marker_wait_ns: The last packet on the old path is a marker. Where the paths meet, packets on the
+        new path wait for the marker, at most this long.
+    duplicate_ns: How long packets go over both links after a change; None: only over the new one.
+    resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``: stations number packets and
+        restore their order, in streams of one flow or of all flows between two hosts. A packet waits this long for
+        earlier ones: always (``basic``), or only if it came by the new path just after a change (``advanced``).
+    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node notifies
+        the sending hosts, this long after the change, or before it if negative. The share of lost notices, 0 to 1; the
+        mean time between two false notices to a host, None: no false notices.
     """
 
     move_queue: str = word(
@@ -80,7 +80,8 @@ class Cures:
         ("basic", "advanced"),
         "basic",
     )
-    # TCP_RTO_MIN is 200 ms (include/net/tcp.h): who waits as long for a packet that is lost has its sender time out.
+    # TCP_RTO_MIN is 200 ms (include/net/tcp.h): a station that waits this long for a lost packet makes its sender time
+    # out.
     resequence_delay_ns: int = quantity(
         units.TIME, "resequence: how long a packet waits for those before it, at most.", "50 ms", low="1 us",
         high="199 ms",
@@ -104,7 +105,7 @@ class Cures:
     )  # fmt: skip
 
     def on(self) -> dict[str, bool]:
-        """Each cure by its key, and whether it is switched on; what asks most of a scenario comes first."""
+        """Each cure by its key, and whether it is on; the cure with the most requirements comes first."""
         return {
             "hold": self.hold,
             "end_marker": self.end_marker,
@@ -115,22 +116,22 @@ class Cures:
         }
 
     def idle(self) -> tuple[str, ...]:
-        """Keys without effect beside the others."""
+        """Keys that have no effect with the present values of others."""
         on = self.on()
         return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 
 
 RTO_MIN = "net.ipv4.tcp_rto_min_us"
-"""The sysctl of a host's least retransmission timeout; 200 ms without it."""
+"""The sysctl of a host's minimum retransmission timeout; 200 ms without it."""
 
-# Keys that have an effect with one of these cures alone.
+# Keys that have an effect only with one of these cures.
 _NEEDS = (
     (("hold_buffer", "hold_full"), ("hold", "end_marker")),
     (("end_marker_wait",), ("end_marker",)),
     (("resequence_kind", "resequence_delay"), ("resequence",)),
     (("notify_delay", "notify_loss", "notify_false_interval"), ("notify",)),
 )
-# How one of them is switched on.
+# How to switch each cure on.
 _WRITTEN = {
     "hold": "hold = true",
     "end_marker": "end_marker = true",
@@ -138,7 +139,7 @@ _WRITTEN = {
     "notify": "notify = true",
 }
 
-# Two cures of which one takes from the other what it needs, and why.
+# Pairs of cures that cannot be combined, and why.
 _APART = (
     ("duplicate", "move_queue", "what was moved off the old link would be copied back to it"),
     ("duplicate", "hold", "copies go by the old path at once, and what is held back comes later than they do"),
@@ -153,10 +154,10 @@ def is_any_on(section: Section) -> bool:
 
 
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
-    """What the cures ask of the rest of a scenario.
+    """Check the requirements of the cures on the rest of a scenario.
 
     tables: All sections, decoded and completed.
-    memory_bytes: The guest's.
+    memory_bytes: Memory of the guest.
     problems: Gets each rule that is broken.
     """
     section = tables["cures"]
@@ -180,7 +181,7 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     _check_in_flight(tables, on, problems)
     if on["notify"]:
         _check_lead(tables, problems)
-    # Of a packet with few bytes the kernel's memory is twice to twelve times as much.
+    # For a small packet, the kernel uses two to twelve times as much memory.
     buffer_bytes = value_of(section, Cures, "hold_buffer_bytes")
     if (on["hold"] or on["end_marker"]) and buffer_bytes > memory_bytes // 4:
         rule = f"{units.BYTES.format(buffer_bytes)} is more than a quarter of the guest's memory"
@@ -189,15 +190,15 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
 
 
 def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
-    """Nothing waits in the network for as long as the retransmission timeout of a sender, if that was made shorter.
+    """Check that nothing waits in the network as long as a sender's retransmission timeout, if that was shortened.
 
     section: `[cures]`.
-    hosts: `[tcp]` and what replaces it for single hosts.
+    hosts: `[tcp]`, and the sections that replace it for single hosts.
     problems: Gets each rule that is broken.
     """
     on = Cures(**section.values).on()
     least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]
-    # Linux refuses what is no number when the run begins; here it says nothing about time.
+    # Linux rejects a non-number when the run begins; it does not matter for the time here.
     least_ns = min((1000 * int(text) for text in least_us if text.isdecimal()), default=None)
     if least_ns is None:
         return
@@ -210,7 +211,8 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
-    """What nodes do at a change of their entries needs nodes that change them, and an old path that leads on."""
+    """Check that nodes change their routes one by one and that the old path still leads to the host, as cures at a
+    route change need."""
     section = tables["cures"]
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     lost = {
@@ -237,7 +239,8 @@ def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], prob
 
 
 def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
-    """A notice ahead leaves by the path that the change ends, so that no other change may come between."""
+    """Check that no other change can come between a notice sent ahead and its change, because the notice leaves by the
+    path that the change ends."""
     section = tables["cures"]
     lead_ns = -value_of(section, Cures, "notify_delay_ns")
     interval_ns = value_of(tables["routing"], Routing, "interval_ns")
@@ -250,7 +253,7 @@ def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
 
 
 def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Stations number and order packets on links that take time."""
+    """Check that stations that number and order packets have links that take time."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     if value_of(tables["network"], Network, "endpoints") == "satellites":
         rule = 'cannot be with network.endpoints = "satellites": ground links without delay and rate number nothing'
@@ -262,7 +265,7 @@ def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """A queue that can be read back is a FIFO of leolink, and its neighbours are known."""
+    """Check that queues can be read back: FIFOs of leolink with known neighbours."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     network = tables["network"]
     if value_of(network, Network, "link_model") != "leolink":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cures ask of the rest of a scenario; every mistake says what to write."""
+"""Requirements of the cures on the rest of a scenario; every mistake says what to write."""
 
 import pytest
 

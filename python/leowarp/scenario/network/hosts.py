@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[[flows]]` and `[tcp]`: what the hosts do."""
+"""`[[flows]]` and `[tcp]`: the behaviour of the hosts."""
 
 from __future__ import annotations
 
@@ -18,42 +18,43 @@ CONGESTION_CONTROLS = (
 """The congestion controls that are built into the default guest kernel."""
 
 DELACK_MODULE = "delack"
-"""The module of the guest kernel that delays acknowledgements; its parameters follow from the hosts' keys."""
+"""The guest kernel's module that delays acknowledgements; the hosts' keys determine its parameters."""
 
 LOSS_DETECTION_MODULE = "loss_detection"
-"""The module of the guest kernel in which the ways of `LOSS_DETECTIONS` are, and their parameters."""
+"""The guest kernel's module with the methods of `LOSS_DETECTIONS` and their parameters."""
 
 LOSS_DETECTIONS = ("kernel", "ncr-careful", "ncr-aggressive", "door", "rr", "pr", "notified", "rack-draft", "rack-4.14")
-"""What `tcp.loss_detection` may be; the guest knows them by their places in this list (guest/tcp/loss_detection.h)."""
+"""Values of `tcp.loss_detection`; the guest identifies them by their index in this list
+(guest/tcp/loss_detection.h)."""
 
 OWN_SCOREBOARD = ("ncr-careful", "ncr-aggressive", "rr", "pr", "rack-draft", "rack-4.14")
-"""Those that decide by themselves which packets are lost; the others lie over what the kernel decides."""
+"""Methods that decide by themselves which packets are lost; the others modify the kernel's decision."""
 
 PROFILES = ("linux", "norack", "classic", "newreno")
-"""What `tcp.profile` may be; the sysctls of each are in `scenario.profiles`."""
+"""Values of `tcp.profile`; `scenario.profiles` has the sysctls of each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
     """One transfer, probe or pair of programs between two stations.
 
-    name: For people alone: the guest does not know it. None of the flows of ``[traffic]`` and of programs' connections.
-    kind: ``tcp``, ``ping``, ``udp`` or ``program``; what a kind does not have (`flows.FLOW_KEYS`) is None.
-    source, destination: Names of stations. Data goes from the one to the other, in this direction alone.
-    congestion_control: As /proc/sys/net/ipv4/tcp_available_congestion_control of the guest names it.
-    start_ns, stop_ns: On the run's clock; in a plan `stop_ns` is the run's end where none was given.
+    name: Only for people; the guest does not know it. Flows of ``[traffic]`` and connections of programs have none.
+    kind: ``tcp``, ``ping``, ``udp`` or ``program``; keys that a kind does not have (`flows.FLOW_KEYS`) are None.
+    source, destination: Names of stations. Data goes only in this direction.
+    congestion_control: As named in the guest's /proc/sys/net/ipv4/tcp_available_congestion_control.
+    start_ns, stop_ns: On the run's clock; in a plan, the default of `stop_ns` is the run's end.
     size_bytes: Payload to transfer; None: until `stop_ns`.
-    rate_bps: Payload offered a second, bit/s; None: as much as TCP takes.
-    interval_ns, packet_rate_pkts_per_s: Pace of probes; one of the two is None. Both are
-        None of a flood that only replies pace.
-    packets: Probes at most; None: until `stop_ns`.
-    payload_bytes: Of a probe's packet, headers of IP and ICMP or UDP (28 bytes) not counted.
-    client, server: Of a program: command lines, with ``{server}``, ``{port}``, ``{run_dir}`` and ``{applications}`` in
+    rate_bps: Payload offered per second, bit/s; None: as much as TCP takes.
+    interval_ns, packet_rate_pkts_per_s: Pace of probes; one of the two is None. Both are None for a flood that only
+        replies pace.
+    packets: Maximum number of probes; None: until `stop_ns`.
+    payload_bytes: Payload of a probe's packet, without the headers of IP and ICMP or UDP (28 bytes).
+    client, server: Command lines of a program, with ``{server}``, ``{port}``, ``{run_dir}`` and ``{applications}`` in
         them.
-    client_at, client_after_ns: ``source`` or ``destination``: where the client runs, the server at the other;
+    client_at, client_after_ns: ``source`` or ``destination``: where the client runs, with the server at the other end;
         how long after the server it starts.
     expect_exit: Exit code of the client; None: it is still running when the flow stops.
-    named_in: The file that names the programs; no part of the plan's identity.
+    named_in: The file that names the programs; not part of the plan's identity.
     """
 
     name: str | None = text(
@@ -126,12 +127,12 @@ class Flow:
         "program: exit code of the client; any other fails the run. stopped: it runs until the flow's stop.",
         0, 0, 255, none="stopped",
     )  # fmt: skip
-    # Who names a program decides whether it may run (guest/building/trust.py).
+    # The file that names a program decides whether it may run (guest/building/trust.py).
     named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
     def paced_pkts_per_s(self) -> float:
-        """Packets a second that a ping or UDP flow is told to send; 0 if only replies pace it."""
+        """Nominal packets per second of a ping or UDP flow; 0 if only replies pace it."""
         if self.packet_rate_pkts_per_s is not None:
             return self.packet_rate_pkts_per_s
         return 1e9 / self.interval_ns if self.interval_ns else (self.rate_bps or 0) / 8 / (self.payload_bytes or 1)
@@ -139,20 +140,20 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp:
-    """TCP of a host: a profile, buffers, and free sysctls on top.
+    """TCP of a host: a profile, buffers, and any sysctls on top.
 
     profile: A key of `profiles.PROFILE_SYSCTLS`.
-    buffer_max_bytes: Third number of tcp_rmem and tcp_wmem; also net.core.rmem_max and wmem_max of the guest, the
-        largest of all hosts.
-    sack, dsack, rack, timestamps: None: as the profile has it.
-    loss_detection: One of `LOSS_DETECTIONS`; obeyed by a module of the guest, which reads it from bits of
+    buffer_max_bytes: Third number of tcp_rmem and tcp_wmem; the maximum over all hosts is also the guest's
+        net.core.rmem_max and wmem_max.
+    sack, dsack, rack, timestamps: None: as in the profile.
+    loss_detection: One of `LOSS_DETECTIONS`; implemented by a module of the guest, which reads it from bits of
         net.ipv4.tcp_recovery.
     door_freeze_ns, door_undo_ns: None: the smoothed round-trip time.
     rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio: Parameters of RR-TCP and TCP-PR.
-    recovery, reordering, max_reordering: The sysctls ``tcp_*`` of these names; None: as the profile has it.
-    delayed_ack, delayed_ack_timer_ns: Obeyed by a module of the guest (``on``) or by its routes (``off``): no
-        sysctl does it in Linux 6.12.
-    sysctl: Wins over everything above.
+    recovery, reordering, max_reordering: The sysctls ``tcp_*`` of these names; None: as in the profile.
+    delayed_ack, delayed_ack_timer_ns: Implemented by a module of the guest (``on``) or by its routes (``off``), because
+        Linux 6.12 has no sysctl for it.
+    sysctl: Overrides everything above.
     """
 
     profile: str = word(
@@ -165,14 +166,14 @@ class Tcp:
     buffer_max_bytes: int = quantity(
         units.BYTES, "Largest send and receive buffer (tcp_wmem, tcp_rmem).", "16 MiB", low="64 KiB", high="1 GiB"
     )
-    # Only BBR and what asks for it is paced with "internal"; sch_fq paces each socket that has a rate.
+    # With "internal", only BBR and sockets that ask for it are paced; sch_fq paces each socket that has a rate.
     pacing: str = word(
         "Who spaces packets of a socket that has a pacing rate: TCP itself, or sch_fq on the host's wire, under which "
         "every congestion control is paced.",
         ("internal", "fq"),
         "internal",
     )
-    # Linux's own default is to answer only (Documentation/networking/ip-sysctl.rst, tcp_ecn = 2), and so is every
+    # Linux's own default is only to answer (Documentation/networking/ip-sysctl.rst, tcp_ecn = 2), and so is every
     # profile's.
     ecn: str = word(
         "Explicit congestion notification: answered (passive), asked for on every connection (on), or never "
@@ -181,7 +182,7 @@ class Tcp:
         "passive",
     )
     # Linux acknowledges almost every segment while the window grows (tcp_grow_window, net/ipv4/tcp_input.c), so a
-    # comparison with a simulator's delayed ACKs wants "on" (docs/concepts/delayed-acks.md).
+    # comparison with a simulator's delayed ACKs needs "on" (docs/concepts/delayed-acks.md).
     delayed_ack: str = word(
         "When a receiver acknowledges. adaptive: as Linux does, the first segments one by one, then every second, or "
         "after a timer that adapts from 40 to 200 ms; on: every second full segment from the first on, or after "
@@ -261,8 +262,8 @@ class Tcp:
 class Host:
     """A station's host, with every sysctl that it gets.
 
-    tcp: ``[tcp]`` with what ``[hosts.NAME.tcp]`` replaces of it.
-    sysctl: What `tcp` comes to (`profiles.host_sysctls`), with what a plan spells out on top; sorted by name.
+    tcp: ``[tcp]``, with the keys that ``[hosts.NAME.tcp]`` replaces.
+    sysctl: Derived from `tcp` (`profiles.host_sysctls`), with those that a plan spells out on top; sorted by name.
     """
 
     name: str
@@ -271,7 +272,7 @@ class Host:
 
     @property
     def pacing(self) -> str:
-        """Who paces this host's packets: internal or fq."""
+        """How this host's packets are paced: internal or fq."""
         return self.tcp.pacing
 
     @property
@@ -281,5 +282,5 @@ class Host:
 
     @property
     def delayed_ack_timer_ns(self) -> int:
-        """Longest time that a segment waits for its acknowledgement, ns, if `delayed_ack` is on."""
+        """Longest delay of an acknowledgement, ns, if `delayed_ack` is on."""
         return self.tcp.delayed_ack_timer_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[[stations]]`, `[isl]`, `[ground]`, `[routing]` and `[network]`: what a constellation's links are and do."""
+"""`[[stations]]`, `[isl]`, `[ground]`, `[routing]` and `[network]`: a constellation's links and their properties."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from leowarp.scenario.text.key import count, flag, quantity, text, word
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
 """RFC 791, 3.1, without options; RFC 8200, 3, without extension headers. By `network.family`."""
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
-"""What `network.mtu` may be."""
+"""Values of `network.mtu`."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
-"""Keys of `[routing]` that only `update = "staggered"` obeys."""
+"""Keys of `[routing]` that only `update = "staggered"` uses."""
 ACQUISITION_KEYS = ("acquisition", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
-"""Keys of `[isl]` and of `[ground]` for links that are not there at once; a plan has them if the first is not 0."""
+"""Keys of `[isl]` and of `[ground]` for links that become usable only after a delay; a plan has them if the first is
+not 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +26,9 @@ class Station:
     """A place on the ground with a host behind it.
 
     name: The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
-    latitude_deg, longitude_deg: North and east positive; None of the stations that a medium implies.
-    height_m: Above the sphere or the ellipsoid, by ``[constellation] earth``; None likewise.
-    shaped: False: its ground links have neither rate, queue nor loss; their delay is that of ``[ground]``.
+    latitude_deg, longitude_deg: North and east positive; None for stations that a medium implies.
+    height_m: Above the sphere or the ellipsoid, by ``[constellation] earth``; None in the same case.
+    shaped: False: its ground links have no rate, queue or loss; their delay is as in ``[ground]``.
     """
 
     name: str = text("A name of the gazetteer, or any other with latitude and longitude.", required=True)
@@ -40,7 +41,8 @@ class Station:
     height_m: float | None = quantity(
         units.LENGTH, "Height above the figure of the Earth.", "0 m", low="-1 km", high="100 km"
     )
-    # The study's emulator leaves the receiver's unshaped: it takes the wrong node of the path (main.go at 34e333e).
+    # The study's emulator leaves the receiver's links unshaped, because it uses the wrong node of the path (main.go at
+    # 34e333e).
     shaped: bool = flag("Rate, queue and loss of `[ground]` hold for its links; false: they have none of these.", True)
 
 
@@ -48,18 +50,17 @@ class Station:
 class Isl(RateKeys):
     """Links between satellites.
 
-    A rule sets them at each instant; `acquisition` is the time that it takes to point a laser.
+    A rule determines them at each instant; `acquisition` is the time to point a laser.
 
     rule: ``range``, ``plus-grid`` or ``none``.
-    max_range_m, grazing_height_m: Of the rule ``range``; None: nothing but the range limits a
-        link, even through the Earth.
-    terminals: Links a satellite, nearest first; None: no limit.
-    seam, polar_cutoff_deg: Of ``plus-grid``: links between the first and the last plane of a star;
-        latitude above which planes are not linked.
-    acquisition_ns, acquiring: How long after the route update that first gives it a link is not there, and what becomes
-        of packets (``wait``, ``lost``, ``buffered``).
-    across_shells: Of the rule ``range`` over several shells: whether satellites of two shells are linked.
-    overhead_bytes: On top of the IP length.
+    max_range_m, grazing_height_m: For the rule ``range``; None: only the range limits a link, even through the Earth.
+    terminals: Links per satellite, nearest first; None: no limit.
+    seam, polar_cutoff_deg: For ``plus-grid``: whether the first and the last plane of a star are linked; latitude above
+        which planes are not linked.
+    acquisition_ns, acquiring: How long a link stays unusable after the route update that first includes it, and what
+        happens to packets meanwhile (``wait``, ``lost``, ``buffered``).
+    across_shells: For the rule ``range`` over several shells: whether satellites of different shells are linked.
+    overhead_bytes: Added to the IP length.
     loss_ratio: 0 to 1, independent per packet.
     """
 
@@ -77,8 +78,8 @@ class Isl(RateKeys):
         none="none",
     )  # fmt: skip
     terminals: int | None = count("Links per satellite at most, nearest first.", "unlimited", 1, 1000, none="unlimited")
-    # Across a star's seam planes move against each other; each satellite has the partner with the least mean distance
-    # (docs/limitations.md, constellations).
+    # Across a star's seam, planes move against each other; each satellite is linked to the partner with the smallest
+    # mean distance (docs/limitations.md, constellations).
     seam: bool = flag("plus-grid: links across the seam of a star.", True)
     polar_cutoff_deg: float | None = quantity(
         units.ANGLE, "plus-grid: no link between planes above this latitude.", "none", low="0 deg", high="90 deg",
@@ -112,13 +113,13 @@ class Isl(RateKeys):
 class Ground(RateKeys):
     """Links between stations and satellites.
 
-    rule: ``ground-range`` or ``min-elevation``; each uses one of the two values below.
-    max_ground_range_m, min_elevation_deg: On a sphere, from the station to the sub-satellite point; above the station's
-        horizon.
+    rule: ``ground-range`` or ``min-elevation``; each uses one of the next two values.
+    max_ground_range_m, min_elevation_deg: Distance on the sphere from the station to the sub-satellite point; elevation
+        above the station's horizon.
     delay: ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
-    handover_gap_ns, handover_gap_spread_ns, in_gap: How long a station's link to another satellite is not there, by how
-        much that differs, and what becomes of packets (``lost``, ``buffered``, ``old``).
-    overhead_bytes, loss_ratio: As of `Isl`.
+    handover_gap_ns, handover_gap_spread_ns, in_gap: How long a station's link to a new satellite stays unusable, the
+        spread of that time, and what happens to packets (``lost``, ``buffered``, ``old``).
+    overhead_bytes, loss_ratio: As in `Isl`.
     """
 
     rule: str = word(
@@ -158,21 +159,22 @@ class Ground(RateKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Routing:
-    """Which way packets go, and what happens to those under way when that changes.
+    """The paths of packets, and what happens to packets in flight when paths change.
 
-    Every node has the routes of an update at once, or, with ``update = "staggered"``, one after the other. There is no
+    All nodes apply an update at the same instant or, with ``update = "staggered"``, one after another. There is no
     routing protocol.
 
-    metric, ground_cost: What a path's cost adds up: metres, ns or hops; of a ground link metres of slant range or on
+    metric, ground_cost: Unit of a path's cost: metres, ns or hops; for a ground link, metres of slant range or along
         the ground.
-    interval_ns, link_interval_ns: Of route updates and of the links' delays, both counted from the run's 0. The first
-        finds new paths, the second moves the delays of links in use.
-    in_flight, leaving_links: What becomes of packets under way, and of links that leave their rule between two updates
-        (docs/concepts/in-flight-rules.md).
-    reverse: ``mirror`` or ``own``: with ``own`` the two ways may differ.
-    margin_ratio: Of the least cost; None: a path stays until it breaks.
-    update, update_order, update_spread: ``atomic`` or ``staggered``, and how (`leowarp.media.constellation.switching`).
-    update_delay_ns: Mean time that a node of the new path takes, counted from when the node before it is done.
+    interval_ns, link_interval_ns: Interval of route updates and of delay updates, both counted from the run's 0. A
+        route update finds new paths; a delay update changes the delays of links in use.
+    in_flight, leaving_links: What happens to packets in flight, and to links that violate their rule between two
+        updates (docs/concepts/in-flight-rules.md).
+    reverse: ``mirror`` or ``own``: with ``own`` the two directions may use different paths.
+    margin_ratio: Share of the least cost; None: a path stays until it breaks.
+    update, update_order, update_spread: ``atomic`` or ``staggered``, and how it is staggered
+        (`leowarp.media.constellation.switching`).
+    update_delay_ns: Mean time until a node of the new path switches, counted from the switch of the node before it.
     """
 
     metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
@@ -181,7 +183,7 @@ class Routing:
         ("slant-range", "ground-distance"),
         "slant-range",
     )
-    # The study's emulator (Frederiksen et al.) computes paths every 30 s and moves delays every 15 s.
+    # The study's emulator (Frederiksen et al.) computes paths every 30 s and updates delays every 15 s.
     interval_ns: int = quantity(
         units.TIME, "How often routes are computed anew (the study's L3 interval).", "30 s", low="1 ms", high="1 d"
     )
@@ -237,13 +239,14 @@ class Routing:
 class Network:
     """What is built in the guest kernel.
 
-    instantiate: ``used`` or ``all``: all satellites cost a namespace each, and every link of the rule its events.
-    endpoints: ``stations`` or ``satellites``; the latter takes the ground links' delay and rate out of the path.
-    link_model, queue_counts, delay_rounding: ``leolink`` and exact ns, or netem as other emulators configure it.
-    forwarding: ``direct`` or ``kernel``: whether the kernel's IP stack sees packets that a node only passes on.
-    mtu_bytes: Of the hosts' interfaces; all others have 1,500.
-    neighbours: ``static`` or ``arp``: with ``arp`` each new link first resolves its neighbour, which takes a round trip
-        of it.
+    instantiate: ``used`` or ``all``: with ``all``, every satellite costs a namespace, and every link of the rule its
+        events.
+    endpoints: ``stations`` or ``satellites``; ``satellites`` removes the ground links' delay and rate from the path.
+    link_model, queue_counts, delay_rounding: ``leolink`` and exact ns, or netem configured as in other emulators.
+    forwarding: ``direct`` or ``kernel``: whether the kernel's IP stack handles packets that a node only forwards.
+    mtu_bytes: MTU of the hosts' interfaces; all other interfaces have 1,500.
+    neighbours: ``static`` or ``arp``: with ``arp``, each new link first resolves its neighbour, which takes one round
+        trip over the link.
     family: ``ipv4`` or ``ipv6``: of all addresses, so of all packets.
     """
 
@@ -258,7 +261,7 @@ class Network:
         ("stations", "satellites"),
         "stations",
     )
-    # netem counts its delay line in its limit: 500 packets with 10 ms at 100 Mbit/s leave room for 417 that wait
+    # netem's limit includes its delay line: 500 packets with 10 ms at 100 Mbit/s leave room for 417 waiting ones
     # (docs/concepts/links.md).
     link_model: str = word(
         "The queueing discipline of a link: ours (queue, serialiser and delay line apart), or Linux netem.",

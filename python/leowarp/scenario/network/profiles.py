@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP profiles as sysctls: what a host gets, spelt out, so that nothing derives from the memory a boot happens to find.
+"""TCP profiles as sysctls: every value of a host is spelt out, so that none depends on the free memory at boot.
 
-Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies from boot to boot;
-a plan that did not set them would not give the same run twice.
+Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. A plan without these
+values would not give the same run twice.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from leowarp.scenario.network.hosts import LOSS_DETECTIONS, OWN_SCOREBOARD, Tcp
 def host_sysctls(tcp: Tcp) -> dict[str, str]:
     """Every sysctl of a host (a network namespace), sorted by name.
 
-    What wins, from the lowest: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
+    Precedence, lowest first: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
 
-    tcp: Of one host, its own keys already on top of the common ones.
-    Returns: Names and values as the agent writes them below /proc/sys.
+    tcp: The TCP keys of one host, its own already merged over the common ones.
+    Returns: Names and values as the agent writes them under /proc/sys.
 
     >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
     '0'
     """
     own = {
-        # Least and initial sizes are Linux's own (tcp_init in net/ipv4/tcp.c); the largest alone is the scenario's.
+        # Minimum and initial sizes are Linux's own (tcp_init in net/ipv4/tcp.c); the scenario sets only the maximum.
         "net.ipv4.tcp_rmem": f"4096 131072 {tcp.buffer_max_bytes}",
         "net.ipv4.tcp_wmem": f"4096 16384 {tcp.buffer_max_bytes}",
         "net.ipv4.tcp_ecn": _ECN[tcp.ecn],
@@ -40,15 +40,15 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
         "net.ipv4.tcp_reordering": tcp.reordering,
         "net.ipv4.tcp_max_reordering": tcp.max_reordering,
     }
-    # A key that is not set is not written, so that the profile's own value stands.
+    # A key without a value is not written, so that the profile's value remains.
     for name, value in [*switches.items(), *numbers.items()]:
         if value is not None:
             own[name] = str(int(value))
     sysctls = {**PROFILE_SYSCTLS[tcp.profile], **own}
     if tcp.loss_detection != "kernel":
         recovery = 1 if tcp.loss_detection in OWN_SCOREBOARD else int(sysctls["net.ipv4.tcp_recovery"])
-        # The kernel reads bits 0 to 2, our module the higher ones (guest/tcp/loss_detection.h). Those that replace RACK
-        # stand where it would be called.
+        # The kernel reads bits 0 to 2, our module the higher ones (guest/tcp/loss_detection.h). Methods that replace
+        # RACK are called in its place.
         recovery += LOSS_DETECTIONS.index(tcp.loss_detection) << _LOSS_DETECTION_SHIFT
         sysctls["net.ipv4.tcp_recovery"] = str(recovery)
     return dict(sorted({**sysctls, **tcp.sysctl}.items()))
@@ -57,24 +57,24 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
 def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, str]) -> dict[str, str]:
     """Every sysctl of the guest as a whole, sorted by name.
 
-    buffer_max_bytes: The largest that any host asks for.
-    memory_bytes: The guest's memory, from which the thresholds of TCP and UDP memory follow.
-    own: ``[guest.sysctl]``; wins over what is derived.
+    buffer_max_bytes: The largest value of any host.
+    memory_bytes: The guest's memory, which determines the thresholds of TCP and UDP memory.
+    own: ``[guest.sysctl]``; overrides derived values.
 
     >>> guest_sysctls(16 << 20, 1 << 30, {})["net.ipv4.tcp_mem"]
     '98304 131072 196608'
     """
     pages = memory_bytes // _PAGE_BYTES
-    # Three thresholds (low, pressure, high), as the kernel's tcp_init_mem forms them: 3/4, 1 and 3/2 of a share. The
-    # kernel's share is a sixteenth of the free pages; a guest that does nothing but networking can give half.
+    # Three thresholds (low, pressure, high), as in the kernel's tcp_init_mem: 3/4, 1 and 3/2 of a share. The kernel's
+    # share is a sixteenth of the free pages; a guest used only for networking can give half.
     thresholds = f"{pages // 8 * 3} {pages // 2} {pages // 4 * 3}"
     derived = {
-        # The backlog of one processor that all hosts and satellites share; Linux's 1,000 is meant for one machine's
-        # receive path.
+        # The backlog of one processor, which all hosts and satellites share; Linux's 1,000 is meant for a single
+        # machine's receive path.
         "net.core.netdev_max_backlog": "100000",
         "net.core.rmem_max": str(buffer_max_bytes),
         "net.core.wmem_max": str(buffer_max_bytes),
-        # The kernel would derive it from its hash table's size.
+        # The kernel would derive it from the size of its hash table.
         "net.ipv4.tcp_max_orphans": "4096",
         "net.ipv4.tcp_mem": thresholds,
         "net.ipv4.udp_mem": thresholds,
@@ -85,7 +85,7 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
 def is_per_host(name: str) -> bool:
     """Whether Linux 6.12 keeps this sysctl per network namespace (net/core and net/ipv4's sysctl tables).
 
-    Of `net.` everything counts as per namespace but what is listed below; what is not of `net.` is the guest's.
+    Every name under `net.` counts as per namespace, except those listed below; all other names belong to the guest.
 
     >>> is_per_host("net.ipv4.tcp_sack"), is_per_host("net.ipv4.tcp_mem")
     (True, False)
@@ -99,12 +99,12 @@ def is_per_host(name: str) -> bool:
 _PAGE_BYTES = 4096
 # LOSS_DETECTION_SHIFT of guest/tcp/loss_detection.h
 _LOSS_DETECTION_SHIFT = 4
-# Values of net.ipv4.tcp_ecn: 2 answers but never asks, which is Linux's default
+# Values of net.ipv4.tcp_ecn: 2 accepts ECN but does not request it, which is Linux's default
 # (Documentation/networking/ip-sysctl.rst).
 _ECN = {"passive": "2", "on": "1", "off": "0"}
 
-# Linux 6.12's own values (tcp_sk_init in net/ipv4/tcp_ipv4.c), but tcp_no_metrics_save: a flow must not inherit what
-# an earlier one learnt, or the order of flows would matter.
+# Linux 6.12's own values (tcp_sk_init in net/ipv4/tcp_ipv4.c), except tcp_no_metrics_save: a flow must not inherit
+# metrics of an earlier one, or the order of flows would matter.
 _LINUX = {
     "net.ipv4.tcp_adv_win_scale": "1",
     "net.ipv4.tcp_autocorking": "1",
@@ -130,23 +130,23 @@ _LINUX = {
     "net.ipv4.tcp_window_scaling": "1",
 }
 
-# RACK off and the duplicate-ACK threshold fixed at 3. tcp_recovery = 0 alone would not do: the threshold grows up to
-# tcp_max_reordering as reordering is seen.
+# RACK off and the duplicate-ACK threshold fixed at 3. tcp_recovery = 0 alone is not enough: the threshold grows up to
+# tcp_max_reordering when reordering is seen.
 _NORACK = _LINUX | {"net.ipv4.tcp_recovery": "0", "net.ipv4.tcp_max_reordering": "3"}
 
-# With timestamps (Eifel) and DSACK the kernel undoes a spurious reduction at once; without them it stands.
+# With timestamps (Eifel) and DSACK, the kernel undoes a spurious reduction at once; without them, it remains.
 _CLASSIC = _NORACK | {"net.ipv4.tcp_timestamps": "0", "net.ipv4.tcp_dsack": "0"}
 
 PROFILE_SYSCTLS = {
     "linux": _LINUX,
     "norack": _NORACK,
     "classic": _CLASSIC,
-    # RFC 6582 and no more: what the NewReno of simulators is.
+    # RFC 6582 and nothing more, like NewReno in simulators.
     "newreno": _CLASSIC | {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_frto": "0"},
 }
 
 _CORE_PER_NAMESPACE = ("net.core.somaxconn", "net.core.optmem_max", "net.core.txrehash")
-# Those below /proc/sys/net/ipv4 that only the first namespace has (ipv4_table in net/ipv4/sysctl_net_ipv4.c).
+# Names under /proc/sys/net/ipv4 that only the first namespace has (ipv4_table in net/ipv4/sysctl_net_ipv4.c).
 _IPV4_GLOBAL = (
     "net.ipv4.tcp_mem",
     "net.ipv4.udp_mem",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What waits before a link's serialiser: the keys that every link with a queue has, and the parameters of each
-queueing discipline (Linux 6.12, net/sched)."""
+"""Queues before a link's serialiser: keys that every link with a queue has, and the parameters of each queueing
+discipline (Linux 6.12, net/sched)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leowarp.scenario.text.problems import Problems
 
 
 def _time(doc: str, low: str = "1 us") -> Key:
-    """A parameter that is a time, kept in ns; the kernel's attributes are in us, which the agent converts to."""
+    """A parameter that is a time, kept in ns; the agent converts it to the us of the kernel's attributes."""
     return Key("quantity", doc, quantity=units.TIME, low=low, high="100 s")
 
 
@@ -31,9 +31,10 @@ def _number(doc: str, low: int, high: int) -> Key:
     return Key("count", doc, low=low, high=high)
 
 
-# Defaults are the kernel's own: a parameter that is not given is not sent to it (docs/concepts/links.md, other queues).
+# Defaults are the kernel's own: a parameter that is not given is not sent to the kernel (docs/concepts/links.md, other
+# queues).
 _TARGET = _time("Delay in the queue that it aims at.")
-# Names as tc(8) has them, without their units; `ce_threshold` marks by delay alone, whatever the control law says.
+# Names as in tc(8), without units; `ce_threshold` marks by delay alone, independent of the control law.
 _CODEL = {
     "target": _TARGET,
     "interval": _time("How long the delay must have been above `target` before it drops or marks."),
@@ -78,20 +79,20 @@ PARAMETERS: Mapping[str, Mapping[str, Key]] = {
 DISCIPLINES = tuple(PARAMETERS)
 
 MARKS_ALWAYS = ("cake",)
-"""Disciplines without a switch for ECN: they mark whatever can be marked."""
+"""Disciplines without a switch for ECN: they mark every packet that can be marked."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueKeys:
-    """The keys of whatever has a queue.
+    """The keys of everything that has a queue.
 
-    `queue_parameters` holds what was given, in the units of its names: ``{"target_ns": 5000000}``.
+    `queue_parameters` holds the given parameters, in the units of their names: ``{"target_ns": 5000000}``.
 
     queue_pkts, queue_bytes: The limit of each direction; at most one is not None. Both None: unlimited.
     queue_discipline: A key of `PARAMETERS`.
-    ecn: Whether packets are marked (CE) where the discipline would drop them, if their sender allows it (ECT).
-    queue_parameters: Integers: ns, bytes, ppm, places in lists of words, 0 or 1 of flags. What is not in it the kernel
-        decides.
+    ecn: Whether the discipline marks packets (CE) that it would otherwise drop, if their sender allows it (ECT).
+    queue_parameters: Integers: ns, bytes, ppm, indexes in lists of words, 0 or 1 for flags. The kernel decides on
+        missing ones.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
@@ -114,11 +115,11 @@ class QueueKeys:
 def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
     """Turn a section's queue parameters into numbers; every broken rule goes to `problems`.
 
-    section: Of a link with a queue; its ``queue_parameters`` are replaced.
-    schema: Where the defaults of its queue keys are.
-    netem: Whether links are netem's, which have no other discipline before them.
+    section: Section of a link with a queue; its ``queue_parameters`` are replaced.
+    schema: The class with the defaults of its queue keys.
+    netem: Whether links use netem, which allows no other discipline before it.
     """
-    # Of a section that could not be decoded the default, so that its parameters are checked against something.
+    # If the section could not be decoded, the default, so that its parameters can still be checked.
     kind = value_of(section, schema, "queue_discipline")
     if netem and kind != "fifo":
         rule = f"netem has a plain queue of its own, not {kind}"
@@ -126,7 +127,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         problems.add(section.where("queue_discipline"), f"{section.name}.queue_discipline", rule, hint)
     _complete_ecn(section, kind, problems)
     node = section.nodes.get("queue_parameters")
-    # No parameters, or no table: the latter is reported already.
+    # No parameters, or not a table, which has been reported already.
     if node is None or "queue_parameters" not in section.values:
         return
     parameters = {}
@@ -141,7 +142,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         except ScenarioError as error:
             problems.add(child.origin, key, error.message, error.hint)
             continue
-        # A word is its place in the list, which is the number that the kernel gives it (CAKE_FLOW_*, CAKE_ACK_*,
+        # A word becomes its index in the list, which is the kernel's number for it (CAKE_FLOW_*, CAKE_ACK_*,
         # include/uapi/linux/pkt_sched.h).
         parameters[name + declared.suffix] = declared.words.index(value) if declared.kind == "word" else int(value)
     section.values["queue_parameters"] = dict(sorted(parameters.items()))
@@ -176,7 +177,7 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
 
 
 def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
-    """Whether the discipline marks: cake always, a fifo never, the others as they are told."""
+    """Set whether the discipline marks: cake always, a fifo never, the others by their key."""
     marks = section.values.get("ecn")
     if kind in MARKS_ALWAYS:
         if marks is False:
@@ -191,7 +192,7 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _parameter_hint(name: str, kind: str) -> str:
-    """What to write in place of a parameter that the discipline does not have, and who does have it."""
+    """What to write instead of a parameter that the discipline does not have, and which disciplines have it."""
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'

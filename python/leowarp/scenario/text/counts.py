@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on stations and flows of a text. They are counted before it is taken apart, which takes 0.2 ms for each."""
+"""Limits on stations and flows of a text. They are counted before the text is parsed, which takes 0.2 ms per
+element."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 MOST_FLOWS = 20_000
-"""Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs), so that with more the two ranges of
-a host meet. A plan, which writes out each, may have 8 MiB (`plainfiles`)."""
+"""Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs); with more flows, the two ranges of
+a host would overlap. A plan, which spells out each flow, may have 8 MiB (`plainfiles`)."""
 
 MOST_STATIONS = 5_000
-"""A plan writes out each host with its sysctls, 1.2 kB, and may have 8 MiB."""
+"""A plan spells out each host with its sysctls, 1.2 kB, and may have 8 MiB."""
 
 MOST_LISTED = {"flows": MOST_FLOWS, "stations": MOST_STATIONS}
 
@@ -29,7 +30,7 @@ _HEADER = re.compile(r"^[ \t]*+\[\[[ \t]*+(flows|stations)[ \t]*+\]\]", re.M)
 
 
 def check_headers(path: Path, text: str) -> None:
-    """Refuse a text with too many ``[[flows]]`` or ``[[stations]]``, by its headers: 8 MiB take 20 ms.
+    """Reject a text with too many ``[[flows]]`` or ``[[stations]]``, by its headers: 8 MiB take 20 ms.
 
     Raises ScenarioError.
     """
@@ -41,7 +42,7 @@ def check_headers(path: Path, text: str) -> None:
 
 
 def check_lists(path: Path, values: Mapping[str, Any]) -> None:
-    """The same by the values of the text: lists may be written in one line, too.
+    """The same check on the text's values, because lists may also be written in one line.
 
     Raises ScenarioError.
     """

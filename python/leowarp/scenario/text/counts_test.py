@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists that are too long are refused before they are taken apart."""
+"""Lists that are too long are rejected before they are parsed."""
 
 import pytest
 

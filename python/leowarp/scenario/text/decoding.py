@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A section's nodes to the values of its keys: units, words and ranges, and nothing about other sections.
+"""From a section's nodes to the values of its keys: checks units, words and ranges, but nothing about other sections.
 
-A wrong value is noted and left out, so that one reading finds all mistakes; what a section then lacks is told from what
-it was never given by `Section.nodes`.
+A wrong value is noted and left out, so that one reading finds all mistakes; `Section.nodes` distinguishes a wrong value
+from a missing one.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
 
 @dataclass
 class Section:
-    """What a scenario says about one section.
+    """What a scenario gives in one section.
 
     name: Its dotted name (``flows.0``).
     origin: Where it begins.
-    values: Attribute -> value, of the keys that were given and are right.
-    nodes: Key -> node, of all valid keys that were given, wrong values included.
+    values: Attribute -> value, for keys that were given and are right.
+    nodes: Key -> node, for all valid keys that were given, including those with wrong values.
     """
 
     name: str
@@ -38,14 +38,14 @@ class Section:
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def where(self, key: str) -> Origin:
-        """The place of a key, or of the section if it was not given.
+        """The origin of a key, or of the section if the key was not given.
 
         key: As written in TOML, without the unit's suffix.
         """
         return self.nodes[key].origin if key in self.nodes else self.origin
 
     def gave(self, key: str) -> bool:
-        """Whether the key was written, be its value right or wrong.
+        """Whether the text has the key, with a right or a wrong value.
 
         key: As written in TOML, without the unit's suffix.
         """
@@ -55,9 +55,8 @@ class Section:
 def value_of(section: Section, schema: type, attribute: str) -> Any:
     """A value as given, or its default.
 
-    schema: The dataclass of the section, whose class attributes are the defaults.
-    attribute: With its unit's suffix: ``duration_ns``. It must have a default; a required key is asked for by
-        `values.get`.
+    schema: The section's dataclass; its class attributes are the defaults.
+    attribute: With its unit's suffix: ``duration_ns``. It must have a default; for a required key, use `values.get`.
     """
     return section.values.get(attribute, getattr(schema, attribute))
 
@@ -69,16 +68,16 @@ def decode_section(
 
     name: Dotted, for messages; "" for keys at the top.
     schema: The dataclass whose fields declare the keys.
-    node: The table. Anything else is a problem and gives an empty section.
-    elsewhere: Key -> section that has it, for hints about keys in the wrong section.
-    Returns: With a value for every key that was given and is right. Defaults are not filled in: a preset may still do
-        it.
+    node: The table. Anything else is a mistake and gives an empty section.
+    elsewhere: Key -> section that has it, for hints about keys in a wrong section.
+    Returns: A value for every key that was given and is right. Defaults are not filled in, because a preset may still
+        provide them.
     """
     section = Section(name, node.origin)
     prefix = f"{name}." if name else ""
     known = keys(schema)
-    # A plan writes the content's hash beside each file name, so hashes are keys of every section that names files,
-    # without being declared.
+    # A plan writes the content's hash beside each file name, so every section that names files has hash keys without
+    # declaring them.
     hashes = {f"{key}_sha256": declared for key, (_, declared) in known.items() if declared.kind in ("file", "files")}
     if not isinstance(node.value, dict):
         problems.add(node.origin, name, f"{_shown(node.value)} is not a table", f"write [{name}] and its keys below")
@@ -101,17 +100,17 @@ def decode_section(
 
 
 def _decode_key(section: Section, key: str, attribute: str, declared: Key, node: Node, problems: Problems) -> None:
-    """One key's value into the section, under its attribute's name; a queue's under two names."""
+    """Decode one key into the section, under its attribute's name; a queue gets two attributes."""
     name = f"{section.name}.{key}".lstrip(".")
     if declared.kind == "queue":
         value = _checked(lambda raw: _queue(raw, declared), node, name, problems)
         if value is not None:
             section.values["queue_pkts"], section.values["queue_bytes"] = value
         return
-    # None is a value that some keys have, so a mistake is told by the list of them.
+    # Some keys may have the value None, so a mistake is detected by the length of the list.
     before = len(problems.found)
     if declared.kind == "tables":
-        # Not from plain values as below: a mistake in one of the tables has a line of its own.
+        # Not from plain values as below, because a mistake in one of the tables has its own line.
         tables = _tables(name, declared, node, problems)
         if len(problems.found) == before:
             section.values[attribute] = tables
@@ -126,15 +125,15 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
 
     raw: As TOML has it.
     declared: The key's declaration.
-    origin: Where it was written: sysctls of a ``--set`` may be bare integers.
-    Returns: A quantity in its kept unit (ns, bytes, bit/s, m, deg); None for the key's word of no value; a tuple of
-        names for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
-    Raises ScenarioError: With the value and the rule that it breaks.
+    origin: Where it was written, because sysctls in a ``--set`` may be bare integers.
+    Returns: A quantity in its unit in the plan (ns, bytes, bit/s, m, deg); None for the key's word for "no value"; a
+        tuple of names for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
+    Raises ScenarioError: Names the value and the rule that it breaks.
 
     >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
     1200000.0
     """
-    # Before the kind is looked at, so that the word means the same of quantities, counts, flags and instants.
+    # Before the kind is checked, so that the word has the same meaning for quantities, counts, flags and instants.
     if declared.none is not None and raw == declared.none:
         return None
     match declared.kind:
@@ -180,7 +179,7 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
 
 
 def _tables(name: str, declared: Key, node: Node, problems: Problems) -> tuple[Any, ...]:
-    """A list of tables as instances of the key's dataclass; those with a mistake are left out, and it is noted."""
+    """A list of tables as instances of the key's dataclass; tables with a mistake are noted and left out."""
     assert declared.section is not None
     if not isinstance(node.value, list):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
@@ -195,7 +194,7 @@ def _tables(name: str, declared: Key, node: Node, problems: Problems) -> tuple[A
 
 
 def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Problems) -> Any:
-    """What `decoder` makes of a node; None, and the mistake noted, if it refuses."""
+    """Result of `decoder` for a node; None if it raises, with the mistake noted."""
     try:
         return decoder(_plain(node))
     except ScenarioError as error:
@@ -213,7 +212,7 @@ def _plain(node: Node) -> Any:
 
 
 def _quantity(raw: Any, declared: Key) -> int | float:
-    """A number in the quantity's kept unit; the key's limits are written with units too, and parsed likewise."""
+    """A number in the quantity's unit in the plan; the key's limits have units too, and are parsed in the same way."""
     assert declared.quantity is not None
     try:
         value = declared.quantity.parse(raw, like=declared.default)
@@ -222,7 +221,7 @@ def _quantity(raw: Any, declared: Key) -> int | float:
         if declared.none is not None:
             hint = f'{hint}; or the word "{declared.none}"' if hint else f'or the word "{declared.none}"'
         raise ScenarioError(error.message, hint) from None
-    # Compared after parsing: "0.5 s" and "500 ms" are one value, and limits are declared in the unit that reads best.
+    # Compared after parsing: "0.5 s" and "500 ms" are equal, and limits are declared in the most readable unit.
     if not declared.quantity.parse(declared.low) <= value <= declared.quantity.parse(declared.high):
         raise ScenarioError(f'"{raw}" is out of range', f"allowed: {declared.low} to {declared.high}")
     return value
@@ -238,7 +237,7 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
         return None, None
     unit = re.search(r"[^\W\d_]+\s*$", raw) if isinstance(raw, str) else None
     try:
-        # The unit decides which of two limits is meant, before the number is read.
+        # The unit decides which of the two limits is meant, before the number is parsed.
         in_bytes = unit is not None and unit[0].strip() in BYTES.units
         limit = (BYTES if in_bytes else PACKETS).parse(raw)
     except ScenarioError as error:
@@ -250,8 +249,8 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
 
 
 def _count(raw: Any, declared: Key) -> int:
-    """A bare integer within the key's range: a count has no unit, and a float is no count even if it is whole."""
-    # To Python `True` is an int; to TOML it is no number.
+    """A bare integer within the key's range: a count has no unit, and a float is not accepted, even if it is whole."""
+    # In Python `True` is an int; in TOML it is not a number.
     if isinstance(raw, bool) or not isinstance(raw, int):
         also = f' or "{declared.none}"' if declared.none else ""
         raise ScenarioError(f"{_shown(raw)} is not a bare integer", f"a count is an integer without quotes{also}")
@@ -261,7 +260,7 @@ def _count(raw: Any, declared: Key) -> int:
 
 
 def _word(raw: Any, declared: Key) -> str:
-    """One of the words that are allowed, spelt exactly; a near miss is named in the hint."""
+    """One of the allowed words, spelt exactly; the hint names the nearest word."""
     if raw not in declared.words:
         raise ScenarioError(f"{_shown(raw)} is not allowed here", one_of(raw, declared.words, "allowed:"))
     return str(raw)
@@ -278,7 +277,7 @@ def _text(raw: Any) -> str:
 
 
 def _command(raw: Any) -> str:
-    """A line of words as a shell splits them; nothing of it is a shell's but the quotes."""
+    """A line of words as split by a shell; only quotes have a shell's meaning."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
     if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:
@@ -294,7 +293,7 @@ def _command(raw: Any) -> str:
 
 
 def _variables(raw: Any) -> dict[str, str]:
-    """Environment variables by name, sorted, so that the order in which they were written does not matter."""
+    """Environment variables, sorted by name, so that the order in the text does not matter."""
     if not isinstance(raw, dict):
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "SSLKEYLOGFILE" = "{run_dir}/keys" }')
     for name, value in raw.items():
@@ -306,7 +305,7 @@ def _variables(raw: Any) -> dict[str, str]:
 
 
 def _instant(raw: Any) -> str:
-    """An instant as ISO 8601 in UTC, ending in Z: one spelling, so that equal instants give equal plans."""
+    """An instant as ISO 8601 in UTC, ending in Z: a unique spelling, so that equal instants give equal plans."""
     hint = 'an instant of UTC is like "2022-09-14T00:00:00Z"'
     try:
         instant = raw if isinstance(raw, datetime.datetime) else datetime.datetime.fromisoformat(raw)
@@ -318,25 +317,25 @@ def _instant(raw: Any) -> str:
         utc = instant.astimezone(datetime.UTC)
     except OverflowError:
         raise ScenarioError(f'"{raw}" is out of range', hint) from None
-    # The first satellite flew in 1957; two digits of a TLE's epoch mean 1957 to 2056.
+    # The first satellite was launched in 1957; two digits of a TLE's epoch mean 1957 to 2056.
     if not 1957 <= utc.year <= 2200:
         raise ScenarioError(f'"{raw}" is out of range', "allowed: the years 1957 to 2200")
     return utc.isoformat().replace("+00:00", "Z")
 
 
 def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
-    """Sysctls by name, checked for form alone: which exist is known only to the kernel that boots.
+    """Sysctls by name, checked only for form: which ones exist is known only once the kernel boots.
 
-    lenient: Whether a bare integer is taken for its digits, as of a ``--set``.
+    lenient: Whether a bare integer is accepted as text, as in a ``--set``.
     """
     if not isinstance(raw, dict):
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "net.ipv4.tcp_ecn" = "1" }')
     values: dict[str, str] = {}
     for name, value in raw.items():
-        # A shell eats the quotes of --set tcp.sysctl.net.ipv4.tcp_ecn=1, so there a bare integer is a text.
+        # A shell removes the quotes of --set tcp.sysctl.net.ipv4.tcp_ecn=1, so there a bare integer counts as text.
         if lenient and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
-        # A scenario may be somebody else's, and is data: code that a file names runs only if the user says so
+        # A scenario may come from somebody else, and is data: code that a file names runs only if the user allows it
         # (guest/building/trust.py).
         if name in _SYSCTLS_THAT_START:
             raise ScenarioError(f"{name} would have the guest's kernel start a program", "leave it out")
@@ -345,7 +344,7 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
         if not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_TEXT:
             raise ScenarioError(f"{name} = {_shown(value)} is not a string", f'write "{name}" = "1", value in quotes')
         values[name] = value
-    # Sorted: the plan's text, and its hash, do not depend on the order in which they were written.
+    # Sorted, so that the plan's text and hash do not depend on the order in the scenario.
     return dict(sorted(values.items()))
 
 
@@ -370,7 +369,7 @@ def _example(key: str, declared: Key) -> str:
 
 
 def _shown(raw: Any) -> str:
-    """A value as a message repeats it, printable and short whatever it is."""
+    """A value as repeated in a message: always printable and short."""
     if isinstance(raw, str):
         text = f'"{raw}"' if raw.isprintable() else repr(raw)
     elif isinstance(raw, bool):
@@ -380,18 +379,18 @@ def _shown(raw: Any) -> str:
     elif isinstance(raw, list):
         text = "a list"
     elif isinstance(raw, int) and abs(raw) >= 10**_LONGEST_SHOWN:
-        text = f"an integer beyond 10^{_LONGEST_SHOWN}"  # str() of a huge one is refused by Python itself
+        text = f"an integer beyond 10^{_LONGEST_SHOWN}"  # Python refuses str() of a huge integer
     else:
         text = str(raw)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 _LARGEST_QUEUE = 10**9
-"""Packets or bytes; `access.queue_up` ends there, too."""
+"""Packets or bytes; the limit of `access.queue_up` is the same."""
 _LONGEST_TEXT = 200
 _LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
-"""Characters of a wrong value that a message repeats; a file may hold megabytes there."""
+"""Number of characters of a wrong value that a message repeats; a file may have megabytes there."""
 # Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")
 _SYSCTL_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_*-]+)+")

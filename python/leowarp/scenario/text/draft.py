@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario while it is read: what each section says so far, filled in and checked in place."""
+"""A scenario while it is read: the content of each section so far, completed and checked in place."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from leowarp.scenario.text.decoding import Section
 
 @dataclass(kw_only=True)
 class Draft:
-    """What a `Scenario` is made from; its attributes are explained there.
+    """The mutable predecessor of a `Scenario`, which explains the attributes.
 
     Presets, defaults of a medium and implied stations are added to it after all sections are decoded.
 
-    name: The run's name; "" if it is missing or wrong, which is noted as a problem.
-    sections: The tables of `loading.TABLES`; of the media only those that are given.
+    name: The run's name; "" if it is missing or wrong, in which case a problem is noted.
+    sections: The tables of `loading.TABLES`; only those media that are given.
     stations, flows: In the order of the file. `completion` replaces the stations by those that a medium implies.
-    modules: Kernel module to its parameters, as texts.
-    hosts, pinned: Station name to what ``[hosts.NAME]`` says.
-    dishes: Place of a station to its ``[stations.access]``.
+    modules: Kernel module -> its parameters, as texts.
+    hosts, pinned: Station name -> content of ``[hosts.NAME]``.
+    dishes: Index of a station -> its ``[stations.access]``.
     """
 
-    # Mutable, unlike `Scenario`: completion fills it in place, and a Scenario is made from it only once nothing is
+    # Mutable, unlike `Scenario`: completion changes it in place, and a Scenario is made from it only if nothing is
     # wrong.
     name: str
     sections: dict[str, Section]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a key of a scenario is declared: one function for each kind of value."""
+"""Declarations of a scenario's keys: one function per kind of value."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from leowarp.base.units import PACKETS, Quantity
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that a plan names. Two are the same if their content is, wherever they lie.
+    """A file that a plan names. Two files are equal if their content is, wherever they are.
 
     name: Its name without folders; the run directory holds it as ``00-inputs/<name>``.
-    sha256: Of its content, hexadecimal.
+    sha256: Hash of its content, hexadecimal.
     path: Where it was found on this machine.
-    named_in: The file that names it; None: the user did, on the command line or in a call.
+    named_in: The file that names it; None: the user named it, on the command line or in a call.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Key:
 
     kind: quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
         tables.
-    default: As a user would write it; None: none here (a preset, the gazetteer or the user gives it).
+    default: As a user would write it; None: no default here (a preset, the gazetteer or the user provides the value).
     required: It is an error to leave it out.
-    quantity: Of kind quantity.
-    words: Of kind word: all that is allowed.
+    quantity: For kind quantity.
+    words: For kind word: all allowed words.
     low, high: Smallest and largest value allowed, as a user would write them.
     none: The word that means "no value" (None in the plan).
-    section: Of kind tables: the dataclass of each.
+    section: For kind tables: the dataclass of each table.
     """
 
     kind: str
@@ -59,9 +59,9 @@ class Key:
 
     @property
     def suffix(self) -> str:
-        """What the attribute's name has and the key's has not: ``_ns`` of a time; "" of what has no unit."""
+        """Suffix of the attribute's name that the key lacks: ``_ns`` for a time; "" for values without a unit."""
         if self.kind == "queue":
-            # A queue has two attributes, and `queue_bytes` is no field with a key: the decoder fills it.
+            # A queue has two attributes; `queue_bytes` is not a field with a key, but filled by the decoder.
             return "_pkts"
         return self.quantity.suffix if self.quantity is not None else ""
 
@@ -78,13 +78,13 @@ def quantity(
 ) -> Any:
     """A quantity between `low` and `high`, or the word `none`.
 
-    measure: Of `leowarp.base.units`; its suffix ends the attribute's name.
+    measure: One of `leowarp.base.units`; its suffix ends the attribute's name.
     doc: What it means, for the reference page.
     default, low, high: With units, as a user would write them. A default of None: the preset, the gazetteer or the user
-        gives it.
+        provides the value.
     none: The word for "no value".
-    required: There is no default, and it is an error to leave it out.
-    Returns: Typed Any, so that a class body may annotate it with the type that its instances have.
+    required: There is no default, and omitting the key is an error.
+    Returns: Typed Any, so that a class body may annotate it with the type of its instances.
     """
     value = None if default is None or default == none else measure.parse(default)
     key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)
@@ -100,8 +100,8 @@ def queue(doc: str, default: str) -> Any:
 def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
     """One of a few words.
 
-    words: All that is allowed; messages and the reference page list them in this order.
-    default: One of them; None: a preset gives it.
+    words: All allowed words; messages and the reference page list them in this order.
+    default: One of them; None: a preset provides it.
     """
     return _field(Key("word", doc, default, words=words), default)
 
@@ -114,7 +114,7 @@ def text(doc: str, default: str | None = None, *, required: bool = False) -> Any
 
 
 def command(doc: str, *, none: str | None = None) -> Any:
-    """A program and its arguments as a shell's words; the key is a text, which the plan keeps as it is."""
+    """A program and its arguments, as words of a shell; the plan keeps the text unchanged."""
     return _field(Key("command", doc, none, none=none), None)
 
 
@@ -147,13 +147,13 @@ def instant(doc: str, default: str, *, none: str | None = None) -> Any:
 
 
 def file(doc: str, *, required: bool = False) -> Any:
-    """A file beside the scenario; the plan adds a key with its sha256."""
+    """A file, given relative to the scenario; the plan adds a key with its sha256."""
     key = Key("file", doc, None if required else "none", required=required, none=None if required else "none")
     return _field(key, None, required)
 
 
 def files(doc: str) -> Any:
-    """Files beside the scenario, a list; the plan adds a key with the sha256 of each."""
+    """A list of files, given relative to the scenario; the plan adds a key with the sha256 of each."""
     return _field(Key("files", doc, []), ())
 
 
@@ -163,7 +163,7 @@ def sysctl(doc: str) -> Any:
 
 
 def table(doc: str) -> Any:
-    """A table whose keys other rules know."""
+    """A table whose keys are checked by separate rules."""
     return _field(Key("table", doc, {}), _EMPTY)
 
 
@@ -172,22 +172,22 @@ def tables(doc: str, section: type) -> Any:
     return _field(Key("tables", doc, [], section=section), ())
 
 
-# Declarations never change while a program runs, and a study decodes each section once for each of its combinations.
+# Declarations never change while a program runs, and a study decodes each section once per combination.
 @cache
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
-    """The keys of a section as written in TOML, each with its attribute's name; those of its bases last.
+    """The keys of a section as written in TOML, each with its attribute's name; keys of base classes come last.
 
-    section: A dataclass whose fields were made by the functions above. Fields without a declaration are no keys.
-    Returns: mapping of str to (str, Key). Read only and cached: one for each class.
+    section: A dataclass whose fields were made by the functions above. Fields without a declaration are not keys.
+    Returns: mapping of str to (str, Key). Read-only and cached: one per class.
 
     >>> keys(schema.Chain)["delay"][0]
     'delay_ns'
     """
     declared = {}
-    # Python's own way to a class's annotations, which from 3.14 on are no longer in its __dict__.
+    # The portable way to a class's annotations, which are not in its __dict__ from Python 3.14 on.
     own = list(inspect.get_annotations(section))
     place = {name: number for number, name in enumerate(own)}
-    # `fields` has those of base classes first. A plan is read top down: the section's own keys come first.
+    # `fields` has those of base classes first. A plan is read from top to bottom, so the section's own keys come first.
     for field in sorted(dataclasses.fields(section), key=lambda field: place.get(field.name, len(own))):
         key = field.metadata.get("key")
         if key is not None:
@@ -205,5 +205,5 @@ def _field(key: Key, value: object, required: bool = False) -> Any:
     return dataclasses.field(default=value, metadata={"key": key})
 
 
-# Read only, for it is the default of every section's class.
+# Read-only, because it is the default in every section's class.
 _EMPTY: Mapping[str, Any] = MappingProxyType({})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A value of a scenario text that knows where it was written.
+"""A value of a scenario text together with its origin.
 
-Nodes are what `tomllib` gives with an `Origin` on every value, so that a mistake found much later still names its line.
+Nodes are the values of `tomllib`, each with an `Origin`, so that a mistake found much later still names its line.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from leowarp.scenario.text.problems import Origin
 class Node:
     """A value of a scenario text: a dict or a list of nodes, or a scalar.
 
-    value: dict of str to Node, list of Node, or scalar. What TOML has there; a scalar is a str, int, float, bool, date
-        or time as `tomllib` gives it.
-    origin: The line, the ``--set`` or the call that it comes from.
+    value: dict of str to Node, list of Node, or scalar. The TOML value; a scalar is a str, int, float, bool, date or
+        time as in `tomllib`.
+    origin: The line, the ``--set`` or the call from which it comes.
     """
 
     value: Any
@@ -27,8 +27,8 @@ class Node:
     def get(self, *path: str) -> Node | None:
         """The node at a path of keys, or None.
 
-        *path: Keys of tables one below the other; places in lists are not followed.
-        Returns: None also where a table is asked for below a list or a scalar: a wrong type is the decoder's to report.
+        *path: Keys of nested tables; list indexes are not followed.
+        Returns: Also None if a table is expected but a list or a scalar is there: the decoder reports the wrong type.
         """
         node: Node | None = self
         for part in path:

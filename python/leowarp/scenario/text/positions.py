@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On which line each key of a TOML text stands. ``tomllib`` gives values without positions.
+"""Line number of each key of a TOML text. ``tomllib`` gives values without positions.
 
-The text must already have passed ``tomllib``: this reader finds where things begin and end, and judges nothing. So it
-may be short: what is no string, array or table ends at the next comma, bracket, comment or line.
+The text must already have passed ``tomllib``: this reader only finds where things begin and end, and checks nothing. So
+    it
+can be short: a value that is no string, array or table ends at the next comma, bracket, comment or line end.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ KeyPath = tuple[str | int, ...]
 def key_lines(text: str) -> dict[KeyPath, int]:
     """The first line (from 1) of each key, table and array element, by its path (``("flows", 0, "kind")``).
 
-    text: Valid TOML 1.0. Of another text the result, or the IndexError or ValueError, means nothing.
-    Returns: Paths of str (keys) and int (places in lists).
+    text: Valid TOML 1.0. For any other text, the result, or the IndexError or ValueError, has no meaning.
+    Returns: Paths of str (keys) and int (list indexes).
 
     >>> key_lines("a.b = 1")
     {('a',): 1, ('a', 'b'): 1}
@@ -27,14 +28,14 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 class _Reader:
-    """A walk over a valid TOML text that notes where each path begins.
+    """A pass over a valid TOML text that notes where each path begins.
 
-    `lengths` is how many elements each array of tables has so far: a later `[a.b]` belongs to the last element of `a`
-    (TOML 1.0, array of tables).
+    `lengths` is the number of elements of each array of tables so far: a later `[a.b]` belongs to the last element of
+    `a` (TOML 1.0, array of tables).
     """
 
     def __init__(self, text: str) -> None:
-        # As tomllib reads it; a lone CR is an error there.
+        # Same as tomllib; a lone CR is an error there.
         self.text = text.replace("\r\n", "\n")
         self.at = 0
         self.newlines = [match.start() for match in re.finditer("\n", self.text)]
@@ -59,7 +60,7 @@ class _Reader:
                 self._pair(table)
 
     def _header(self, parts: list[str], start: int, double: bool) -> KeyPath:
-        """Note a table and those around it; returns its path, with the place in its list if it is an element."""
+        """Note a table and the tables around it; return its path, with the list index if it is an element."""
         path: KeyPath = ()
         for part in parts[:-1]:
             path = self._note((*path, part), start)
@@ -82,7 +83,7 @@ class _Reader:
         self._value(path)
 
     def _value(self, path: KeyPath) -> None:
-        """Step over a value, by its first character; arrays and inline tables note their parts."""
+        """Skip a value, according to its first character; arrays and inline tables note their parts."""
         opening = self.text[self.at]
         if opening in "\"'":
             self._string()
@@ -94,7 +95,7 @@ class _Reader:
             self._skip(_SCALAR)
 
     def _array(self, path: KeyPath) -> None:
-        """Note each element's line; commas and comments may stand anywhere between."""
+        """Note each element's line; commas and comments may be anywhere between."""
         self.at += 1
         index = 0
         while True:
@@ -110,7 +111,7 @@ class _Reader:
             index += 1
 
     def _inline_table(self, path: KeyPath) -> None:
-        """Pairs until the closing brace, as deep as they are nested."""
+        """Read pairs until the closing brace, at any depth of nesting."""
         self.at += 1
         while True:
             self._skip(_BLANK_LINES)
@@ -123,14 +124,14 @@ class _Reader:
             self._pair(path)
 
     def _key(self) -> list[str]:
-        """The parts of a dotted key, quotes taken off by TOML's own rules."""
+        """The parts of a dotted key, with quotes removed as in TOML."""
         parts = []
         while True:
             self._skip(_BLANKS)
             if self.text[self.at] in "\"'":
                 start = self.at
                 self._string()
-                # Escapes (\u0041) are TOML's to read.
+                # tomllib decodes escapes (\u0041).
                 parts.append(tomllib.loads(f"key = {self.text[start : self.at]}")["key"])
             else:
                 start = self.at
@@ -142,24 +143,24 @@ class _Reader:
             self.at += 1
 
     def _string(self) -> None:
-        """Step over a string of either quote, single or triple."""
+        """Skip a string with either quote, single or triple."""
         quote = self.text[self.at]
         if self.text.startswith(quote * 3, self.at):
-            # Only triple quotes may hold line ends.
+            # Only triple-quoted strings may contain line ends.
             end = re.compile(_UP_TO_TRIPLE[quote], re.DOTALL)
         else:
             end = re.compile(_UP_TO_SINGLE[quote])
         self._skip(end)
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
-        """Step over what `pattern` matches here, if it matches."""
+        """Skip what `pattern` matches here, if anything."""
         match = pattern.match(self.text, self.at)
         if match is not None:
             self.at = match.end()
 
     def _note(self, path: KeyPath, start: int) -> KeyPath:
-        """The line of a path where it first appears: a table that dotted keys open again keeps its first line."""
-        # A binary search among line ends, so that long texts take no time that grows with their square.
+        """Note the line where a path first appears: a table that dotted keys reopen keeps its first line."""
+        # A binary search among line ends, so that the time for long texts is not quadratic.
         self.lines.setdefault(path, bisect.bisect_left(self.newlines, start) + 1)
         return path
 
@@ -169,5 +170,5 @@ _BLANK_LINES = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}#\n]*")
 _UP_TO_SINGLE = {'"': r'"(?:\\.|[^"\\])*"', "'": r"'[^']*'"}
-# A text may end in one or two quotes of its own before the closing three.
+# A string may end in one or two quotes before the closing three.
 _UP_TO_TRIPLE = {'"': r'"""(?:\\.|[^\\])*?"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}

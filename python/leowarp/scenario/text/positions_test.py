@@ -85,7 +85,7 @@ def test_counts_windows_line_ends_as_one():
     assert key_lines("a = 1\r\n\r\n[t]\r\nb = 2\r\n") == {("a",): 1, ("t",): 3, ("t", "b"): 4}
 
 
-# JSON writes what lies beyond the basic plane as two surrogates, which TOML refuses.
+# JSON writes characters beyond the basic plane as two surrogates, which TOML rejects.
 BASIC_PLANE = st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"])
 KEY = st.text(BASIC_PLANE, min_size=1, max_size=6)
 SCALAR = st.one_of(

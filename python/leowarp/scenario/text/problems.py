@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a scenario, gathered so that one message tells all of it."""
+"""Mistakes of a scenario, gathered so that one message reports all of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from leowarp.base.spelling import nearest
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value was written: a line of a file, a ``--set``, a line of a study file, which is both, or a call.
+    """Where a value was written: a line of a file, a ``--set``, a line of a study file (which is both), or a call.
 
     file: The scenario, the plan or the study file.
-    line: From 1; None of what has none.
-    override: The text after ``--set``, or what a study calls its value.
+    line: From 1; None if there is no line.
+    override: The text after ``--set``, or a study's name for its value.
     in_call: Whether a Python program gave it.
     """
 
@@ -29,19 +29,19 @@ class Origin:
 
     @property
     def folder(self) -> Path:
-        """What a relative file name beside this value is relative to: the working directory of what was typed, else the
-        file's.
+        """Base of a relative file name in this value: the working directory for typed values, otherwise the file's
+        folder.
         """
         return Path() if self._is_typed else self.file.parent
 
     @property
     def named_in(self) -> Path | None:
-        """The file that holds it; None: the user typed it, or gave it in a call."""
+        """The file that holds it; None: the user typed it, or passed it in a call."""
         return None if self._is_typed or self.in_call else self.file
 
     @property
     def is_of_a_run(self) -> bool:
-        """Whether it was written in the plan of a run directory, which names nothing outside that directory."""
+        """Whether it was written in the plan of a run directory, which may only name files inside that directory."""
         return not self._is_typed and self.file.name == PLAN
 
     @property
@@ -58,8 +58,8 @@ class Origin:
 class Problem:
     """One mistake.
 
-    origin: Where.
-    key: The dotted key, as ``--set`` would name it; "": the mistake is of the whole text.
+    origin: Where the mistake is.
+    key: The dotted key, as for ``--set``; "": the mistake concerns the whole text.
     rule: The value and the rule that it breaks.
     hint: What to write instead.
 
@@ -79,7 +79,7 @@ class Problem:
 
 
 class ScenarioProblems(ScenarioError):
-    """A scenario with mistakes: all of them, in the order of the file.
+    """All mistakes of a scenario, in the order of the file.
 
     problems: In the order of the message.
     """
@@ -93,36 +93,36 @@ class ScenarioProblems(ScenarioError):
 
 @dataclass
 class Problems:
-    """Gathers mistakes; `raise_any` ends the reading if there was one.
+    """Gathers mistakes; `raise_any` raises if there was one.
 
-    found: In the order in which they were noted; the same one may be there twice.
+    found: In the order in which they were noted, possibly with duplicates.
     """
 
     found: list[Problem] = field(default_factory=list)
 
     def add(self, origin: Origin, key: str, rule: str, hint: str | None = None) -> None:
-        """Note a mistake and go on; the parameters are the attributes of `Problem`."""
+        """Note a mistake and continue; the parameters are the attributes of `Problem`."""
         self.found.append(Problem(origin, key, rule, hint))
 
     def raise_any(self) -> None:
         """Raise `ScenarioProblems` if anything was noted.
 
-        Raises ScenarioProblems: Each mistake once, files first and line by line, then what was typed.
+        Raises ScenarioProblems: Each mistake once; first those of files, line by line, then those of typed values.
         """
         if self.found:
-            # Two checks may find the same mistake, for instance of a key of [tcp] that every host has.
+            # Two checks may find the same mistake, for instance in a key of [tcp] that every host has.
             unique = dict.fromkeys(self.found)
             raise ScenarioProblems(sorted(unique, key=_place))
 
 
 def _place(problem: Problem) -> tuple[bool, str, int]:
-    """Order of messages: files first, line by line, then what was typed."""
+    """Order of messages: first files, line by line, then typed values."""
     origin = problem.origin
     return origin.override is not None, str(origin.file), origin.line or 0
 
 
 def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    """What to write in place of a key that is not known here; `elsewhere` maps other sections' keys to the section.
+    """What to write instead of a key that is not known here; `elsewhere` maps keys of other sections to the section.
 
     >>> unknown_key_hint("altitud", ["rate", "size"], {"altitude": "constellation"})
     'did you mean "altitude" in [constellation]?'

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections on flows, traffic, their arrivals, and what senders run."""
+"""Sections about flows, traffic, arrivals, and programs of senders."""

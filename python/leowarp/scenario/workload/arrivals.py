@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows of ``[traffic]``: drawn once, when a plan is made, from streams of the run's seed.
+"""The flows of ``[traffic]``: sampled once, when a plan is made, from streams of the run's seed.
 
-Arrivals, pairs, sizes and congestion controls have a stream each: another mix leaves arrivals, pairs and sizes as they
-are. Every draw goes through uniform numbers and closed forms, which another version of numpy gives alike.
+Arrivals, pairs, sizes and congestion controls have separate streams: a different mix leaves arrivals, pairs and sizes
+unchanged. All sampling uses uniform numbers and closed forms, which give the same values in every version of numpy.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     from leowarp.scenario.sections import Run
 
 _TCP_HEADER_BYTES = 32
-"""IPv4 (20), TCP (20) and its timestamps (12), of a segment as long as the MTU."""
+"""IPv4 (20), TCP (20) and its timestamps (12), for a segment as long as the MTU."""
 
 
 def arrivals(
     traffic: Traffic, stations: Sequence[Station], run: Run, ground: Ground, network: Network
 ) -> tuple[Flow, ...]:
-    """The flows that arrive, by their start.
+    """The arriving flows, sorted by start.
 
     stations: With coordinates; all cities are among them.
-    run, ground, network: Of the same plan.
-    Returns: TCP flows with a size, that last until they are done or the run ends.
-    Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, a city's share of the load is above its access
-        link's rate, two cities are at one place, or the file of sizes is malformed.
+    run, ground, network: Sections of the same plan.
+    Returns: TCP flows with a size, which last until they are done or the run ends.
+    Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, if a city's share of the load exceeds its
+    access
+        link's rate, if two cities are at one place, or if the file of sizes is malformed.
     """
     stop_ns = run.duration_ns if traffic.stop_ns is None else traffic.stop_ns
     if not traffic.start_ns < stop_ns <= run.duration_ns:
@@ -72,7 +73,7 @@ def arrivals(
     weights = np.array(list(mix.values()), dtype=np.float64)
     controls = _weighted(weights / weights.sum(), stream(run.seed, "traffic.congestion_controls").random(number))
     names = list(mix)
-    # As of a flow in a text, or the plan would not give itself when it is loaded.
+    # Same as for a flow in a text; otherwise the plan would not reproduce itself when loaded.
     without: dict[str, Any] = dict.fromkeys(fields_of_other_kinds("tcp"))
     return tuple(
         Flow(
@@ -86,14 +87,14 @@ def arrivals(
 
 
 def _gravity(traffic: Traffic, stations: Sequence[Station]) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
-    """Ordered pairs of cities, and the share of the flows of each: P_i P_j / d_ij^k, normalised."""
+    """Ordered pairs of cities, and the share of flows of each: P_i P_j / d_ij^k, normalised."""
     by_name = {station.name: station for station in stations}
     lon_rad, lat_rad = (
         np.radians([getattr(by_name[name], attribute) for name in traffic.cities])
         for attribute in ("longitude_deg", "latitude_deg")
     )
     unit = np.stack([np.cos(lat_rad) * np.cos(lon_rad), np.cos(lat_rad) * np.sin(lon_rad), np.sin(lat_rad)], axis=1)
-    # The angle at the Earth's centre, by the chord: exact for near places too, unlike the cosine.
+    # The angle at the Earth's centre, computed from the chord, which is also exact for near places, unlike the cosine.
     chord = np.linalg.norm(unit[:, None, :] - unit[None, :, :], axis=-1)
     angle_rad = 2.0 * np.arcsin(np.minimum(chord / 2.0, 1.0))
     people = np.array([CITIES[name] for name in traffic.cities], dtype=np.float64)
@@ -117,9 +118,9 @@ def _check_load(
     ground: Ground,
     network: Network,
 ) -> None:
-    """What a city sends, or receives, fits its access link on average, headers and overhead included.
+    """Check that a city's average load, sent or received, fits its access link, with headers and overhead.
 
-    Without this a run would be of queues that only grow, whatever the congestion control does.
+    Otherwise queues would only grow, whatever the congestion control does.
     """
     if ground.left_bps is None or network.endpoints == "satellites":
         return
@@ -153,12 +154,12 @@ def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
 
 
 def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.intp]:
-    """For each uniform number the place among the shares, which sum to 1."""
+    """The index among the shares, which sum to 1, for each uniform number."""
     return np.minimum(np.searchsorted(np.cumsum(shares), draws, side="right"), len(shares) - 1)
 
 
 def _sizes_bytes(traffic: Traffic, listed_bytes: NDArray[np.int64], draws: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Sizes of flows by uniform numbers, whole bytes from 1 on."""
+    """Sizes of flows from uniform numbers, whole bytes from 1 up."""
     mean_bytes = traffic.mean_size_bytes
     if traffic.sizes == "file":
         return listed_bytes[(draws * len(listed_bytes)).astype(np.intp)]
@@ -178,7 +179,7 @@ def _sizes_bytes(traffic: Traffic, listed_bytes: NDArray[np.int64], draws: NDArr
 
 
 def _listed_bytes(traffic: Traffic) -> NDArray[np.int64]:
-    """The sizes of the file, one a line; empty if sizes come from a distribution."""
+    """The sizes in the file, one per line; empty if sizes come from a distribution."""
     if traffic.sizes != "file" or traffic.size_file is None:
         return np.empty(0, dtype=np.int64)
     content = plainfiles.read(traffic.size_file.path, plainfiles.MOST_INPUT_BYTES)

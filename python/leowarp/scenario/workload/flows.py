@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of `[[flows]]`: which keys a kind has, what excludes what, and when a flow runs.
+"""The rules of `[[flows]]`: the keys of each kind, keys that exclude each other, and when a flow runs.
 
-Keys that a kind does not have become None in the plan, so that no room can take a default for something that was asked
-for.
+Keys that a kind does not have become None in the plan, so that no later code mistakes a default for a requested value.
 """
 
 from __future__ import annotations
@@ -40,36 +39,37 @@ FLOW_KEYS = {
 """Keys that only some kinds of flow have, by kind."""
 
 PACE_KEYS = {"ping": "interval", "udp": "rate"}
-"""What `packet_rate` stands in for, by kind."""
+"""The key that `packet_rate` replaces, by kind."""
 
 FILLED_IN = ("server", "port", "run_dir", "applications")
-"""What stands in braces in a program's command line and environment."""
+"""Names in braces that are filled in, in a program's command line and environment."""
 
-# A shell's ${name} and curl's %{name} are the program's own.
+# A shell's ${name} and curl's %{name} belong to the program.
 _BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
 
 FLOOD_INTERVAL_NS = 10_000_000
-"""What iputils' `ping -f` has: at least 100 probes a second."""
+"""Same as iputils' `ping -f`: at least 100 probes per second."""
 
 PROBE_HEADER_BYTES = 8
 """ICMP or UDP."""
 
 UDP_PAYLOAD_BYTES = 1200
-"""What QUIC may count on (RFC 9000, 14): the default of udp flows."""
+"""The packet size that QUIC may assume (RFC 9000, 14): the default of udp flows."""
 
-# `str.isalnum` also takes ü and ², which are two bytes each in a setsockopt. 15: TCP_CA_NAME_MAX less the closing 0.
+# `str.isalnum` also accepts ü and ², which are two bytes each in a setsockopt. 15: TCP_CA_NAME_MAX minus the closing 0.
 _CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,15}")
 
-# A letter first: digits alone are a flow's number. No comma and no brackets: other names of flows have them.
+# A letter first, because digits alone are a flow's number. No comma and no brackets, because other names of flows
+# contain them.
 _FLOW_NAME = re.compile(r"[^\W\d_][\w .-]{0,39}")
 _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 
 
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
-    """Fill in what a flow's kind and the run imply; every broken rule goes to `problems`.
+    """Fill in keys that follow from a flow's kind and from the run; every broken rule goes to `problems`.
 
-    draft: With its stations complete: ends of flows are looked up among them.
-    document: The whole text, for the place of flows that are missing.
+    draft: Its stations must be complete: ends of flows are looked up among them.
+    document: The whole text; it gives the line for messages about missing flows.
     """
     traffic = draft.sections.get("traffic")
     if not draft.flows and traffic is None:
@@ -97,30 +97,31 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         for name in traffic.values.get("congestion_controls", {}):
             mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
             _check_congestion_control(mixed, draft, problems)
-    # After the flows one by one: these look at all of them together.
+    # After the single flows, because these checks concern all of them together.
     _check_names(draft, problems)
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
 
 
 def fields_of_other_kinds(kind: str) -> dict[str, str]:
-    """Fields of `Flow` that a flow of this kind does not have, which are None there, each with its key."""
+    """Fields of `Flow` that a flow of this kind does not have (None there), each with its key."""
     known = keys(sections.Flow)
     others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
     return {known[key][0]: key for key in others}
 
 
 def station_names(draft: Draft) -> list[str]:
-    """Names of the stations, in order; one whose name was wrong is left out."""
+    """Names of the stations, in order; stations with a wrong name are left out."""
     return [str(section.values["name"]) for section in draft.stations if "name" in section.values]
 
 
 def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
-    """Source and destination are two different stations."""
+    """Check that source and destination are two different stations."""
     stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
-        # Where a station's own name was wrong, an end that is not found is most likely that one: it is reported once.
+        # If a station's own name was wrong, an end that is not found is probably that station: it is reported only
+        # once.
         all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
             hint = one_of(name, stations, "stations:")
@@ -132,7 +133,7 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
 
 
 def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
-    """A kind's keys and no others, and one way to say how fast a probe sends."""
+    """Check that a flow has its kind's keys and no others, and only one key for the pace of probes."""
     known = keys(sections.Flow)
     for field, key in fields_of_other_kinds(kind).items():
         if section.gave(key):
@@ -152,7 +153,7 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
     if kind == "ping":
         _complete_flood(section, paced, problems)
     if kind == "udp":
-        # A rate that was written and is wrong is reported by the decoder; it is not missing as well.
+        # The decoder has reported a wrong rate already; it is not missing as well.
         wrong = any(section.gave(key) and known[key][0] not in section.values for key in ("rate", "packet_rate"))
         if section.values.get("rate_bps") is None and not paced and not wrong:
             rule = "is missing: udp sends at a constant rate"
@@ -161,8 +162,8 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
-    """A client; places that are told by absolute paths; nothing in braces but what is filled in; packets that keep no
-    tag of their path, which only the agent's own sockets could carry."""
+    """Check a program's flow: it has a client; places are absolute paths; only known names are in braces; and packets
+    carry no tag of their path, which only the agent's own sockets could carry."""
     if not section.gave("client"):
         hint = 'write client = "iperf3 -c {server} -p {port}"'
         problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)
@@ -179,7 +180,7 @@ def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
     for key in ("client", "server"):
         command = section.values.get(key) or ""
         for name in _BRACES.findall(command):
-            # Other words in braces are the program's own affair.
+            # Other words in braces are left to the program.
             near = nearest(name, FILLED_IN) if name not in FILLED_IN else None
             if near is not None:
                 hint = f"did you mean {{{near}}}? filled in are {', '.join(f'{{{known}}}' for known in FILLED_IN)}"
@@ -190,7 +191,7 @@ def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
 
 
 def _check_client_start(section: Section, problems: Problems) -> None:
-    """The client starts before the flow stops."""
+    """Check that the client starts before the flow stops."""
     start_ns = value_of(section, sections.Flow, "start_ns")
     after_ns, stop_ns = value_of(section, sections.Flow, "client_after_ns"), section.values["stop_ns"]
     if start_ns < stop_ns <= start_ns + after_ns:
@@ -211,7 +212,7 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_byt
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
-    """What paces a flood: its replies, and `interval` as the longest time between two probes (iputils: 10 ms)."""
+    """Set the pace of a flood: replies, and `interval` as the longest time between two probes (iputils: 10 ms)."""
     flood = value_of(section, sections.Flow, "flood")
     if flood and paced:
         rule = "is given too, and a flood is paced by its replies"
@@ -232,7 +233,7 @@ def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
 
 
 def _check_names(draft: Draft, problems: Problems) -> None:
-    """A name is one of a flow, and of no other flow."""
+    """Check that a name has the right form and belongs to one flow only."""
     first: dict[str, str] = {}
     named = [(section, section.values["name"]) for section in draft.flows if section.values.get("name") is not None]
     every = {name for _, name in named}
@@ -252,7 +253,7 @@ def _check_names(draft: Draft, problems: Problems) -> None:
 
 
 def _check_replies(draft: Draft, problems: Problems) -> None:
-    """Pings to one destination are all answered, or none is."""
+    """Check that pings to one destination are either all answered or not at all."""
     # The destination's kernel answers all echo requests or none (icmp_echo_ignore_all).
     first: dict[str, tuple[str, bool]] = {}
     for section in draft.flows:
@@ -268,7 +269,7 @@ def _check_replies(draft: Draft, problems: Problems) -> None:
 
 
 def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
-    """A run that ends with its flows has at least one that ends by itself."""
+    """Check that a run that ends with its flows has at least one flow that ends by itself."""
     run = draft.sections["run"]
     ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
     ends += [s for s in draft.flows if s.values.get("client") and s.values.get("expect_exit", 0) is not None]
@@ -279,14 +280,14 @@ def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
 
 
 def _check_congestion_control(section: Section, draft: Draft, problems: Problems) -> None:
-    """A congestion control that the guest kernel has; with code of the user's own, one that may be the name of one.
+    """Check that the guest kernel has the congestion control; with the user's own code, that it is a valid name.
 
-    The kernel looks names up among at most TCP_CA_NAME_MAX = 16 bytes, the closing 0 included (include/net/tcp.h).
+    The kernel looks up names of at most TCP_CA_NAME_MAX = 16 bytes, including the closing 0 (include/net/tcp.h).
     """
     name = value_of(section, sections.Flow, "congestion_control")
     kernel = value_of(draft.sections["guest"], sections.Guest, "kernel")
     own = draft.sections["guest"].gave("cc_modules")
-    # What a kernel or a module of the user's own has is known only once it boots.
+    # The contents of a user's own kernel or module are known only once it boots.
     if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
         hint = one_of(name, sections.CONGESTION_CONTROLS, "it has:")
         hint += "; a module of your own (guest.cc_modules) or a kernel of your own (guest.kernel) may have others"
@@ -298,7 +299,7 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
 
 
 def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
-    """Start before stop, both within the run; a flow without a stop lasts to the run's end."""
+    """Check that a flow starts before it stops, both within the run; without a stop, it lasts to the run's end."""
     start_ns = value_of(section, sections.Flow, "start_ns")
     stop_ns = section.values.get("stop_ns")
     if stop_ns is None:

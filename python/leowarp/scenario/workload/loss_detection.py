@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tcp.loss_detection`: what it is to the guest's kernel, and what it asks of the rest of a scenario."""
+"""`tcp.loss_detection`: its meaning for the guest's kernel, and its requirements on the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 _RECOVERY, _SACK = "net.ipv4.tcp_recovery", "net.ipv4.tcp_sack"
-# Attribute of [tcp], the module's parameter, and what a value of the one is in units of the other.
+# Attribute of [tcp], the module's parameter, and the factor between their units.
 _PARAMETERS = {
     "door_freeze_ns": ("door_freeze_ns", 1),
     "door_undo_ns": ("door_undo_ns", 1),
@@ -24,9 +24,9 @@ _PARAMETERS = {
 
 
 def check_loss_detection(draft: Draft, problems: Problems) -> None:
-    """No other key says how losses are found, and detection that reads SACK has it at both ends.
+    """Check that no other key selects how losses are detected, and that both ends have SACK if the detection needs it.
 
-    draft: With flows and stations complete.
+    draft: Its flows and stations must be complete.
     """
     for section in (draft.sections["tcp"], *draft.hosts.values()):
         _check_one_voice(section, draft.sections["tcp"], problems)
@@ -44,7 +44,7 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
 
 
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
-    """The parameters of the kernel's one module, from the hosts that use it.
+    """Fill in the parameters of the kernel's single module, from the hosts that use it.
 
     draft: Its modules are changed in place.
     problems: Gets parameters that differ between hosts.
@@ -71,7 +71,7 @@ def complete_loss_detection(draft: Draft, problems: Problems) -> None:
 
 
 def _check_one_voice(section: Section, common: Section, problems: Problems) -> None:
-    """What the kernel's own detection goes by is not given beside another that replaces it."""
+    """Check that keys of the kernel's own detection are not given beside one that replaces it."""
     detection = section.values.get("loss_detection", value_of(common, sections.Tcp, "loss_detection"))
     if detection == "kernel":
         return
@@ -86,7 +86,7 @@ def _check_one_voice(section: Section, common: Section, problems: Problems) -> N
 
 
 def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
-    """Each station with its host's loss detection, and the section that says it."""
+    """Each station with its host's loss detection, and the section that selects it."""
     for station in draft.stations:
         name = str(station.values.get("name"))
         own = draft.hosts.get(name)
@@ -95,7 +95,8 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
-    """Whether a host has selective acknowledgements: by its sysctls, else its switch, else its profile."""
+    """Whether a host has selective acknowledgements: by its sysctls, otherwise by its switch, otherwise by its
+    profile."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
     switch = _value(draft, name, "sack")
@@ -105,14 +106,14 @@ def _has_sack(draft: Draft, name: str) -> bool:
 
 
 def _value(draft: Draft, name: str, attribute: str):
-    """A key of a host: its own, else that of [tcp], else the default."""
+    """A key of a host: its own value, otherwise that of [tcp], otherwise the default."""
     common = value_of(draft.sections["tcp"], sections.Tcp, attribute)
     own = draft.hosts.get(name)
     return common if own is None else own.values.get(attribute, common)
 
 
 def _text(value: object, scale: int) -> str:
-    """A parameter as the module reads it: a whole number; 0 is a round trip."""
+    """A parameter as the module reads it: a whole number; 0 means one round trip."""
     return "0" if value is None else str(round(value * scale))  # type: ignore[operator]
 
 

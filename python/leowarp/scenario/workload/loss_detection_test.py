@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tcp.loss_detection` as sysctl and module parameters, and what cannot be beside it."""
+"""`tcp.loss_detection` as sysctl and module parameters, and the keys that exclude it."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_each_is_a_number_above_the_bits_that_the_kernel_reads(tmp_path, detecti
     path = write(tmp_path, plan.to_toml(), "plan.toml")
     assert "[modules" not in path.read_text()
     assert resolve(load(path)) == plan
-    # A plan spells its sysctls out, and a key that is set on it still reaches them
+    # A plan spells out its sysctls, and a key that is set on the plan still changes them
     again = resolve(load(path, ["tcp.loss_detection=kernel"]))
     assert {host.sysctl["net.ipv4.tcp_recovery"] for host in again.hosts} == {"0"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[modules.NAME]` and `[guest] cc_modules`: parameters of kernel modules, and modules of one's own."""
+"""`[modules.NAME]` and `[guest] cc_modules`: parameters of kernel modules, and the user's own modules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 
 HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
-"""Congestion controls of our own that know when the path changes; each is a module of its name."""
+"""leowarp's congestion controls that know when the path changes; each is a module of the same name."""
 
 KERNELS_MODULES = (
     "tcp_bic", "tcp_cdg", "tcp_cubic", "tcp_dctcp", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_nv", "tcp_vegas",
@@ -27,14 +27,14 @@ KERNELS_MODULES = (
 """Congestion controls of the default guest kernel whose modules have parameters (Linux 6.12, net/ipv4)."""
 
 SET_BY_THE_GUEST = "origin_ns"
-"""The parameter that the guest itself writes: when the run's clock was 0."""
+"""The parameter that the guest itself writes: the time at which the run's clock was 0."""
 
 
 def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
     """The parameters of each module, as texts; times (names that end in ``_ns``) in whole nanoseconds.
 
-    node: ``[modules]``; None: it is not there.
-    Returns: Module to a section whose values are its parameters, sorted by name.
+    node: ``[modules]``; None: the text has none.
+    Returns: Module -> a section whose values are its parameters, sorted by name.
     """
     if node is None:
         return {}
@@ -55,11 +55,11 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
 
 
 def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
-    """One module's parameters, checked for form; which there are is known to the module alone."""
+    """One module's parameters, checked only for form; only the module knows which ones exist."""
     parameters: dict[str, Any] = {}
     for name, node in table.value.items():
         key = f"modules.{module}.{name}"
-        # A shell eats the quotes of --set, so there a bare integer is a text, as with sysctls.
+        # A shell removes the quotes of --set, so there a bare integer counts as text, as for sysctls.
         lenient = node.origin.override is not None and isinstance(node.value, int) and not isinstance(node.value, bool)
         value = str(node.value) if lenient else node.value
         if _NAME.fullmatch(name) is None:
@@ -72,7 +72,7 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
             except ScenarioError as error:
                 problems.add(node.origin, key, error.message, error.hint)
                 continue
-            # The kernel's parameters of times are s64 or u64; what fits both is taken.
+            # The kernel's time parameters are s64 or u64; values that fit both are accepted.
             if not 0 <= value_ns < 2**63:
                 problems.add(node.origin, key, f'"{node.value}" is out of range', "allowed: 0 s to 292 years")
             parameters[name] = str(value_ns)
@@ -96,14 +96,14 @@ def parameter_as_written(name: str, value: str) -> str:
 def complete_modules(draft: Draft, problems: Problems) -> None:
     """Check the modules' names, and fill in what the flows and an access link imply.
 
-    Every module of one's own, and every handover-aware control that a flow uses, gets an entry, if only an empty one:
-    the agent writes `origin_ns` for modules that it is told of.
+    Every module of the user's, and every handover-aware control that a flow uses, gets an entry, even an empty one: the
+    agent writes `origin_ns` for modules in this table.
 
-    draft: With flows, stations and media complete; its modules are changed in place.
+    draft: Its flows, stations and media must be complete; its modules are changed in place.
     """
     guest = draft.sections["guest"]
     own = _check_files(guest, problems)
-    # Which modules a kernel of the user's own has is known only once it boots.
+    # The modules of a user's own kernel are known only once it boots.
     if value_of(guest, sections.Guest, "kernel") == "default":
         known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
         for name, section in draft.modules.items():
@@ -119,7 +119,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
             parameters = draft.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
             if "access" in draft.sections:
                 for parameter, value_ns in _schedule(draft.sections["access"]).items():
-                    # What the scenario says of the module itself stays.
+                    # Values that the scenario gives for the module stay.
                     parameters.setdefault(parameter, str(value_ns))
 
     traffic = draft.sections.get("traffic")
@@ -129,7 +129,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_delack(draft: Draft, problems: Problems) -> None:
-    """The one timer of all hosts that delay their acknowledgements."""
+    """Set the single timer of all hosts that delay their acknowledgements."""
     given = draft.modules.get(DELACK_MODULE)
     if given is not None:
         rule = "has its parameters from [tcp]"
@@ -144,7 +144,7 @@ def _complete_delack(draft: Draft, problems: Problems) -> None:
         if host.values.get("delayed_ack", value_of(common, sections.Tcp, "delayed_ack")) != "on":
             continue
         own_ns = host.values.get("delayed_ack_timer_ns", value_of(common, sections.Tcp, "delayed_ack_timer_ns"))
-        # The first host that delays sets it; those after it are held against it.
+        # The first host that delays sets it; later hosts are compared with it.
         timer = own_ns if timer is None else timer
         if own_ns % _TICK_NS:
             rule = f'"{units.TIME.format(own_ns)}" is no whole number of ms, the kernel\'s ticks'
@@ -166,7 +166,7 @@ def _schedule(access: Section) -> dict[str, int]:
     """
     clock = datetime.datetime.fromisoformat(value_of(access, sections.Access, "clock"))
     period_ns = value_of(access, sections.Access, "period_ns")
-    # The phase of an access link counts from 0:00 of the wall clock; the module counts from the run's 0.
+    # The phase of an access link counts from 0:00 on the wall clock; the module counts from the run's 0.
     midnight = clock.replace(hour=0, minute=0, second=0, microsecond=0)
     shown_ns = (clock - midnight) // datetime.timedelta(microseconds=1) * 1000
     return {
@@ -176,9 +176,10 @@ def _schedule(access: Section) -> dict[str, int]:
 
 
 def _check_files(guest: Section, problems: Problems) -> list[str]:
-    """Names of the modules of one's own.
+    """Names of the user's own modules.
 
-    Returns: The files' stems, wrong ones included, so that a congestion control by that name is not a second mistake.
+    Returns: The files' stems, including wrong ones, so that a congestion control of that name is not reported as a
+        second mistake.
     """
     names: list[str] = []
     for file in guest.values.get("cc_modules", ()):
@@ -202,5 +203,5 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 # MODULE_NAME_LEN is 56 on 64-bit machines (MAX_PARAM_PREFIX_LEN, include/linux/moduleparam.h).
 _LONGEST_NAME = 50
 _LONGEST_VALUE = 200
-# A tick of the guest's kernel, which has HZ = 1000 (guest/Kconfig.top); its timers end with one.
+# A tick of the guest's kernel, which has HZ = 1000 (guest/Kconfig.top); its timers expire on a tick.
 _TICK_NS = 1_000_000

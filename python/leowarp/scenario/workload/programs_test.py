@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows of kind program: keys, defaults, and what is wrong with them."""
+"""Flows of kind program: keys, defaults, and mistakes."""
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_who_names_a_program_is_known_and_no_part_of_the_plan(tmp_path):
     assert plan.flows[0].named_in == tmp_path / "scenario.toml"
     assert plan.named_by_caller().flows[0].named_in is None
     assert plan.named_by_caller() == plan
-    # One part that the file names makes the whole the file's.
+    # If the file names one part, the whole counts as named by the file.
     changed = plan_of(tmp_path, CLIENT + '\nserver = "a"', overrides=['flows.0.client="ls"'])
     assert changed.flows[0].named_in == tmp_path / "scenario.toml"
     assert plan_of(tmp_path, CLIENT, overrides=['flows.0.client="ls"']).flows[0].named_in is None

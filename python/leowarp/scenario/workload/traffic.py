@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[traffic]`: many short TCP flows between cities, of which a plan spells out each as a flow of its own."""
+"""`[traffic]`: many short TCP flows between cities; a plan spells out each as an ordinary flow."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _ONLY_OF = {
     "smallest_size": ("pareto",),
     "size_file": ("file",),
 }
-"""Keys that only some distributions of sizes have."""
+"""Keys that only some size distributions have."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
     """TCP flows that arrive at random between cities: ordinary flows, which the plan spells out one by one.
 
-    They come after those of ``[[flows]]``. A plan has no ``[traffic]`` any more: another seed, or another key of it,
-    needs the scenario. A city becomes a station if there is none of its name.
+    They follow those of ``[[flows]]``. A plan has no ``[traffic]`` any more, so changing the seed or one of its keys
+    needs the scenario. A city becomes a station, unless there is one of its name.
 
     cities: Names of `cities.CITIES`; empty if `largest` is given.
     distance_exponent: Flows go from i to j with probability P_i P_j / d_ij^exponent, up to a factor.
-    arrival_rate_flows_per_s: Of a Poisson process, of all pairs together.
+    arrival_rate_flows_per_s: Rate of the Poisson process of all pairs together.
     start_ns, stop_ns: When flows arrive; None: to the end of the run.
     sizes: ``lognormal``, ``pareto``, ``fixed`` or ``file``.
-    mean_size_bytes, median_size_bytes, smallest_size_bytes: Of the distribution.
-    congestion_controls: Weights.
+    mean_size_bytes, median_size_bytes, smallest_size_bytes: Parameters of the distribution.
+    congestion_controls: Congestion controls with their weights.
     """
 
     cities: tuple[str, ...] = names("Cities between which flows go, by name.")
@@ -81,7 +81,7 @@ class Traffic:
 def complete_traffic(draft: Draft, problems: Problems) -> None:
     """Check ``[traffic]`` and add its cities to the stations; every broken rule goes to `problems`.
 
-    draft: With a constellation as its medium.
+    draft: Its medium must be a constellation.
     """
     section = draft.sections["traffic"]
     _complete_cities(section, problems)
@@ -90,7 +90,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
     there = {station.values.get("name") for station in draft.stations}
     for name in section.values.get("cities", ()):
         if name in COORDINATES and name not in there:
-            # As if the text had them: they pass the same checks as every other station.
+            # As if they were in the text, so that they pass the same checks as every other station.
             written = dict(zip(("latitude", "longitude"), COORDINATES[name], strict=True))
             nodes = {key: Node(text, section.origin) for key, text in {"name": name, **written}.items()}
             place = f"stations.{len(draft.stations)}"
@@ -98,7 +98,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_cities(section: Section, problems: Problems) -> None:
-    """Two cities at least, all of them known: those that are named, or the most populous."""
+    """Check that there are at least two known cities: those that are named, or the most populous."""
     cities, largest = section.values.get("cities", ()), section.values.get("largest")
     if section.gave("cities") == (largest is not None):
         rule = "are given, and largest too" if largest is not None else "are missing"
@@ -118,7 +118,7 @@ def _complete_cities(section: Section, problems: Problems) -> None:
 
 
 def _check_sizes(section: Section, problems: Problems) -> None:
-    """Keys of the distribution that is chosen and of no other, and a mean that it can have."""
+    """Check that only keys of the chosen distribution are given, and that its mean is possible."""
     sizes = value_of(section, Traffic, "sizes")
     for key, kinds in _ONLY_OF.items():
         if section.gave(key) and sizes not in kinds and section.values.get(keys(Traffic)[key][0]) is not None:
@@ -135,7 +135,7 @@ def _check_sizes(section: Section, problems: Problems) -> None:
 
 
 def _check_mix(section: Section, problems: Problems) -> None:
-    """Weights are whole numbers from 1 on."""
+    """Check that weights are whole numbers from 1 up."""
     for name, weight in section.values.get("congestion_controls", {}).items():
         if isinstance(weight, bool) or not isinstance(weight, int) or not 1 <= weight <= 10**6:
             rule = f"{weight!r:.40} is not a weight, a whole number from 1 to 1000000"

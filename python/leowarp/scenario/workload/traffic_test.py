@@ -54,7 +54,7 @@ def test_arrivals_are_poisson_pairs_by_gravity_sizes_and_controls_by_their_share
     # 5000 expected; 5 standard deviations are 354
     assert abs(len(flows) - 5000) < 354
     gaps_s = [(b - a) / 1e9 for a, b in pairwise(starts)]
-    # of an exponential distribution the standard deviation is the mean; that of 5000 errs by 2 %
+    # the standard deviation of an exponential distribution equals its mean; with 5000 samples its error is 2 %
     assert statistics.stdev(gaps_s) == pytest.approx(statistics.mean(gaps_s), rel=0.1)
     people = {name: CITIES[name] for name in ("Tokyo", "Delhi", "Madrid")}
     weights = {(a, b): people[a] * people[b] for a in people for b in people if a != b}
@@ -73,7 +73,7 @@ def test_distance_takes_flows_from_far_pairs(tmp_path: Path) -> None:
         flows = made(tmp_path, TRAFFIC, f"traffic.distance_exponent={exponent}").flows
         pairs = Counter((flow.source, flow.destination) for flow in flows)
         shares.append(pairs[far] / pairs[near])
-    # Tokyo to Madrid are 10,770 km, to Delhi 5,840: by the square the share falls to 0.29 of what it was.
+    # Tokyo to Madrid is 10,770 km, to Delhi 5,840: with exponent 2, the share falls to 0.29 of its value.
     assert shares[1] / shares[0] == pytest.approx((5840 / 10770) ** 2, rel=0.25)
 
 
@@ -143,7 +143,7 @@ def test_own_stations_and_flows_stay_beside_it(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused_before_anything_is_built(tmp_path: Path, overrides: list[str], message: str) -> None:
     said = refusal(tmp_path, *overrides)
     assert message in said
-    # Its cities are the stations: none are to be written because of a mistake in it.
+    # Its cities are the stations: a mistake in it must not ask the user to write stations.
     assert "stations" not in said
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of a study again, alone and as a whole run directory, compared with the row that is stored."""
+"""Re-run one run of a study, alone and as a whole run directory, and compare it with the stored row."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from leowarp.study.sweep.status import row_of_run
 
 @dataclass(frozen=True)
 class MadeAgain:
-    """A re-run of a run, and its differences from the stored row.
+    """A re-run and its differences from the stored row.
 
-    scalars: dict of str to (stored, now). Every scalar but its cost.
-    origin: dict of str to (stored, now). Makers of runs that are not the same any more: kernel, agent, version. If it
-        is empty, scalars must agree to the last bit.
+    scalars: dict of str to (stored, now). All scalars except the cost.
+    origin: dict of str to (stored, now). Checksums and versions that changed since: kernel, agent, leowarp. If this is
+        empty, scalars must agree to the last bit.
     """
 
     path: Path
@@ -34,7 +34,7 @@ class MadeAgain:
 
     @property
     def differences(self) -> dict[str, tuple[Any, Any]]:
-        """The scalars that differ, to the last bit; there is no tolerance, as runs are repeatable."""
+        """Scalars that differ; the comparison has no tolerance, because runs are repeatable to the last bit."""
         return {name: pair for name, pair in self.scalars.items() if not _same(*pair)}
 
 
@@ -42,17 +42,17 @@ def run_again(
     folder: Path | str, run_id: str, out: Path | str, *, force: bool = False, report: bool = True,
     progress: bool | OnProgress = True, trust: bool = False,
 ) -> MadeAgain:  # fmt: skip
-    """Makes a run of a study again.
+    """Re-run one run of a study.
 
     Parameters `report` and `progress` are those of `leowarp.run`.
 
     folder: The study's directory.
-    run_id: As in the column `run_id` of the results.
+    run_id: A value of the column `run_id` of the results.
     out: The run directory to write; `force` replaces a complete run there.
-    trust: As for `leowarp.run`.
+    trust: See `leowarp.run`.
     Raises ScenarioError if there is no such run, or it failed.
-    Raises TraceError if this is no study's directory, or it is damaged.
-    Raises GuestError, HostError: As `leowarp.run`.
+    Raises TraceError if the directory is not a study's, or it is damaged.
+    Raises GuestError, HostError: See `leowarp.run`.
     """
     folder = Path(folder)
     refuse_strange(folder)
@@ -62,7 +62,7 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # All plans that the study ever had, since its row may be of an earlier version of the study file.
+    # All plans that the study ever had, because the row may belong to an earlier version of the study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(
@@ -71,13 +71,13 @@ def run_again(
         )
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         inputs = {name: input_of(folder, name) for name in run.inputs}
-        # From the plan as stored and not from the study file, which may have changed since.
+        # The stored plan is used instead of the study file, which may have changed since.
         write_plan(Path(scratch), run.plan, inputs)
         plan = Path(scratch) / layout.PLAN
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
-    # A run's cost is different each time that it is made.
+    # The cost differs each time a run is made.
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
-    # A scalar named like a column of the row (`seed`, say) is there as `summary_...` (`rows.row_of`).
+    # If a scalar has the name of another column (`seed`, for example), its column is `summary_...`
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest
     origin = {
@@ -93,7 +93,7 @@ def run_again(
 
 
 def _same(stored: Any, now: Any) -> bool:
-    """Whether two values of a scalar are equal, to the last bit; two that are nan are."""
+    """Whether two values of a scalar are equal to the last bit; nan equals nan."""
     if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
         return math.isnan(now)
     return bool(stored == now)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch of runs as it is handed to a worker, and what a worker makes of it. Nothing in it needs shared memory."""
+"""A batch of runs as sent to a worker, and the results that the worker returns. Nothing in a batch needs shared
+memory."""
 
 from __future__ import annotations
 
@@ -21,17 +22,17 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""A worker makes sure so often that kernel and agent are still those of the study, which takes it 0.15 s; in a checkout
-their sources may change while a study runs."""
+"""Interval at which a worker checks that kernel and agent are still those of the study. A check takes 0.15 s; in a
+checkout, sources may change while a study runs."""
 
 
 @dataclass(frozen=True)
 class Order:
     """One run of a batch.
 
-    plan: The text of its plan.
-    inputs: Names of the files that it names, which the batch has.
-    out: Where its run directory is to stay; None: nothing stays but its row.
+    plan: Text of the run's plan.
+    inputs: Names of files that the plan names; the batch contains them.
+    out: Directory where the run is kept; None: only its row is kept.
     """
 
     plan: str
@@ -41,12 +42,12 @@ class Order:
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs for one worker, one after the other.
+    """Runs for one worker, which makes them one after the other.
 
     inputs: Name -> content (base64) of the files that plans name.
-    kernel: `guest.kernel` of all of them.
-    image: Checksums of kernel and agent that the worker's must have.
-    version: Of leowarp, likewise.
+    kernel: `guest.kernel` of all runs.
+    image: Checksums of kernel and agent, which the worker's must match.
+    version: Version of leowarp, which the worker's must match.
     """
 
     number: int
@@ -58,19 +59,19 @@ class Batch:
     maker: Maker
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Makes the runs, in the process of a worker (`leowarp.running.workers.Task`).
+        """Make the runs inside a worker's process (`leowarp.running.workers.Task`).
 
-        scratch: A directory of the worker's own; it is gone afterwards.
-        tell: Gets `place` and `result` of each run as soon as it is made.
-        Raises HostError: As `results_of`.
+        scratch: A directory for this worker only; deleted afterwards.
+        tell: Called with `place` and `result` as soon as each run is made.
+        Raises HostError: See `results_of`.
         """
         for place, result in results_of(self, scratch):
             tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
-        """As JSON has it, for `DaskWorkers`; `decode` is the way back."""
-        # The maker is an object of any class, so it is pickled. This is safe here: a batch goes from the process that
-        # runs the study to its own workers, and never comes from a file.
+        """The batch as JSON, for `DaskWorkers`; `decode` reverses this."""
+        # The maker can be an object of any class, so it is pickled. This is safe: a batch goes only from the study's
+        # process to its own workers, never through a file.
         return {
             "number": self.number,
             "orders": [asdict(order) for order in self.orders],
@@ -83,9 +84,9 @@ class Batch:
 
     @classmethod
     def decode(cls, encoded: Mapping[str, Any]) -> Batch:
-        """The batch of which `encoded` is the JSON.
+        """Decode a batch from its JSON form.
 
-        The maker is unpickled, which may run code: only what `encode` gave in a process of ours comes here.
+        Unpickling the maker may run code: decode only what `encode` produced in one of leowarp's own processes.
         """
         orders = tuple(Order(**{**order, "inputs": tuple(order["inputs"])}) for order in encoded["orders"])
         maker = pickle.loads(base64.b64decode(encoded["maker"]))
@@ -93,7 +94,7 @@ class Batch:
 
 
 def encode_file(content: bytes) -> str:
-    """A file's content for `Batch.inputs`: base64, as JSON has no bytes.
+    """Content of a file for `Batch.inputs`, in base64 because JSON has no bytes.
 
     >>> encode_file(b"leo")
     'bGVv'
@@ -102,19 +103,19 @@ def encode_file(content: bytes) -> str:
 
 
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Result of each run of a batch, as soon as it is known.
+    """Yield the result of each run of a batch as soon as it is known.
 
-    scratch: Made if it is not there, and removed at the end, whatever ends it.
-    Yields place: Of the run in the batch; each place at most once, not necessarily in order.
+    scratch: Created if missing, and always removed at the end.
+    Yields place: Place of the run in the batch; each place at most once, not necessarily in order.
     Yields result: `summary` (as `summary.json`, or None), `costs`, `warnings`, `error` (as `errors.encode_error`, or
         None).
-    Raises HostError if this machine's leowarp, kernel or agent is not the one that the study wants.
+    Raises HostError if this machine's leowarp, kernel or agent differs from the study's.
     """
     _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        # All plans before the first run: a file that cannot be written or a plan that does not load fails the batch at
-        # once.
+        # All plans are loaded before the first run: a file that cannot be written or a bad plan fails the whole batch
+        # at once.
         plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
         for made in batch.maker.make(plans, scratch / "work", out=out):
@@ -124,40 +125,41 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "summary": made.summary,
                     "costs": made.costs,
                     "warnings": list(made.warnings),
-                    # As kind, message and hint: an exception object need not survive pickling between versions.
+                    # Errors travel as kind, message and hint: an exception object may not survive pickling between
+                    # versions.
                     "error": None if made.error is None else encode_error(made.error),
                 },
             )
-    # Also when the generator is closed in the middle, by Ctrl-C in the worker.
+    # This also runs when the generator is closed early, for example by Ctrl-C in the worker.
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
-    """The plan of an order, with its files beside it in a folder of its own, as a run directory has them."""
+    """Load an order's plan; its input files are placed beside it in a separate folder, as in a run directory."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     write_plan(folder, order.plan, inputs)
-    # The user who started the study was asked what may run (`engine`).
+    # `engine` already asked the user who started the study which code may run.
     return scenario.resolve(scenario.load(folder / layout.PLAN)).named_by_caller()
 
 
 def _check(batch: Batch) -> None:
-    """Raises HostError if leowarp, kernel or agent of this worker are not those of the study, at most
-    every `CHECK_S`.
+    """Raises HostError if this worker's leowarp, kernel or agent differs from the study's; checked at most every
+    `CHECK_S`.
     """
-    # The run's identity has the version in it: a row made by another would stand under the wrong id.
+    # The run id includes the version: a row from another version would be stored under the wrong id.
     if batch.version != VERSION:
         raise HostError(
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
-    # By maker, kernel and checksums: a worker may get batches of several kernels in turn.
-    # Hashing takes 0.15 s, so not for every batch.
+    # Checks are cached by maker, kernel and checksums: a worker may alternate between kernels. Hashing takes 0.15 s,
+    # too long for every batch.
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
-    # The same holds for kernel and agent; in a checkout they are built from sources that may change meanwhile.
+    # Kernel and agent are checked for the same reason; in a checkout, their sources may change meanwhile.
     mine = batch.maker.image_sha256(batch.kernel)
     for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
         if here != wanted:
@@ -169,4 +171,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""Facts that this process has checked, and when."""
+"""Facts that this process has checked, with the time of each check."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chart of medians and their intervals, for the page of a study: SVG as text, drawn without matplotlib, which a study
-of small runs would wait for longer than for its page."""
+"""Chart of medians and their intervals for a study's page, as SVG text. Importing matplotlib would take longer than
+making the page of a small study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH_PX, HEIGHT_PX = 760, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 16, 12, 46
 _ROW_PX = 18
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
-"""Okabe and Ito's palette, as in the figures of a run."""
+"""Colour palette of Okabe and Ito, as in the figures of a run."""
 DASHES = ("", "6 3", "6 2 2 2", "2 2", "9 3", "4 2 1 2", "1 3")
 
 
@@ -23,10 +23,10 @@ DASHES = ("", "6 3", "6 2 2 2", "2 2", "9 3", "4 2 1 2", "1 3")
 class Chart:
     """What is drawn.
 
-    places: Along the axis: values of a parameter.
-    lines: A line each, one value a place; at most `len(COLOURS)`.
-    along, up: What the axes are called.
-    joined: Whether lines join the places: numbers in order. Nothing is between two words.
+    places: Values of the parameter on the horizontal axis.
+    lines: Lines of the chart, each with one value per place; at most `len(COLOURS)`.
+    along, up: Labels of the axes.
+    joined: Whether lines connect the places, as for ordered numbers. Words have no values between them.
     """
 
     places: Sequence[str]
@@ -36,9 +36,9 @@ class Chart:
     joined: bool
 
     def svg(self) -> str:
-        """The chart as an `<svg>` element; "" if nothing is known, or too many lines would have to be told apart."""
+        """The chart as an `<svg>` element; "" if there are no values or too many lines to distinguish."""
         known = [value for line in self.lines.values() for value in line if value.known and math.isfinite(value.high)]
-        # Nobody can distinguish more lines than colours; the table below has them all.
+        # Nobody can distinguish more lines than there are colours; the table below the chart has all of them.
         if not known or not 1 <= len(self.lines) <= len(COLOURS):
             return ""
         low, high, step = _axis(min(value.low for value in known), max(value.high for value in known))
@@ -63,7 +63,7 @@ class Chart:
                   if place % every == 0]  # fmt: skip
         parts.append(_text((_LEFT + WIDTH_PX - _RIGHT) / 2, floor + 36, self.along, "middle"))
         for number, (name, line) in enumerate(self.lines.items()):
-            # Beside each other, or the intervals of two lines hide one another.
+            # Points are shifted sideways so that intervals of two lines do not hide each other.
             aside = (number - (len(self.lines) - 1) / 2) * 0.06
             dots = [(x(place + aside), of_seeds) for place, of_seeds in enumerate(line)
                     if of_seeds.known and math.isfinite(of_seeds.high)]  # fmt: skip
@@ -90,8 +90,8 @@ class Chart:
 
 
 def _axis(low: float, high: float) -> tuple[float, float, float]:
-    """From where to where, and the step between lines; from 0 unless all values lie far from it."""
-    # An axis that begins just below the smallest of values that are far apart makes their ratio look larger than it is.
+    """Ends and tick spacing of an axis; it begins at 0 unless all values are far from 0."""
+    # An axis that begins just below the smallest value would exaggerate ratios between distant values.
     low = 0.0 if low >= 0 and low < 0.7 * high else low
     span = (high - low) or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(span / 4))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing so that a kill or a power cut leaves the old or the new, never a half; a full disk is one clear error.
+"""File writes that survive a kill or a power cut: the old or the new content stays, never a mixture. A full disk gives
+one clear error.
 
-POSIX promises of rename(2) only that nobody sees the name missing. An fsync(2) of the file before the rename, and one
-of the directory after it, make content and name outlast a power cut. The tests of the sweep kill a study at every call
-to the disk.
+POSIX promises only that rename(2) never leaves the name missing. To survive a power cut, an fsync(2) of the file comes
+before the rename, and one of the directory after it. The sweep's tests kill a study at every disk call.
 """
 
 from __future__ import annotations
@@ -19,31 +19,30 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""Such files begin with a dot besides, so that no reader of a data set takes one for a part of it."""
+"""The names of temporary files also begin with a dot, so that readers of a data set ignore them."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Answers of a kernel (ENOSYS) or file system (EINVAL, for instance NFS; rename(2)) that cannot exchange names.
+# Errors of kernels (ENOSYS) or file systems (EINVAL, for instance NFS; see rename(2)) that cannot exchange names.
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
-# linux/fcntl.h and linux/fs.h: names are relative to the working directory; exchange two of them.
+# Constants from linux/fcntl.h and linux/fs.h: names are relative to the working directory; exchange two names.
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Writes a file that appears whole, and stays after a power cut.
+    """Write a file that appears as a whole and survives a power cut.
 
-    path: Its directory exists; a file of this name is replaced.
-    Raises OSError if it cannot be written; an older file of the name stays, and nothing partial.
+    path: An existing file of this name is replaced; the directory must exist.
+    Raises OSError if the file cannot be written; an older file of that name stays, and no partial file is left.
     """
-    # In the same directory: rename(2) does not cross file systems.
+    # The temporary file is in the same directory, because rename(2) does not cross file systems.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
-        # O_NOFOLLOW: a link of this name, in a directory that somebody else made, would have the file written
-        # elsewhere.
+        # O_NOFOLLOW: if someone else made the directory, a symbolic link with this name would redirect the write.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # Before the rename: else a power cut may leave the new name with the content not yet written.
+            # Sync before the rename: otherwise a power cut may leave the new name with incomplete content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -52,12 +51,12 @@ def write_file(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(partial)
         raise
-    # rename(2) is atomic, but only a sync of the directory makes the new name last through a power cut.
+    # rename(2) is atomic, but the new name survives a power cut only after a sync of the directory.
     sync_directory(path.parent)
 
 
 def sync_directory(path: Path) -> None:
-    """Makes the names in a directory last: fsync(2) of the directory itself."""
+    """Make the names in a directory durable: fsync(2) of the directory itself."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -66,19 +65,19 @@ def sync_directory(path: Path) -> None:
 
 
 def exchange(new: Path, old: Path) -> None:
-    """Puts the directory `new` where `old` is, in one step where the file system can; `new` then is the old one.
+    """Exchange the directories `new` and `old`, in one step if the file system supports it.
 
-    Where that is impossible (NFS), `old` is missing for a moment: `recover` finds it after a kill in between.
+    Without that support (NFS), `old` is missing for a moment; `recover` repairs a kill in that moment.
 
-    new, old: Directories of one file system; `old` need not be there.
+    new, old: Directories on one file system; `old` may be absent.
     Raises OSError if the names cannot be changed.
     """
-    # The first data set of a study: nothing is replaced.
+    # First data set of a study: there is nothing to replace.
     if not old.exists():
         os.rename(new, old)
     elif not _exchanged(new, old):
         aside = _aside(old)
-        # The window in which there is no `old`: from here to the next line.
+        # Between this line and the next, `old` does not exist.
         os.rename(old, aside)
         os.rename(new, old)
         os.rename(aside, new)
@@ -86,7 +85,7 @@ def exchange(new: Path, old: Path) -> None:
 
 
 def recover(old: Path) -> None:
-    """Ends what `exchange` had begun when it was killed."""
+    """Complete an `exchange` that was interrupted by a kill."""
     aside = _aside(old)
     if aside.exists():
         if old.exists():
@@ -96,48 +95,48 @@ def recover(old: Path) -> None:
 
 
 def remove_partial(folder: Path) -> None:
-    """Removes what `write_file` had begun in a directory, or one level below it, when it was killed."""
+    """Remove temporary files that a killed `write_file` left in a directory or one level below."""
     for pattern in (f".*{TEMPORARY}", f"*/.*{TEMPORARY}"):
         for path in folder.glob(pattern):
             path.unlink()
 
 
 class AppendedFile:
-    """A file that grows by whole pieces, each on the disk before `append` returns.
+    """A file that grows by whole pieces; each piece is on disk before `append` returns.
 
-    path: Made if it is not there; appending begins at its present end.
-    Raises OSError: From `__init__`, if it cannot be opened or is a link (O_NOFOLLOW).
+    path: Created if missing; appending begins at the present end of the file.
+    Raises OSError: From `__init__`, if the file cannot be opened or is a symbolic link (O_NOFOLLOW).
     """
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        # Kept here and not asked with O_APPEND: after a failed write the next one begins where the last whole piece
-        # ended.
+        # The size is tracked here instead of using O_APPEND: after a failed write, the next one begins after the last
+        # whole piece.
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 
     def append(self, content: bytes) -> None:
-        """Adds `content`, or leaves the file as it was and raises OSError.
+        """Append `content`; on failure, restore the file and raise OSError.
 
-        Leftovers of a Ctrl-C may stay there until the next piece takes their place.
+        A Ctrl-C may leave partial content, which the next piece overwrites.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
-                # The rest of a longer piece must not stand behind this one.
+                # The remainder of a longer, interrupted piece must not follow this one.
                 os.ftruncate(self._descriptor, self._end)
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)
-            # fdatasync, not fsync: the size that a reader needs is written with it, the time of change is not.
+            # fdatasync instead of fsync: it syncs the size, which readers need, but not the modification time.
             os.fdatasync(self._descriptor)
         except OSError:
-            # A full disk may have taken half of it; half a row must not stand before the next one.
+            # A full disk may have accepted half of the piece; half a row must not precede the next row.
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)
 
     def empty(self) -> None:
         """Takes everything out."""
-        # Not synced: rows that come back after a power cut are in files as well, and count once.
+        # Truncation is not synced: rows that reappear after a power cut are also in Parquet files, and count once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 
@@ -148,15 +147,15 @@ class AppendedFile:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Turns an OSError into an error that says what stays and what to do.
+    """Convert an OSError into an error that says which data are safe and what to do.
 
-    folder: The study's directory, to be named in the message.
-    Raises HostError: For any OSError within; one of a full disk, quota or file size limit says so.
+    folder: Directory of the study, which the message names.
+    Raises HostError: For any OSError inside the block; the message names a full disk, quota or file size limit.
     """
     try:
         yield
     except OSError as error:
-        # ENOSPC: full; EDQUOT: the user's quota; EFBIG: the process's limit on file sizes (ulimit -f).
+        # ENOSPC: the disk is full; EDQUOT: the user's quota; EFBIG: the process's file size limit (ulimit -f).
         if error.errno in _NO_SPACE:
             message = f"cannot write to the study {folder}: its disk is full ({error.strerror})"
             raise HostError(message, "what was done stays; free some space and start the study again") from error
@@ -165,20 +164,20 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
-    """os.write may write less than it is given, for instance when a signal comes."""
+    """os.write may write fewer bytes than requested, for instance when a signal arrives."""
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def _exchanged(new: Path, old: Path) -> bool:
-    """Exchanges two names in one step (renameat2(2) with RENAME_EXCHANGE); False where the kernel or the file system
+    """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE); False if the kernel or the file system
     cannot.
 
-    Raises OSError: For any other reason than that it is not supported.
+    Raises OSError: For any reason other than missing support.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    # renameat2(2) of Linux; Python has no function for it.
+    # Python has no function for Linux's renameat2(2).
     if not hasattr(libc, "renameat2"):
         return False
     if libc.renameat2(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE) == 0:
@@ -190,5 +189,5 @@ def _exchanged(new: Path, old: Path) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    """Where `exchange` keeps the old directory for a moment on a file system that cannot exchange names."""
+    """Temporary name of the old directory, for file systems on which `exchange` needs two steps."""
     return path.with_name(f".{path.name}.aside")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a study: on a terminal one bar, in a notebook one text, elsewhere a plain line every few seconds."""
+"""Progress of a study: a bar on a terminal, one text in a notebook, otherwise a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""The rate is that of the last minutes: cheap runs may come first."""
+"""The rate covers only the last minutes, because cheap runs may come first."""
 
 
 @dataclass(frozen=True)
 class StudyProgress:
     """Progress of a study.
 
-    done, total: Runs with a result, those of earlier starts included; failed ones too.
-    failed: Of those done.
-    workers: How many there are; of a cluster, now.
-    rate_per_s: Runs made per second of the wall clock; None while nothing can be said.
-    cpu_s_per_run: Mean of the runs made since this start.
+    done, total: Numbers of runs; `done` counts runs with a result, including earlier starts and failed runs.
+    failed: Failed runs among `done`.
+    workers: Number of workers; on a cluster, the current number.
+    rate_per_s: Runs made per second of real time; None while it is unknown.
+    cpu_s_per_run: Mean processor time of the runs made since this start.
     """
 
     study: str
@@ -39,14 +39,14 @@ class StudyProgress:
 
     @property
     def left_s(self) -> float | None:
-        """Wall clock seconds until the study is done, at the rate so far; None while nothing can be said.
+        """Real time in seconds until the study is done, at the present rate; None while it is unknown.
 
-        It assumes that the runs left cost what those of the last `WINDOW_S` did.
+        It assumes that the remaining runs cost as much as those of the last `WINDOW_S`.
         """
         return (self.total - self.done) / self.rate_per_s if self.rate_per_s else None
 
     def text(self) -> str:
-        """One line for people.
+        """The progress as one line of text.
 
         >>> StudyProgress("queues", done=30, total=90, failed=0, workers=2, rate_per_s=0.5).text()
         'queues: 30 of 90 runs, 30.0 a minute, 2:00 left'
@@ -63,7 +63,7 @@ class StudyProgress:
         return line
 
     def _rate(self) -> str:
-        """The rate in the unit in which it is at least about 1: a second, or a minute."""
+        """The rate per second or per minute, whichever gives a value of at least about 1."""
         assert self.rate_per_s is not None
         return f"{self.rate_per_s:.1f} a second" if self.rate_per_s >= 1 else f"{self.rate_per_s * 60:.1f} a minute"
 
@@ -72,32 +72,32 @@ OnStudyProgress = Callable[[StudyProgress], None]
 
 
 class Pace:
-    """Runs per second of late, and what they cost; of this start alone, as earlier ones may have had other workers."""
+    """Recent rate and cost of runs. Earlier starts do not count, because they may have had other workers."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
         self._runs, self._cpu_s, self._with_cost = 0, 0.0, 0
 
     def made(self, runs: int, cpu_s: list[float]) -> None:
-        """Notes runs that were made just now.
+        """Record runs that were just made.
 
-        runs: How many, failed ones included.
-        cpu_s: Their processor time in seconds, of those that have one.
+        runs: Number of runs, failed ones included.
+        cpu_s: Total processor time in seconds of the runs for which it is known.
         """
         self._runs += runs
         self._cpu_s += sum(cpu_s)
         self._with_cost += len(cpu_s)
         now = time.monotonic()
         self._marks.append((now, self._runs))
-        # Two marks stay however old they are: a rate needs two, and of runs that take minutes there are no more.
+        # The last two marks are kept regardless of age: a rate needs two, and long runs leave few marks.
         while len(self._marks) > 2 and self._marks[0][0] < now - WINDOW_S:
             self._marks.popleft()
 
     @property
     def rate_per_s(self) -> float | None:
-        """Runs per second of the wall clock over the last `WINDOW_S`; None while nothing can be said.
+        """Runs per second of real time over the last `WINDOW_S`; None while it is unknown.
 
-        Up to the last run that was made, not up to now: the rate does not fall while a long batch is under way.
+        The window ends at the last completed run, not now: the rate does not fall during a long batch.
         """
         began, before = self._marks[0]
         elapsed = self._marks[-1][0] - began
@@ -105,15 +105,15 @@ class Pace:
 
     @property
     def cpu_s_per_run(self) -> float | None:
-        """Mean processor time of the runs made, in seconds; None while nothing can be said."""
+        """Mean processor time per run in seconds; None while it is unknown."""
         return self._cpu_s / self._with_cost if self._with_cost else None
 
 
 class StudyDisplay(Showing):
     """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
-    A terminal gets a bar, a notebook a text that is replaced. Anything else gets a line at most every
-    `PLAIN_INTERVAL_S` seconds, and the last one always, so that logs of a batch system stay short.
+    A terminal gets a bar, a notebook a text that is replaced. Other outputs get a line at most every `PLAIN_INTERVAL_S`
+    seconds, plus the last line, so that logs of batch systems stay short.
     """
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ class StudyDisplay(Showing):
         )
 
     def __call__(self, progress: StudyProgress) -> None:
-        """Shows how far the study is now; names of a study file's go through `one_line`, which shows control
+        """Show the progress of the study; names from a study file go through `one_line`, which escapes control
         characters.
         """
         if self._bars is not None:
@@ -144,7 +144,7 @@ class StudyDisplay(Showing):
             self._cell.show(text)
             return
         now = time.monotonic()
-        # The first line and the last at once, whatever the interval: a short study has no others.
+        # The first and the last line ignore the interval: a short study has no others.
         is_due = not self._said or progress.done == progress.total or now - self._said_at >= PLAIN_INTERVAL_S
         if text != self._said and is_due:
             self._said, self._said_at = text, now
@@ -152,5 +152,5 @@ class StudyDisplay(Showing):
 
 
 def json_lines(progress: StudyProgress) -> None:
-    """Writes `StudyProgress` as a line of JSON on stderr (`--progress json`), with `left_s`."""
+    """Write each `StudyProgress` as a line of JSON on stderr (`--progress json`), with `left_s`."""
     print(json.dumps(asdict(progress) | {"left_s": progress.left_s}), file=sys.stderr, flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`run_study`: the runs of a study file, made where they are not there yet, and their results."""
+"""`run_study`: make the missing runs of a study file, and return the results."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ from leowarp.study.sweep.store import Layout, Store
 from leowarp.version import VERSION
 
 STUDY = "study.toml"
-"""The study file as it was last started with, kept beside its results."""
+"""Copy of the study file of the last start, kept beside the results."""
 SCRATCH = ".scratch"
-"""Where workers of this machine make their runs; it is gone at the end."""
+"""Folder in which local workers make their runs; deleted at the end."""
 MOST_PARTITIONS = 64
-"""A parameter with more values makes no folders: files of a few rows each would be slower to read than one."""
+"""A parameter with more values is no partition: files with a few rows each would be slower to read than one file."""
 
 
 @dataclass(frozen=True)
 class StudyResult:
-    """A study that has come to its end.
+    """A completed study.
 
     Attributes
     ----------
     path : Path
-        Its directory.
+        Directory of the study.
     name : str
     page : Path
         `index.html`.
     failures : dict of run id to LeowarpError
-        Runs that could not be made.
+        Runs that could not be made, with their errors.
     removed : int
-        Runs of an earlier study file that are no longer in the study; their rows stay in the results.
+        Number of runs from earlier study files that are no longer in the study; their rows stay in the results.
     """
 
     path: Path
@@ -82,24 +82,24 @@ class StudyResult:
         return f"StudyResult({self.name!r}, {len(self._table)} runs{failed}, {str(self.path)!r})"
 
     def table(self, columns: list[str] | None = None) -> pa.Table:
-        """One row a run that was asked for, in the order of the study; failed ones have `status` "failed".
+        """One row per requested run, in the order of the study; failed runs have `status` "failed".
 
         Parameters
         ----------
         columns : list of str, optional
-            Those alone; all if not given (docs/guides/studies.md lists them).
+            Columns to read; default: all (docs/guides/studies.md lists them).
 
         Returns
         -------
         Table
-            A missing value is null; quantities have their unit in the name and in the field's metadata.
+            Missing values are null; quantities have their unit in the name and in the field's metadata.
         """
         return self._table if columns is None else self._table.select(columns)
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a study is made; see `run_study`, whose keyword arguments these are."""
+    """Settings for making a study: the keyword arguments of `run_study`."""
 
     at_once: int | None = None
     scheduler: str | None = None
@@ -116,51 +116,51 @@ def run_study(
     only: Callable[[StudyRun], bool] | None = None, retry_failed: bool = False, maker: Maker = GUESTS,
     trust: bool = False,
 ) -> StudyResult:  # fmt: skip
-    """Makes the runs of a study that have no result yet.
+    """Make the runs of a study that have no result yet.
 
     Parameters
     ----------
     study : StudyFile or path
         A study file, or the directory of a study that was started before.
     out : path, optional
-        The study's directory; `studies/<name>` if not given.
+        Directory of the study; default `studies/<name>`.
     at_once : int, optional
-        Worker processes on this machine; as many as there are usable cores if not given.
+        Worker processes on this machine; default: the number of usable cores.
     scheduler : str, optional
-        Address of a Dask scheduler (`tcp://host:8786`) whose workers make the runs instead.
+        Address of a Dask scheduler (`tcp://host:8786`) whose workers make the runs.
     progress : bool or callable
-        True: a display on stderr. A callable gets each `StudyProgress`.
+        True: show a display on stderr. A callable gets each `StudyProgress`.
     only : callable, optional
-        Which runs are asked for (a `StudyRun` has `values` and `seed`); the others are left for later.
+        Filter for the requested runs (a `StudyRun` has `values` and `seed`); the others are left for later.
     retry_failed : bool
-        Whether failed runs of earlier starts are repeated.
+        True to repeat failed runs of earlier starts.
     maker : Maker
-        What makes the runs; it is pickled on its way to the workers.
+        Object that makes the runs; it is pickled on its way to the workers.
     trust : bool
-        Whether kernels and modules that a file names may run, though they were never accepted.
+        True to run kernels and modules named in the file even if they were never accepted.
 
     Raises
     ------
     ScenarioError
-        If the study file or the directory is wrong, or another process is at work there.
+        If the study file or the directory is wrong, or another process is using the directory.
     HostError
         If the machine lacks something. Finished runs stay, and the next start goes on from there.
 
     Returns
     -------
     StudyResult
-        The rows of the runs that were asked for, failed ones included, and the page.
+        The rows of the requested runs, failed ones included, and the page.
 
     Notes
     -----
-    A run is made if the directory has no row of its id, which follows from its plan, the kernel, the agent and
-    leowarp's version. So a study goes on where it was stopped, a changed study file adds runs and keeps the others, and
-    another kernel makes all of them again.
+    A run is made if the directory has no row with its id, which is derived from its plan, the kernel, the agent and
+    leowarp's version. So an interrupted study continues where it stopped, and a changed study file adds runs and keeps
+    the others. Another kernel re-makes all runs.
 
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
     """
-    # Neither is ignored silently: a user who gives both believes in one of them.
+    # Neither option is ignored silently: a user who sets both expects one of them to apply.
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
@@ -178,18 +178,18 @@ def run_study(
 
 
 def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
-    """Makes runs that have nothing in common but their study, as `run_study` makes those of a file.
+    """Make runs that share nothing except their study, in the same manner as `run_study`.
 
     Parameters
     ----------
     name : str
-        Of the study.
+        Name of the study.
     label : str
         Column of the results that holds the names of the runs.
     plans : mapping of str to Plan
-        By name; no two of them equal.
+        Plans by name; no two may be equal.
     out : path
-        The study's directory. Whole run directories stay in it.
+        Directory of the study. Whole run directories stay in it.
     options : Options
     """
     planned = [
@@ -201,11 +201,11 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 
 
 def layout_of(file: StudyFile) -> Layout:
-    """The columns of a study's parameters, and the one that its results are partitioned by.
+    """Columns of a study's parameters, and the partition column of its results.
 
-    The partition is the first parameter with few values that are words or counts, or else whether a run failed.
+    The partition is the first parameter with few values that are words or counts; otherwise it is the run's status.
 
-    Raises ScenarioError if a label is the name of another column.
+    Raises ScenarioError if a label equals the name of another column.
     """
     types: dict[str, pa.DataType] = {}
     partition = "status"
@@ -218,19 +218,17 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
-            # Words and counts have names that a folder can have; quantities are one column as a number and one as text.
+            # Words and counts make valid folder names; a quantity has one numeric and one text column.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 
 
 def _gone_on(folder: Path, options: Options) -> StudyResult:
-    """The part of `run_study` for a directory alone: the study goes on as it was last started, though its file may be
-    gone or changed.
-    """
-    # A directory that is no study's gets no lock file.
+    """`run_study` for a directory: the study continues as last started, even if its file was changed or deleted."""
+    # A directory without a study gets no lock file.
     read_facts(folder)
     with Holding(folder):
-        # Read with the lock: who held it until now may have been started with another study file.
+        # Read under the lock: the previous holder may have been started with another study file.
         facts, runs = read_facts(folder), read_plans(folder)
         trust.demand_code(_code_of(folder, runs, options.trust))
         return _held(folder, facts, None, runs, options)
@@ -239,18 +237,18 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
 def _started(
     folder: Path, facts: StudyFacts, file: StudyFile | None, planned: Sequence[PlannedRun], options: Options
 ) -> StudyResult:
-    """Start a study whose runs are known, from a file or without one.
+    """Start a study whose runs are known, with or without a study file.
 
-    Code is asked about before anything is written, so that a study that is refused leaves no trace.
+    The user is asked about code before anything is written, so that a refused study leaves no trace.
     """
-    # First what may be refused without writing anything.
+    # First all checks that can refuse the study before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, planned, options.trust))
     _refuse_parameters(facts.name, planned, options)
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with Holding(folder):
-        # Another study may have begun there meanwhile.
+        # Another study may have started in the directory meanwhile.
         _refuse_what_is_not_ours(folder, facts.name)
         return _held(folder, facts, file, planned, options)
 
@@ -258,17 +256,17 @@ def _started(
 def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
-    """The part of `run_study` under the lock, which keeps every other process from writing in the directory: writes the
-    plans, makes the runs.
+    """The part of `run_study` that needs the lock, which excludes other processes from the directory: write the plans,
+    make the runs.
     """
-    # Once a kernel, not once a run: it hashes the image, and builds what is missing, which may take minutes.
+    # Once per kernel, not per run: this hashes the image and builds missing parts, which may take minutes.
     origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-    # Also for runs that were read back: kernel or leowarp may have changed since, and then they are other runs.
+    # This also applies to runs read back: if kernel or leowarp changed, they are different runs.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
         remove_manifest(folder)
         keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
-        # Plans before results: a row always has its plan, whenever the study is killed.
+        # Plans are written before results, so a row always has its plan, whenever the study is killed.
         removed = write_plans(folder, facts, known)
         if file is not None:
             disk.write_file(folder / STUDY, file.text.encode())
@@ -276,8 +274,8 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Code that all plans would run, once each; all of it named by the user if he says so."""
-    # Runs of a combination differ in their seed alone.
+    """Code that the plans would run, each item once; with `trust`, all of it counts as named by the user."""
+    # Runs of a combination differ only in their seed.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
     for run in alike.values():
@@ -287,17 +285,16 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 
 
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
-    """Raises ScenarioError if a run has a parameter that its module does not have or does not take.
+    """Raises ScenarioError if a run sets a parameter that its module lacks or rejects.
 
-    The modules themselves know which they have, so that this is found when they are compiled and not when plans are
-    loaded.
+    Only compiled modules know their parameters, so this check comes after compiling, not when plans are loaded.
     """
     declared: dict[str, Declared] = {}
     wrong: dict[tuple[str, str], Combination] = {}
     with building(options.progress is True) as built:
         for combination in {id(run.combination): run.combination for run in planned}.values():
             plan = combination.plan
-            # Studies of thousands of values have one guest.
+            # Studies of thousands of values share one guest.
             guest = repr(plan.guest)
             if plan.modules and guest not in declared:
                 declared[guest] = options.maker.declared(plan, built.message, built.steps)
@@ -311,16 +308,16 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
-    """Makes what is missing of the runs that are asked for, and gives all of their rows.
+    """Make the missing runs among those requested; return the rows of all requested runs.
 
-    The workers end and their scratch goes whatever happens, Ctrl-C included; the page is written from the data set, so
-    it also shows runs of earlier starts.
+    Workers and their scratch directory are always cleaned up, also after Ctrl-C. The page is written from the data set,
+    so it includes runs of earlier starts.
     """
-    # The plans of all runs are written, those of the others are made by a later start.
+    # Plans of all runs are written; runs that were not requested are left to a later start.
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
-        # Before anything is made: the study file may have been changed since its rows were written.
+        # Before any run: the study file may have changed since its rows were written.
         store.align({run.run_id: (run.number, run.columns) for run in runs})
         if options.retry_failed:
             store.drop([run.run_id for run in asked if store.status.get(run.run_id) == FAILED])
@@ -332,17 +329,18 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                 try:
                     Session(task, store, workers, show).run()
                 finally:
-                    # Before the scratch directory goes: a guest that still runs would write into it.
+                    # Workers stop before the scratch directory is deleted: a running guest would still write into it.
                     workers.end()
                     plainfiles.remove(folder / SCRATCH)
-        # At the end rather than at the next start: what reads the data set afterwards opens few files.
+        # Files are merged now instead of at the next start, so that readers of the data set open few files.
         store.compact()
         table = store.table()
     finally:
         store.close()
     mine = table.filter(table["in_study"])
     with disk.writing(folder):
-        # The whole study, not only the runs asked for: a page that showed less after a partial start would mislead.
+        # The page shows the whole study, not only the requested runs: a smaller page after a partial start would
+        # mislead.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
         failed = pc.sum(pc.equal(mine["status"], FAILED)).as_py() or 0
         counts = {"planned": len(runs), "made": len(mine), "failed": failed}
@@ -353,24 +351,23 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """Workers of the scheduler that was named, or as many processes as there are cores, but no more than runs.
+    """Workers of the named scheduler, or one process per core, but at most one per run.
 
-    folder: The study's directory; local workers write below `.scratch` in it, so on the disk that must have room
-        anyway.
-    missing: Runs to make, 1 or more.
+    folder: Directory of the study; local workers use `.scratch` in it, on the disk that needs the space anyway.
+    missing: Number of runs to make, 1 or more.
     """
     if options.scheduler is not None:
-        # Imported here: Dask is an optional dependency (`leowarp[dask]`).
+        # Imported here because Dask is an optional dependency (`leowarp[dask]`).
         from leowarp.study.sweep.scheduler import DaskWorkers
 
         return DaskWorkers(options.scheduler)
     scratch = folder / SCRATCH
     with disk.writing(folder):
-        # Leftovers of workers that were killed
+        # Leftovers of killed workers.
         plainfiles.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(
-        # sched_getaffinity, not os.cpu_count: under Slurm or taskset a process may use fewer cores than there are.
+        # sched_getaffinity instead of os.cpu_count: under Slurm or taskset a process may use only some of the cores.
         min(options.at_once or usable_cores(), missing),
         scratch.resolve(),
         "a worker of the study",
@@ -378,14 +375,14 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    """Makers of the runs of a kernel: checksums, and leowarp's version. Builds what is not there."""
+    """What a kernel's runs depend on: checksums, and leowarp's version. Missing parts are built."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """The errors of failed runs, of the kind that they had where they arose, by run id."""
+    """Errors of failed runs by run id, each of its original kind."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
@@ -393,9 +390,9 @@ def _failures(table: pa.Table) -> dict[str, LeowarpError]:
 
 
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
-    """Raises ScenarioError if the directory holds another study, or anything that is not a study's.
+    """Raises ScenarioError if the directory holds another study, or anything other than a study.
 
-    A directory with a lock and nothing else is a study's that was ended before its plans were written.
+    A directory with only a lock is a study that ended before its plans were written.
     """
     if not folder.exists():
         return
@@ -403,8 +400,8 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
-        # By name: another version of the same study file goes on in the same directory, one of another name would mix
-        # two.
+        # Names are compared: a new version of a study file continues in its directory; another name would mix two
+        # studies.
         other = read_facts(folder).name
         if other != name:
             raise ScenarioError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A start of a study: runs that are made, kept, failed, refused."""
+"""Starts of a study: runs are made, kept, failed or refused."""
 
 import errno
 import fcntl
@@ -91,12 +91,12 @@ def test_a_changed_study_adds_runs_and_keeps_what_is_no_longer_asked_for(quick, 
     assert (len(frame), frame["in_study"].sum()) == (16, 8)
     status = study_status(tmp_path / "out")
     assert (status.total, status.done, status.removed) == (8, 8, 8)
-    # Another parameter, whose one value is what the scenario has anyway: the same runs, with another column.
+    # A further parameter with one value, equal to the scenario's: the runs are the same, with one more column.
     result = quick(study_file(("[parameters]\n", '[parameters]\n"chain.hops" = [3]\n')))
     assert made_so_far(fake) == 16
     assert set(result.table()["chain_hops"].to_pylist()) == {3}
     assert result.table()["number"].to_pylist() == list(range(12))
-    # The partition has moved to the first parameter that is a word or a count, for old rows too.
+    # The partition is now the first parameter that is a word or a count, for old rows too.
     names = sorted(path.name for path in (tmp_path / "out" / "results").iterdir())
     assert names == ["chain_hops=3", "chain_hops=__HIVE_DEFAULT_PARTITION__"]
 
@@ -121,7 +121,7 @@ def test_parameters_of_modules_are_checked_for_all_runs_before_the_first(quick, 
         assert f"in the combination modules.tcp_bic.beta = {value}, " in caught.value.message
     assert made_so_far(fake) == 0
     assert not (tmp_path / "out").exists()
-    # The guest's modules are looked at once a guest, not once a combination.
+    # The guest's modules are checked once per guest, not once per combination.
     assert (fake / "declared").read_text() == "asked\n"
     assert len(quick(study('["1", "2"]')).table()) == 24
 
@@ -241,7 +241,7 @@ def test_a_run_again_whose_plan_is_gone_is_told(quick, study_file, tmp_path):
 def test_a_dry_run_beside_a_study_counts_the_journal_and_the_runs_of_the_study_alone(quick, study_file, tmp_path):
     file = study_file()
     quick(file)
-    # As a study at work leaves it: two rows in the journal, one of them of a run that is not in the study.
+    # The state of a running study: two rows in the journal, one of a run that left the study.
     store = Store(tmp_path / "out", read_facts(tmp_path / "out").layout)
     rows = store.table().to_pylist()
     store.drop([rows[0]["run_id"]])
@@ -275,7 +275,7 @@ def test_two_studies_in_one_directory_are_refused_and_the_first_is_named(quick, 
         with pytest.raises(ScenarioError, match=r"at work there already \(process 77 on host far") as told:
             quick(study_file())
         assert "study status" in told.value.hint
-    # A file that nobody holds is no lock.
+    # A lock file without a holder is not a lock.
     assert quick(study_file()).failures == {}
 
 
@@ -290,7 +290,7 @@ def test_a_directory_of_something_else_is_refused(quick, study_file, tmp_path):
 
 
 class Full(Unsynced):
-    """`os` whose disk takes `left` more bytes."""
+    """`os` with a disk that accepts `left` more bytes."""
 
     def __init__(self, left):
         self._left = left

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forecast of a study: how many runs, and what they may cost.
+"""Forecast of a study: number of runs and their likely cost.
 
-Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes, except in parameters
-of modules: a dry run compiles nothing. Costs are the mean of
-the study's runs that are there; without any they are a guess from packets and hops, meant to tell minutes from days.
+Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes. Parameters of modules
+are the exception: a dry run compiles nothing. The cost is the mean of the study's existing runs. Without any, it is
+guessed from packets and hops, to distinguish minutes from days.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
-"""Runs that a dry run prints, the first ones."""
+"""Number of runs that a dry run prints, counted from the first."""
 SHOWN_VALUES = 6
-"""A parameter with more is shown with its first ones, dots and its last."""
+"""A parameter with more values is printed as its first values, dots and its last value."""
 
 SEGMENT_BYTES = 1448
-"""Payload of a full TCP segment with timestamps over Ethernet's 1500 B."""
+"""Payload of a full TCP segment with timestamps in Ethernet's 1500 B."""
 
 
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """The work that `run_study` would do, for `leowarp study --dry-run`.
 
-    out: The directory that would be used, of which results are counted; `studies/<name>` if not given.
-    Returns: `study`, `out`; `runs` (all), `made` (that have a row); `cpu_s_per_run`, `cpu_s_is_measured`, `left_s` (on
+    out: Directory that the study would use; its existing results are counted. Default `studies/<name>`.
+    Returns: `study`, `out`; `runs` (all), `made` (runs with a row); `cpu_s_per_run`, `cpu_s_is_measured`, `left_s` (on
         all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of tables), `first_runs` (texts).
-    Raises ScenarioError: As `run_study`, if the study file is wrong.
-    Raises TraceError if the results that are there are damaged.
+    Raises ScenarioError: See `run_study`, if the study file is wrong.
+    Raises TraceError if existing results are damaged.
     """
     file = StudyFile.load(path)
     runs = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
     costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
-    # By the plan and not by run id, which holds kernel and agent: a dry run builds neither.
+    # Runs are matched by plan, not by run id, which depends on kernel and agent: a dry run builds neither.
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
-    # A run of one guest keeps one core busy (virtual time with one processor), so runs scale with cores.
+    # One guest keeps one core busy (its virtual time needs one processor), so runs scale with cores.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
     return {
@@ -81,10 +81,10 @@ def guessed_cpu_s(plan: Plan) -> float:
 
 
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
-    """CPU seconds of each of the plans that has a result, by the plan's hash; None if that is not known.
+    """CPU seconds of each stored plan, by the plan's hash; None if unknown.
 
-    Rows that are in the journal alone count: a study may be at work there. Rows of runs that are no longer in the study
-    do not.
+    Rows that are only in the journal count, because a study may be running there. Rows of runs that are no longer in
+    the study do not.
     """
     table, journal = read_results(folder)
     columns = ("plan_sha256", "cpu_s")
@@ -93,26 +93,26 @@ def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
 
 
 def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> tuple[float, bool]:
-    """CPU seconds a run, and whether that was measured: the mean of the results, else the mean guess."""
+    """CPU seconds per run, and whether the value was measured: the mean of the results, else of the guesses."""
     known_s = [cost_s for cost_s in costs_s.values() if cost_s is not None]
     if known_s:
         return math.fsum(known_s) / len(known_s), True
-    # One guess a combination: seeds change nothing that is guessed from.
+    # One guess per combination: seeds do not change it.
     plans = {id(run.combination): run.combination.plan for run in runs}
     return math.fsum(map(guessed_cpu_s, plans.values())) / len(plans), False
 
 
 def _packets(plan: Plan, place: int) -> float:
-    """Packets of a flow, those of the way back included.
+    """Packets of a flow in both directions.
 
-    A bulk transfer sends at the smallest of the rates that limit it. Pings and constant-rate flows send at their set
-    rate, with a packet back for each.
+    A bulk transfer sends at the smallest of its limiting rates. Pings and constant-rate flows send at their set rate,
+    with one reply per packet.
     """
     flow = plan.flows[place]
-    # An upper bound: retransmissions are left out, and so is slow start.
+    # An upper bound: retransmissions and slow start are ignored.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
     rates = [rate for rate in (planned(plan).likely_rate_bps(), flow.rate_bps) if rate is not None]
-    # A program's rate is unknown: as much as TCP could.
+    # A program's rate is unknown; assume that of TCP.
     if flow.kind in ("tcp", "program"):
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
@@ -124,7 +124,7 @@ def _packets(plan: Plan, place: int) -> float:
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
-    """A row per parameter for the dry run: key, column, how many values, and the first of them."""
+    """A row per parameter for the dry run: key, column, number of values, and the first values."""
     rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
@@ -141,7 +141,7 @@ def _parameters(file: StudyFile) -> list[dict[str, Any]]:
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
-    """For the table: what stays of run directories, and its rough size."""
+    """Table row: which run directories stay, and their approximate size."""
     if file.keep == "none":
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
@@ -149,7 +149,7 @@ def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
 
 
 def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
-    """A row for the table about what a dry run does not look at, if there is any."""
+    """Table row for parts that a dry run does not check; empty if there are none."""
     if not any(run.combination.plan.modules for run in runs):
         return []
     return [{"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}]
@@ -164,16 +164,16 @@ def _size(count_bytes: float) -> str:
     return f"{count_bytes:.3g} TB"
 
 
-# Guesses, for want of anything better before the first run: docs/performance.md has what packets and hops cost, a run
-# of nothing costs a boot, building the network, and metrics.
+# Guesses for use before the first run. docs/performance.md measures the cost of packets and hops; an empty run costs a
+# boot, network setup and metrics.
 RUN_CPU_S = 0.1
-"""Cost of a run in which nothing is sent."""
+"""Cost of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6
-"""Cost of a packet, however far it goes: sockets, capture, records."""
+"""Cost of a packet regardless of distance: sockets, capture, records."""
 HOP_CPU_S = 0.55e-6
 """Cost of a packet on each link of its path."""
 UNSHAPED_BPS = 1e9
-"""Rate that an unlimited flow is taken to reach."""
+"""Assumed rate of an unlimited flow."""
 ROW_BYTES = 600
 """Size of a row in the compressed data set."""
 RUN_DIRECTORY_BYTES = 500_000

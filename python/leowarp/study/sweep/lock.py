@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One study at a time in a directory: a lock that its holder's end releases, whatever ends it.
+"""One study at a time per directory: the kernel releases the lock whenever its holder ends, for whatever reason.
 
-flock(2) on `study.lock`. A file that says "taken" by being there would outlive a kill; a lock ends with its process. On
-NFS Linux turns flock into a lock of the server, so it also holds between machines (flock(2), NOTES).
+flock(2) on `study.lock`. A file whose mere existence meant "taken" would outlive a kill; a lock ends with its process.
+On NFS, Linux turns flock into a lock on the server, so it also works between machines (flock(2), NOTES).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The locked file. Its text says who holds the lock, for messages only."""
+"""The locked file. Its text names the holder of the lock, for messages only."""
 TRIES, PAUSE_S = 4, 0.05
-"""`holder` takes the lock for a moment to find out whether it is free; whoever starts meanwhile tries again."""
+"""`holder` takes the lock briefly to see whether it is free; a process that starts in that moment retries."""
 
 
 class Holding:
-    """`with Holding(folder):` this process works in the directory, and no other does.
+    """`with Holding(folder):` makes this process the only one that works in the directory.
 
-    Raises ScenarioError if another does: it is named.
+    Raises ScenarioError if another process holds the lock; the error names it.
 
     >>> with Holding(folder):                                                          # doctest: +SKIP
     ...     write_plans(folder, facts, runs)
@@ -40,7 +40,7 @@ class Holding:
     def __enter__(self) -> Self:
         self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         if not self._locked():
-            # The text there is not trusted for anything except the message.
+            # The text in the file is used only for the message, because it is not trusted.
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             raise ScenarioError(
@@ -48,16 +48,16 @@ class Holding:
                 hint=f"wait for it (leowarp study status {self._folder}), or choose another directory with --out",
             )
         text = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode()
-        # Only with the lock: the text of another holder must not be lost.
+        # Written only under the lock, so that the text of another holder is not overwritten.
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text, 0)
         return self
 
     def _locked(self) -> bool:
-        """Whether the lock could be had, in `TRIES` tries `PAUSE_S` apart."""
+        """Whether the lock was obtained in `TRIES` tries, `PAUSE_S` apart."""
         for _ in range(TRIES):
             try:
-                # flock goes with the open file: the kernel releases it however the process ends, SIGKILL included.
+                # flock belongs to the open file: the kernel releases it however the process ends, even by SIGKILL.
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
@@ -67,21 +67,21 @@ class Holding:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # The file stays: taking it away would let two hold locks on two files of one name.
+        # The file is kept: after deleting it, two processes could lock two different files of the same name.
         os.close(self._descriptor)
 
 
 def holder(folder: Path) -> str | None:
-    """The process at work in a study's directory, by its lock file; None if there is none.
+    """The process that works in a study's directory, according to its lock file; None if there is none.
 
-    Returns: `process 1234 on head since 2026-01-31 12:00:00`.
+    Returns: Text such as `process 1234 on head since 2026-01-31 12:00:00`.
     """
     path = folder / LOCK
     if not path.exists():
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        # Shared, so that several may look at once; closing the descriptor gives it back.
+        # A shared lock, so that several processes may look at once; closing the descriptor releases it.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "another process"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makers of the runs of a study: `Maker`, and the one that boots guests."""
+"""Makers of a study's runs: the interface `Maker`, and the maker that boots guests."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class Maker(Protocol):
-    """Makes the runs of a study, in the process of a worker.
+    """Makes runs of a study inside a worker's process.
 
-    It reaches a worker pickled, on this machine through a pipe and on others through Dask. So it is an object of a
-    class that the worker can import, and holds nothing that lives in one process alone. It is hashable: a worker
-    remembers for which makers it has compared the checksums.
+    A maker reaches a worker pickled, through a pipe on this machine or through Dask to others. Its class must therefore
+    be importable by the worker, and it must hold nothing that exists in one process only. It is hashable: a worker
+    remembers the makers whose checksums it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Each run as it is made, by its place in `plans`, with its directory in `out` if that is not None.
+        """Yield each run as it is made: its place in `plans`, and its directory in `out` unless that is None.
 
-        plans: Of one kernel; their files lie beside them.
-        scratch: For what is written meanwhile.
-        out: A place for each plan.
-        Yields: A run that fails is yielded with its error, not raised.
+        plans: Plans of one kernel; the files that they name are beside them.
+        scratch: Directory for temporary files.
+        out: Directory or None per plan.
+        Yields: A failed run is yielded with its error, not raised.
         """
 
     def image_sha256(
@@ -39,10 +39,10 @@ class Maker(Protocol):
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """Checksums of the guest's kernel and of its agent, which are built if they are not there.
+        """Checksums of the guest's kernel and its agent, which are built if missing.
 
         kernel: `guest.kernel` of a plan: "default", or a file.
-        on_message, on_progress: Told of a build, which takes minutes.
+        on_message, on_progress: Called during a build, which takes minutes.
         Returns: Hexadecimal.
         """
 
@@ -52,7 +52,7 @@ class Maker(Protocol):
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> Declared:
-        """The parameters of all modules that a plan's guest has, which are built and compiled if they are not there.
+        """Parameters of all modules in a plan's guest; missing modules are built and compiled.
 
         Raises ScenarioError if a module does not compile.
         """
@@ -74,9 +74,10 @@ class GuestMaker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """See `Maker`; a build of the kernel takes minutes, and tells of its steps."""
+        """See `Maker`; building the kernel takes minutes, and the build reports its steps."""
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
-        # Content and not version numbers: two builds of one version may differ, and a run's identity follows what ran.
+        # Content is hashed instead of comparing version numbers: two builds of one version may differ, and the run id
+        # must follow what ran.
         return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
 
     def declared(
@@ -91,4 +92,4 @@ class GuestMaker:
 
 
 GUESTS = GuestMaker()
-"""The default maker of runs."""
+"""Default maker of runs."""

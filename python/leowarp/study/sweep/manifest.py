@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json` of a study or of a reproduction: written at its end, and gone while one is at work.
+"""`manifest.json` of a study or a reproduction: written at its end, and absent while it is running.
 
-It lists the sha256 of every file. A directory with a manifest of its own, a whole run or a group of runs, is listed by
-the sha256 of that manifest.
+It lists the sha256 of every file. A directory with its own manifest (a whole run or a group of runs) is listed by the
+sha256 of that manifest.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from leowarp.study.sweep.session import RUNS
 from leowarp.trace import maker
 
 STUDY, REPRODUCTION = "study", "reproduction"
-"""Values of `kind` in a manifest; a run has none."""
+"""Values of `kind` in a manifest; the manifest of a run has none."""
 
 MANIFEST_VERSION = 1
 
 
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directories: Iterable[Path] = ()) -> None:
-    """Writes the manifest, last of all: without it, a study was interrupted.
+    """Write the manifest as the very last file: a study without it was interrupted.
 
     kind: `STUDY` or `REPRODUCTION`.
-    facts: What else it says: name, counts of runs.
-    directories: Those below it that have a manifest of their own, besides complete runs in `RUNS`.
+    facts: Further content: the name, numbers of runs.
+    directories: Subdirectories with their own manifest, besides complete runs in `RUNS`.
     """
     runs = [path for path in sorted((folder / RUNS).glob("*")) if why_incomplete(path) is None]
     whole = sorted(path.relative_to(folder).as_posix() for path in (*runs, *directories))
@@ -45,5 +45,5 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Before anything is written: what it lists will not be true for a while."""
+    """Deleted before anything is written, because its content will not be true for a while."""
     (folder / MANIFEST).unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`index.html` of a study: what was varied, what it cost, what failed, and one scalar over the parameters."""
+"""`index.html` of a study: parameters, cost, failures, and one scalar as a function of the parameters."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PAGE = "index.html"
-"""Name of the page in the study's directory."""
+"""File name of the page in the study's directory."""
 METRICS = (
     "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
-"""The page shows the first of these that any run has."""
+"""Scalars in order of preference: the page shows the first one that any run has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
-"""A page is for a look; the data set has all of it."""
+"""Row limits for the page; the data set has all rows."""
 
 
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Writes the page.
 
-    It is made from the rows alone, so it can be written again from a directory, and shows runs of earlier starts.
+    The page is made from the rows alone, so it can be rebuilt from a directory and includes runs of earlier starts.
 
-    runs: The whole study.
-    table: Rows of those that have one.
-    removed: How many runs are in the results and no longer in the study.
+    runs: All runs of the study.
+    table: Rows of the runs that have one.
+    removed: Number of runs in the results that are no longer in the study.
     Raises OSError if it cannot be written; an older page stays.
     """
     from leowarp.report import html
@@ -51,7 +51,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     body = f"<h1>{html.text(name)}</h1>\n" + html.warning_box(warnings)
     body += html.table("What was varied", ["key", "values", "which"], _parameters(runs), left=frozenset((0, 2)))
     body += html.table("Runs and their cost", ["quantity", "value"], _costs(frame, len(runs)))
-    # Probes have no goodput, and flows without a size no completion.
+    # Probes have no goodput, and flows without a size have no completion time.
     metric = next((name for name in METRICS if name in frame and frame[name].notna().any()), None)
     if metric is not None:
         body += _results(frame[frame[metric].notna()], values, metric)
@@ -70,7 +70,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
 
 
 def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
-    """For the table: key, how many values, and which; the seed last."""
+    """Table rows: key, number of values and the values; the seed is last."""
     rows = []
     for key in runs[0].values:
         values = list(dict.fromkeys(str(run.values[key]) for run in runs))
@@ -80,7 +80,7 @@ def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
 
 
 def _shortened(values: list[str]) -> str:
-    """Values in a line; of more than 12 the first six and the last two.
+    """Values as one line; with more than 12 values, the first six and the last two.
 
     >>> _shortened([str(seed) for seed in range(1, 31)])
     '1, 2, 3, 4, 5, 6, ..., 29, 30'
@@ -89,7 +89,7 @@ def _shortened(values: list[str]) -> str:
 
 
 def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
-    """For the table: how many runs there are, and what those with a result have cost."""
+    """Table rows: number of runs, and the cost of those with a result."""
     cpu_s = frame["cpu_s"].dropna()
     lines: list[tuple[str, Any]] = [
         ("runs of the study", runs),
@@ -103,8 +103,8 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
-    """Points to check before trusting the numbers: missing, failed and removed runs first, then the runs' own, most
-    frequent first.
+    """Points to check before trusting the numbers: missing, failed and removed runs first, then warnings of the runs by
+    frequency.
     """
     sentences = []
     if len(frame) < runs:
@@ -116,22 +116,22 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
             f"{removed:,} runs are in results/ (in_study is false) and no longer in the study; not counted here"
         )
     counts = frame["warnings"].explode().dropna().value_counts()
-    # The ten most frequent: one kind of warning in each of thousands of runs is one line.
+    # Only the ten most frequent: a warning that occurs in thousands of runs is one line.
     return [*sentences, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Medians over seeds with their intervals: the parameter with the most values down, the others across.
+    """Medians over seeds with their intervals: the parameter with the most values as rows, the others as columns.
 
     frame: Rows that have the metric.
-    values: Run id -> dotted key -> value as written.
+    values: Run id -> dotted key -> value as written in the study file.
     metric: A column of `frame`.
     """
     from leowarp.report import html
 
     scalar = scalars.by_name(scalars.TCP, scalars.PROBE, scalars.RUN).get(re.sub(r"^flow[0-9]+_", "", metric))
     unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
-    # As written in the study file and not as stored: "25 pkts" reads better than three columns of a queue.
+    # Values as written in the study file instead of as stored: "25 pkts" is clearer than three columns of a queue.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
@@ -140,7 +140,7 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     cells: dict[tuple[str, str], list[float]] = {}
     for line, column, value in zip(lines, columns, frame[metric], strict=True):
         cells.setdefault((line, column), []).append(float(value) / size)
-    # `fromkeys` and not a set: in the order of the study file, which an author chose.
+    # `fromkeys` instead of a set, to keep the order that the author chose in the study file.
     rows, heads = list(dict.fromkeys(lines)), list(dict.fromkeys(columns))
     if len(rows) > MOST_LINES or len(heads) > MOST_COLUMNS:
         return f"<p>{metric} over the parameters has {len(rows)} x {len(heads)} cells: too many to show.</p>"
@@ -151,7 +151,7 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     caption = f"{what}{f', by {others}' if others else ''}: {HOW}. n: runs with a value."
     body = [[row, *(_cell(middles.get((row, head), nothing)) for head in heads)] for row in rows]
     meaning = f"<p>{html.text(scalar.definition)}.</p>" if scalar is not None else ""
-    # Each value once, as `rows` has them. A quoted part is no key of a plan: a sysctl.
+    # Each value once, as `rows` has them. A quoted part, as in a sysctl, is not a key of the plan.
     given = [] if down is None else list({str(one[down]): one[down] for one in values_of_runs}.values())
     joined = down is not None and is_in_order(given, plan_key(down.split(".")))
     of_heads = {head: [middles.get((row, head), nothing) for row in rows] for head in heads}
@@ -163,12 +163,12 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
 def _cell(of_seeds: Middle) -> str | None:
     if not of_seeds.known:
         return None
-    # One value has no interval, and "12 (12 to 12)" would look like a sure one.
+    # A single value has no interval; "12 (12 to 12)" would look certain.
     if of_seeds.count == 1:
         return f"{of_seeds.median:.4g}; n = 1"
     return f"{of_seeds.median:.4g} ({of_seeds.low:.4g} to {of_seeds.high:.4g}); n = {of_seeds.count}"
 
 
 def _told(values: Mapping[str, Any], seed: int) -> str:
-    """A run by its values and seed, as `StudyRun.__str__` gives it."""
+    """A run as text with values and seed, as in `StudyRun.__str__`."""
     return ", ".join([*(f"{key} = {value}" for key, value in values.items()), f"seed {seed}"])

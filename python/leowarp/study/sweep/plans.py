@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any can be repeated."""
+"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any run can be repeated."""
 
 from __future__ import annotations
 
@@ -27,26 +27,25 @@ from leowarp.study.sweep.rows import Origin
 from leowarp.study.sweep.store import Layout
 
 PLANS = "plans.parquet"
-"""Its presence is what makes a directory a study's."""
+"""The presence of this file marks a directory as a study's."""
 
 
 @dataclass(frozen=True)
 class StudyRun:
     """A run of a study with its identity.
 
-    The run id is `sha256(plan_sha256, kernel_sha256, agent_sha256, leowarp_version)`, joined by line ends, cut to 64
-    bits:
-    among a million runs two are equal with a probability of 3e-8.
+    The run id is `sha256(plan_sha256, kernel_sha256, agent_sha256, leowarp_version)`, joined by newlines, cut to 64
+    bits: among a million runs, two ids are equal with a probability of 3e-8.
 
-    run_id: 16 hexadecimal digits that follow from the plan, the kernel, the agent and leowarp's version: what the
-        results depend on.
-    number: Its place in the study.
-    around_seed: The text of its plan before and after the seed; the runs of a combination share it.
+    run_id: 16 hexadecimal digits derived from everything that the results depend on: the plan, the kernel, the agent
+        and leowarp's version.
+    number: Place in the study.
+    around_seed: Text of its plan before and after the seed; the runs of a combination share it.
     inputs: Names of the files that the plan names; copies lie in `00-inputs/` of the study.
     kernel: The plan's `guest.kernel`.
-    values: Dotted keys of the parameters and the values as written.
+    values: Dotted keys of the parameters, with values as written.
     columns: Columns of the results that its parameters fill.
-    origin: Checksums of what makes it.
+    origin: Checksums of the kernel and agent, and the version, that make the run.
     """
 
     run_id: str
@@ -62,26 +61,26 @@ class StudyRun:
 
     @property
     def plan(self) -> str:
-        """The text of its plan."""
+        """Text of the run's plan."""
         return str(self.seed).join(self.around_seed)
 
     def __str__(self) -> str:
-        """Its values and seed, for messages: `isl.loss = 0.01 %, seed 7`."""
+        """Values and seed of the run, for messages: `isl.loss = 0.01 %, seed 7`."""
         return ", ".join([*(f"{key} = {value}" for key, value in self.values.items()), f"seed {self.seed}"])
 
 
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
-    """A run with the identity that it has if `origin` makes it.
+    """A run with the identity that it gets from `origin`.
 
-    run: From a study file, or read back from `plans.parquet`: then kernel, agent or version may be others than it was
-        made with, and so it is another run.
-    origin: What would make it now.
+    run: Run from a study file, or read back from `plans.parquet`. In the latter case kernel, agent or version may have
+        changed, and it becomes another run.
+    origin: The present kernel, agent and version.
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
-    # The plan alone is not enough: another kernel, agent or version may give another result, and makes another run
+    # The plan alone is not enough: another kernel, agent or version may give another result, so it is another run
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # From an earlier start: what a newer kernel, agent or version would make of it is another run.
+    # Run from an earlier start: with a newer kernel, agent or version it is another run.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -100,10 +99,10 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """Further facts for the start of a study in a directory; stored in the metadata of `plans.parquet`.
+    """Further settings of a study's start, stored in the metadata of `plans.parquet`.
 
-    name, keep: Of the study file.
-    layout: Of the results.
+    name, keep: Values from the study file.
+    layout: Layout of the results.
     """
 
     name: str
@@ -112,13 +111,13 @@ class StudyFacts:
 
 
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
-    """Writes `plans.parquet`: the runs, and those that were there before, so that any stored row can be repeated.
+    """Write `plans.parquet` with the study's runs and the earlier ones, so that any stored row can be repeated.
 
-    facts: Of the present start.
-    runs: The whole study, in its order.
-    Returns: How many runs of earlier starts are no longer in the study (`in_study` false).
-    Raises OSError if the file cannot be written; the old one stays.
-    Raises TraceError if the old one is damaged.
+    facts: Settings of the present start.
+    runs: All runs of the study, in order.
+    Returns: Number of runs from earlier starts that are no longer in the study (`in_study` false).
+    Raises OSError if the file cannot be written; the old file stays.
+    Raises TraceError if the old file is damaged.
     """
     table = _table(runs, facts)
     path = folder / PLANS
@@ -126,15 +125,16 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
     if path.exists():
         old = parquetfiles.read_table(path, hint=_HINT)
         known = set(table["run_id"].to_pylist())
-        # Plans of runs that are no longer in the study stay, since their rows do: `run-again` works for every row.
+        # Plans of runs that left the study are kept, because their rows are kept: `run-again` works for every row.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
-        # Columns that older versions wrote are left out.
+        # Drop columns that older versions wrote.
         kept, gone = kept.select(table.column_names), len(kept)
         false = pa.array([False] * gone, pa.bool_())
-        # A run that comes back with a later version of the study file has the same id and is in `known` then.
+        # A run that returns with a later study file has the same id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # Going on with a study leaves the file alone: nothing to sync, and its time says when the study was changed.
+        # Continuing a study does not rewrite the file: this saves a sync, and the file's time says when the study was
+        # changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()
@@ -144,30 +144,31 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 
 
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
-    """Copies the files that plans name into `00-inputs/`, so that the directory alone re-makes its runs.
+    """Copy the files that plans name into `00-inputs/`, so that the directory alone can reproduce its runs.
 
-    Names are unique (`expand` refuses two contents of one name). A copy that is the same is left alone.
+    File names are unique (`expand` refuses two contents of one name). An identical copy is left alone.
     """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
-            # Replaced if it differs: the study file may name another version of the file, of which plans hold the
-            # sha256.
+            # A differing copy is replaced: the study file may name another version of the file, whose sha256 is in the
+            # plans.
             disk.write_file(copy, content)
 
 
 def read_facts(folder: Path) -> StudyFacts:
     """Settings of the directory's last start.
 
-    They are checked as anything that comes from a file: names must be plain, since the partition names folders.
+    They are checked like all input from files: names must be plain, because the partition names folders.
 
-    Raises TraceError if this is no study's directory.
+    Raises TraceError if the directory is not a study's.
     """
     path = _path(folder)
     try:
-        # In the table's own metadata: facts and plans are replaced in one step, and cannot belong to different starts.
+        # The settings are in the table's own metadata: settings and plans are replaced in one step, so they always
+        # belong to the same start.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
         texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
@@ -179,13 +180,13 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """The runs of the study as it was last started; or the run of this id, if there ever was one.
+    """The runs of the study as last started; with `run_id`, only that run, even if it left the study.
 
-    run_id: Which run alone, whether it is still in the study or not.
-    Returns: In the order of the study; of an id, one or none.
-    Raises TraceError if this is no study's directory, or the file is damaged.
+    run_id: Id of the only run to read, whether or not it is still in the study.
+    Returns: Runs in the order of the study; one or none if `run_id` is set.
+    Raises TraceError if the directory is not a study's, or the file is damaged.
     """
-    # Filtered while it is read: of a study of many thousands of runs one plan is wanted.
+    # Rows are filtered while reading: often one plan out of many thousands is needed.
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
     path = _path(folder)
     table = parquetfiles.read_table(path, filters=chosen, hint=_HINT)
@@ -208,32 +209,32 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """Code that runs, besides leowarp's own kernel, if a run is made from the study's directory alone.
+    """Code, besides leowarp's own kernel, that executes if a run is made from the study's directory alone.
 
-    Raises TraceError if the text of its plan is none.
-    Returns: A kernel of the user's, then modules; empty for a plan that runs leowarp's own kernel alone. They are named
-        as coming from `plans.parquet`, so that `trust` asks before they run.
+    Raises TraceError if the text of its plan is not a valid plan.
+    Returns: A custom kernel, then modules; empty for a plan that runs only leowarp's own kernel. Their source is given
+        as `plans.parquet`, so that `trust` asks before they run.
     """
     path = _path(folder)
     try:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
-        # The column is what the study shows and batches; the text is what would run. They differ only in a file that
-        # was made up.
+        # The study shows and groups runs by the column, but the text decides what would run. They differ only in a
+        # manipulated file.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
-    # "default" is the kernel that leowarp builds itself; anything else is a file that the plan names.
+    # "default" is the kernel that leowarp builds itself; any other value is a file named by the plan.
     code = [] if is_kernel_name(kernel) else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
 
 def refuse_strange(folder: Path) -> None:
-    """Raises TraceError if the directory of a study holds what is neither a file nor a directory.
+    """Raises TraceError if a study's directory contains anything except files and directories.
 
-    A study never makes links, pipes or devices; a directory that comes from somebody else may have them, to be written
-    through or to block on (docs/security.md).
+    A study never makes links, pipes or devices. A directory from someone else may contain them, to redirect writes or
+    to block reads (docs/security.md).
     """
     if (why := plainfiles.why_not_plain(folder)) is not None:
         raise TraceError(
@@ -242,7 +243,7 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
-    """The file of plans, without which a directory is no study's."""
+    """The file of plans; a directory without it is not a study's."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
@@ -250,8 +251,8 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """Plans as a table. The text of a plan is there in two parts, before and after its seed: equal for all seeds of a
-    combination, they compress well.
+    """Plans as a table. The text of a plan is stored in two parts, before and after its seed. They are equal for all
+    seeds of a combination, so they compress well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
@@ -260,7 +261,7 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
         "seed": [run.seed for run in runs],
         "kernel": [run.kernel for run in runs],
         "inputs": [list(run.inputs) for run in runs],
-        # As JSON text: keys differ from study to study, and values are of any type of TOML.
+        # As JSON text: keys differ between studies, and values have any TOML type.
         "values": [json.dumps(run.values, default=str) for run in runs],
         "columns": [json.dumps(run.columns) for run in runs],
         "origin": [json.dumps(vars(run.origin)) for run in runs],
@@ -279,17 +280,17 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
 
 
 def _damaged(path: Path, error: Exception) -> TraceError:
-    """The error for plans that no study could have written."""
+    """The error for a plans file that no study could have written."""
     return TraceError(f"cannot read {path}: {type(error).__name__}: {error}", hint=_HINT)
 
 
 def _run(row: Mapping[str, Any]) -> StudyRun:
     """A row of `plans.parquet` as a run.
 
-    Raises ValueError, KeyError, TypeError, AttributeError if anything in it is not what was written; `read_plans` makes
-        a TraceError of it.
+    Raises ValueError, KeyError, TypeError, AttributeError if any content is invalid; `read_plans` converts these to a
+        TraceError.
     """
-    # Both become names of files: nothing may lead out of the study's directory.
+    # Both values become file names: they must not lead out of the study's directory.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:
         raise ValueError(f"{row['run_id']!r:.80} is not the id of a run")
     for name in row["inputs"]:
@@ -301,7 +302,7 @@ def _run(row: Mapping[str, Any]) -> StudyRun:
         raise ValueError(f"the parameters of the run {row['run_id']} are no table")
     return StudyRun(
         **{name: row[name] for name in ("run_id", "number", "seed", "plan_sha256", "kernel")},
-        # All seeds of a combination share one text in memory.
+        # All seeds of a combination share one text object in memory.
         around_seed=(sys.intern(row["before_seed"]), sys.intern(row["after_seed"])),
         inputs=tuple(row["inputs"]),
         values=values,

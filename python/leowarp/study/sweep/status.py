@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of a study's directory, for a reader: also while a study is at work there."""
+"""Status of a study's directory, readable also while the study is running."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu
 class StudyStatus:
     """Progress of a study.
 
-    total, done, failed: Runs of the study as it was last started; failed ones are done too.
+    total, done, failed: Numbers of runs of the study as last started; `done` includes failed runs.
     removed: Rows of runs that are no longer in the study.
-    cpu_s: What the runs that are done have cost.
-    holder: Who is at work there.
+    cpu_s: Processor time of the completed runs.
+    holder: Process that works on the study.
     failures: `run_id, run, error, hint` of each failed run.
     """
 
@@ -43,21 +43,22 @@ class StudyStatus:
 
 
 def study_status(folder: Path | str) -> StudyStatus:
-    """The state of a study.
+    """Read the status of a study.
 
-    Raises TraceError if this is no study's directory.
-    folder: The study's directory; nothing in it is locked or changed.
+    Raises TraceError if the directory is not a study's.
+    folder: Directory of the study; nothing in it is locked or changed.
     """
     folder = Path(folder)
-    # Before anything is opened: a pipe called plans.parquet would block for ever.
+    # Checked before any file is opened: opening a pipe named plans.parquet would block forever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
-    # Looks at files that a study may be writing; nothing is locked, and nothing changed.
+    # Reads files that a running study may be writing, without locks or changes.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
-    # `read_results` gives each run once, in one of the two.
+    # `read_results` returns each run once, either from the files or from the journal.
     rows = [*stored, *journal]
-    # Rows of the journal are not aligned with the study, so a run's presence in the plans decides, not `in_study`.
+    # Rows of the journal are not aligned with the study, so `plans` decides whether a run belongs to it, not
+    # `in_study`.
     mine = sorted((row for row in rows if row["run_id"] in runs), key=lambda row: row["number"])
     failed = [row for row in mine if row["status"] == FAILED]
     return StudyStatus(
@@ -84,9 +85,8 @@ def study_status(folder: Path | str) -> StudyStatus:
 def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     """The stored row of a run.
 
-    Raises ScenarioError if there is none.
-    Returns: Column -> value, as `rows.row_of`; for a row that is in the journal alone, without the types of the data
-        set.
+    Raises ScenarioError if the run has no row.
+    Returns: Column -> value, as `rows.row_of`; a row that is only in the journal lacks the types of the data set.
     """
     table, journal = read_results(folder)
     rows = [row for row in journal if row["run_id"] == run_id]

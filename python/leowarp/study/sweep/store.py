@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a study on disk: one partitioned Parquet data set that grows while the study runs.
+"""Results of a study on disk: one partitioned Parquet data set that grows while the study runs.
 
-A row is safe as soon as `add` returns: it is in `journal.jsonl`. Rows move from there into Parquet files under
-`results/`, each of which appears whole; a row that a kill left in both places counts once. All files have the same
-columns and types: where a row brings a new column, the data set is written anew beside the old one and put in its place
-in one step. Only one process writes, the one that holds the study's lock.
+A row is safe as soon as `add` returns, because it is then in `journal.jsonl`. Rows move from there into Parquet files
+under `results/`, each of which appears whole. A row that a kill left in both places counts once. All files have the
+same columns and types. If a row adds a column, a new data set is written beside the old one and replaces it in one
+step. Only the process that holds the study's lock writes.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from leowarp.study.sweep.rows import schema_of, table_of
 RESULTS = "results"
 """Folder of the data set in the study's directory."""
 JOURNAL = "journal.jsonl"
-"""File of rows that are in no Parquet file yet, one JSON object per line."""
+"""File of rows that are not yet in a Parquet file, one JSON object per line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move into a Parquet file at this number, or this time after the last move. Each file is a sync, and a growing
-journal is read anew at every look at the study."""
+"""Rows move into a Parquet file at this number of rows, or this time after the last move. Each file needs a sync, and
+status commands read the whole journal each time."""
 
 MOST_FILES = 200
-"""More files than this in the data set are put together while the study runs; at its end they always are."""
+"""If the data set has more files, they are merged while the study runs; at its end they are always merged."""
 
 LOOKS = 20
-"""How often whoever only looks begins anew."""
+"""Number of tries of a read-only process if files change under it."""
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-"""Name of the folder of a missing value in Hive, and with it in pyarrow, Spark and DuckDB."""
+"""Folder name for a missing value in Hive, pyarrow, Spark and DuckDB."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the results lie on disk.
+    """Layout of the results on disk.
 
-    parameters: The columns of the parameters, in their order.
-    partition: The column that is a level of folders, `results/cc=bic/`, and is in no file.
+    parameters: Columns of the parameters, in order.
+    partition: Column that is stored as folder names, `results/cc=bic/`, and not in the files.
 
     >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
     'cc'
@@ -64,80 +64,78 @@ class Layout:
 
 
 class Store:
-    """The rows of a study, to be written.
+    """Writer for the rows of a study.
 
-    folder: The study's directory, whose lock the caller holds.
-    layout: Columns and partition of the present study file, which may differ from what lies on disk (see `align`).
-    status: Run id -> "ok" or "failed", of every row that is stored, whether its run is still in the study or not.
+    folder: Directory of the study; the caller holds its lock.
+    layout: Columns and partition of the present study file, which may differ from those on disk (see `align`).
+    status: Run id -> "ok" or "failed" for every stored row, even if its run left the study.
     Raises HostError if the directory cannot be written.
-    Raises TraceError if what lies there is damaged.
+    Raises TraceError if the stored data are damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Opens what is there and repairs what a kill has left: a replacement not finished, partial files, a torn
+        """Open existing results and repair the effects of a kill: an unfinished replacement, partial files, a torn
         journal.
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
-        # Rows that are in the journal and in no Parquet file yet, in the order in which they came.
+        # Rows in the journal that are not in a Parquet file, in order of arrival.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
-            # First of all: an exchange that a kill interrupted may have left no `results/` at all.
+            # This comes first: an interrupted exchange may have left no `results/`.
             disk.recover(self._results)
             plainfiles.remove(self._beside())
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
             stored, schema, self._files = _read(self._results)
-            # With the parameters of the present study file: one that was added since then has a column of nulls in the
-            # old rows.
+            # Parameters of the present study file: a parameter added since is a column of nulls in old rows.
             self._schema = None if schema is None else schema_of((), schema, layout.parameters)
             self.status: dict[str, str] = {} if stored is None else _statuses(stored)
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
-                # A kill between the writing of a Parquet file and the emptying of the journal leaves a row in both; the
-                # file's counts.
+                # A kill between writing a Parquet file and emptying the journal leaves a row in both; the row in the
+                # file counts.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
-            # `flush` also empties the journal, which must be done before the first append:
-            # A line that a power cut tore stands before what is appended next.
+            # `flush` also empties the journal. This must precede the first append, because a line torn by a power cut
+            # would corrupt the next one.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Adds rows; when it returns, no kill and no power cut takes them away.
+        """Add rows; when this returns, they survive a kill and a power cut.
 
-        rows: As `rows.row_of` gives them; each run once, and none that `status` has.
-        Raises HostError if they cannot be written. Everything added earlier stays.
+        rows: Rows from `rows.row_of`; each run once, and none that is in `status`.
+        Raises HostError if they cannot be written. Rows added earlier stay.
         """
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
-        # Two rows of a run would both be counted by every reader; this is a fault of ours, not of the data.
+        # Every reader would count a duplicated run twice; a duplicate is a bug in leowarp, not in the data.
         assert not twice, f"a second row of {twice[0]}"
-        # One line a row, so that a torn write spoils the last line alone (`_read_journal`).
+        # One line per row, so that a torn write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # On the disk before anything in memory says so: a lost run is repeated; one that is counted twice would not
-            # be noticed.
+            # Rows are on disk before memory records them: a lost run is repeated, but a duplicate would go unnoticed.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
         is_due = len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S
-        # After a Ctrl-C in the middle of `flush` some of its rows may be in files: the next start finds out which.
+        # After a Ctrl-C inside `flush`, some rows may already be in files: the next start detects this.
         if is_due and not self._is_flushing:
             self.flush()
 
     def flush(self) -> None:
-        """Moves the rows of the journal into Parquet files.
+        """Move the rows of the journal into Parquet files.
 
-        The usual case adds a file to each partition concerned. All files are written anew where columns or types have
-        changed, or where there are more than `MOST_FILES`.
+        Normally this adds a file to each affected partition. All files are rewritten if columns or types have changed,
+        or if there are more than `MOST_FILES`.
 
-        Raises HostError if they cannot be written; the rows are still in the journal.
+        Raises HostError if they cannot be written; the rows are then still in the journal.
         """
         self._is_flushing = True
         with disk.writing(self._folder):
@@ -145,38 +143,39 @@ class Store:
                 schema = schema_of(self._waiting, self._schema, self._layout.parameters)
                 new = table_of(self._waiting, schema)
                 alike = self._schema is not None and schema.equals(self._schema, check_metadata=True)
-                # A new column or type: files of two shapes would be read as two tables by most readers of data sets.
-                # Without any file there is nothing to agree with, and the first rows simply begin the data set.
+                # A new column or type: most readers would treat files of different schemas as different tables. Without
+                # existing files, the first rows define the data set.
                 if (self._files and not alike) or self._files > MOST_FILES:
                     old, _, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
                 else:
-                    # The usual case touches no file that a reader may have open.
+                    # Normally, existing files that a reader may have open are not touched.
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
-            # Last: a row that a kill left both here and in a file counts once, by its run id.
+            # The journal is emptied last: a row that a kill leaves both here and in a file counts once, by its run id.
             self._journal.empty()
         self._flushed_at = time.monotonic()
         self._is_flushing = False
 
     def compact(self) -> None:
-        """Puts the files of each partition together, if any partition has more than one.
+        """Merge the files of each partition if any partition has more than one.
 
-        Readers open every file of a data set, so a study that has ended should leave few.
+        Readers open every file of a data set, so a completed study should have few.
         """
         self.flush()
         with disk.writing(self._folder):
             table, _, files = _read(self._results)
-            # As many files as partitions: nothing can be put together, and the data set is left as it is.
+            # With one file per partition, nothing can be merged, and the data set is left as it is.
             if table is not None and files > len(set(_partitions(table, self._layout.partition))):
                 self._write_anew(table)
 
     def align(self, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> None:
-        """Gives the rows the study's present numbers and parameters; those of no run in it get `in_study` false.
+        """Update the rows to the study's present numbers and parameters; rows of runs that left the study get
+        `in_study` false.
 
-        The study file may have been changed since the rows were written: a value more shifts all numbers after it,
-        another label renames a column.
+        The study file may have changed since: an additional value shifts all later numbers, and a new label renames a
+        column.
 
         runs: Run id -> its number and the columns of its parameters.
         """
@@ -185,30 +184,31 @@ class Store:
             if table is None or schema is None:
                 return
             aligned = _aligned(table, schema_of((), schema, self._layout.parameters), runs)
-            # A study that goes on unchanged is not written anew at each start.
+            # Continuing an unchanged study rewrites nothing.
             if not aligned.equals(table) or _written_partition(self._results) != self._layout.partition:
                 self._write_anew(aligned)
             self._schema = aligned.schema
 
     def drop(self, run_ids: Collection[str]) -> None:
-        """Takes rows out, so that their runs are repeated (`retry_failed`).
+        """Remove rows, so that their runs are repeated (`retry_failed`).
 
-        run_ids: Each of them is in `status`.
+        run_ids: Run ids; each is in `status`.
         """
         with disk.writing(self._folder):
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
-            # Rows go before their runs are repeated: a kill in between leaves them missing, which the next start sees.
+            # Rows are removed before their runs are repeated: after a kill in between, the next start sees them as
+            # missing.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
 
     def table(self) -> pa.Table:
-        """All rows, sorted by `number`, those of no run in the study last.
+        """All rows sorted by `number`; rows of runs that left the study come last.
 
-        Returns: Columns as `rows.schema_of` orders them: identity, parameters, scalars, costs, and what made the run.
-            Without any row it has the columns that are known beforehand.
+        Returns: Columns in the order of `rows.schema_of`: identity, parameters, scalars, costs, origin of the run.
+            Without rows, the table has the columns known in advance.
         """
         self.flush()
         table, _, _ = _read(self._results)
@@ -217,15 +217,15 @@ class Store:
         return _sorted(table.select(schema_of((), table.schema, self._layout.parameters).names))
 
     def close(self) -> None:
-        """Ends writing; rows that are in the journal alone stay there."""
+        """Stop writing; rows that are only in the journal stay there."""
         self._journal.close()
 
     def _beside(self) -> Path:
-        """Where a data set is written that is to replace the present one: hidden, so that no reader looks into it."""
+        """Hidden path where a replacement data set is written, so that readers ignore it."""
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
-        """Replaces the whole data set, in one step: a reader sees the old files or the new ones."""
+        """Replace the whole data set in one step: a reader sees the old or the new files."""
         beside = self._beside()
         plainfiles.remove(beside)
         beside.mkdir()
@@ -239,47 +239,47 @@ class Store:
         self._files = files
 
     def _write_parts(self, table: pa.Table, target: Path, kind: str) -> int:
-        """Writes a table as one file per partition and returns how many; the partition's column is in the folders'
-        names.
+        """Write a table as one file per partition and return the number of files; the partition column is in the folder
+        names only.
 
-        Names of files are random: two starts of a study must not write the same one. Column and type of the partition
-        go into the files' metadata, since a folder's name is text whatever the column was.
+        File names are random: two starts of a study must not write the same name. The files' metadata hold the
+        partition's column and type, because a folder name is always text.
         """
         key = self._layout.partition
         values = _partitions(table, key)
         distinct = sorted(set(values))
         for value in distinct:
-            # As text, as the folders are named: null and nan have to be equal to themselves.
+            # Compared as text, like the folder names: null and nan must equal themselves.
             part = table.filter(pa.array([mine == value for mine in values], pa.bool_()))
             folder = target / f"{key}={quote(value, safe='')}"
             folder.mkdir(exist_ok=True)
-            # The folder's own name must last through a power cut before the journal's rows may go.
+            # The folder's name must survive a power cut before its rows leave the journal.
             disk.sync_directory(target)
             content = io.BytesIO()
             inner = part.drop_columns([key]).replace_schema_metadata(
                 {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
             )
-            # Into memory first: `write_file` lets a file appear whole or not at all.
+            # Serialised into memory first: `write_file` writes a file whole or not at all.
             pq.write_table(inner, content, compression="zstd")
             disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
         return len(distinct)
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """The rows in Parquet files, and those that are in the journal alone; for a reader, without the lock.
+    """Rows in Parquet files, and rows that are only in the journal; for readers, without the lock.
 
-    folder: The study's directory, in which another process may be writing.
+    folder: Directory of the study; another process may be writing in it.
     Returns table: None if no file has been written yet.
-    Returns journal: Rows that are in no file. Each run is in one of the two, once.
-    Raises TraceError if a file is damaged, or the data set was replaced at each of `LOOKS` looks.
+    Returns journal: Rows that are in no file. Each run is in exactly one of the two.
+    Raises TraceError if a file is damaged, or the data set was replaced during each of `LOOKS` tries.
     """
     for _ in range(LOOKS):
-        # The journal first: a row leaves it after it has come into a file.
+        # The journal is read first: a row leaves it only after it is in a file.
         journal = _read_journal(folder / JOURNAL)
         try:
             table, _, _ = _read(folder / RESULTS)
         except FileNotFoundError:
-            # The data set was put in the place of an older one since its files were listed.
+            # The data set was replaced after its files were listed.
             continue
         known = set() if table is None else set(table["run_id"].to_pylist())
         return table, [row for row in journal if row["run_id"] not in known]
@@ -287,13 +287,13 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 
 
 def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
-    """All rows once, their schema (with the partition's column), and the number of their files.
+    """All rows without duplicates, their schema (with the partition's column), and the number of files.
 
-    Returns (None, None, 0) of an empty folder. The partition's value is read from the name of the folder, its type from
-    the files' metadata: `cc=1` may be a number or a word.
+    Returns (None, None, 0) for an empty folder. The partition's value comes from the folder name, its type from the
+    files' metadata: `cc=1` may be a number or a word.
     """
     tables = []
-    # Sorted: the order of a directory is the file system's, and rows must not depend on it.
+    # Sorted, because the order of directory entries varies and rows must not depend on it.
     for path in sorted(results.glob("*/*.parquet")):
         table = _whole(path)
         key, _, text = path.parent.name.partition("=")
@@ -304,7 +304,8 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
             )
         try:
             kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
-            # `_write_parts` quotes what a folder's name cannot hold; Hive's readers undo it in the same way.
+            # `_write_parts` quotes characters that are not allowed in folder names; Hive readers unquote them in the
+            # same way.
             value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
             column = pa.repeat(value, len(table)).cast(kind)
         except (KeyError, ValueError) as error:
@@ -313,24 +314,24 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     if not tables:
         return None, None, 0
     try:
-        # Files of one data set are alike; should they not be, the widest type holds for all.
+        # Files of one data set have the same types; if not, the widest type applies.
         schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
         joined = _joined(tables, schema)
     except (pa.ArrowException, KeyError) as error:
         raise _damaged(results, error) from error
     for name in ("run_id", "status"):
-        # These two decide which runs are repeated, so they are checked before anything rests on them.
+        # These two columns decide which runs are repeated, so they are checked before use.
         if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
             raise _damaged(results, f"not every row has a {name}")
     return joined, schema, len(tables)
 
 
 def _whole(path: Path) -> pa.Table:
-    """A file of results; FileNotFoundError if it has gone."""
+    """Read a file of results; FileNotFoundError if it has gone."""
     try:
         return parquetfiles.read_table(path, hint=_HINT)
     except TraceError as error:
-        # A mere reader begins anew (`read_results`).
+        # `read_results` retries after this error.
         if isinstance(error.__cause__, FileNotFoundError):
             raise error.__cause__ from None
         raise
@@ -342,28 +343,28 @@ def _damaged(path: Path, why: object) -> TraceError:
 
 
 def _read_journal(path: Path) -> list[dict[str, Any]]:
-    """The rows of the journal that are whole."""
+    """The complete rows of the journal."""
     rows = []
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # A power cut or a full disk tore it: `add` had not returned, so its run counts as not made.
+            # A line torn by a power cut or a full disk: `add` had not returned, so its run counts as not made.
             continue
-        # A line may be valid JSON and no row: the rest of a number that was torn, for instance.
+        # A line may be valid JSON without being a row, for instance the remainder of a torn number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
             rows.append(row)
     return rows
 
 
 def _joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
-    """Tables below each other, with the columns and types of a schema."""
+    """Concatenate tables with the columns and types of a schema."""
     whole = [pa.table([_cast(table, field) for field in schema], schema=schema) for table in tables]
     return pa.concat_tables(whole).combine_chunks()
 
 
 def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
-    """A column in a field's type; nulls if the table has none, or nulls of whatever type."""
+    """A column cast to a field's type; nulls if the table lacks the column."""
     column = table[field.name] if field.name in table.schema.names else None
     if column is None or column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(table), field.type)])
@@ -371,11 +372,11 @@ def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> pa.Table:
-    """See `Store.align`; a row of no run in the study keeps the numbers and parameters that it had."""
+    """See `Store.align`; a row whose run left the study keeps its number and parameters."""
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
-    # Rows whose run is no longer in the study stay: they have cost time, and the study file may come back to them.
+    # Rows of runs that left the study stay: they took time to make, and the study file may include them again.
     columns: dict[str, list[Any]] = {"in_study": present}
     for name in {name for _, parameters in runs.values() for name in parameters}:
         old = table[name].to_pylist()
@@ -389,22 +390,20 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
 
 
 def _partitions(table: pa.Table, key: str) -> list[str]:
-    """The partition's value of each row, as text of a folder's name."""
+    """The partition's value of each row, as text for a folder name."""
     return [_NULL if value is None else str(value) for value in table[key].to_pylist()]
 
 
 def _written_partition(results: Path) -> str | None:
-    """The column that the files on disk are partitioned by, which another version of the study file may
-    have changed.
-    """
+    """The partition column of the files on disk, which the study file may have changed since."""
     return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
 
 
 def _statuses(table: pa.Table) -> dict[str, str]:
-    """Run id -> status of a table's rows."""
+    """Run id -> status, for the rows of a table."""
     return dict(zip(table["run_id"].to_pylist(), table["status"].to_pylist(), strict=True))
 
 
 def _sorted(table: pa.Table) -> pa.Table:
-    """Rows of the study by number, then those that are no longer in it."""
+    """Rows of the study by number, then rows of runs that left it."""
     return table.sort_by([("in_study", "descending"), ("number", "ascending"), ("run_id", "ascending")])

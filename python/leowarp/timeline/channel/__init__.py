@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The radio link to a moving terminal: how its power fades, and what hybrid ARQ makes of that for each packet.
+"""The radio link to a moving terminal: the fading of its power, and the resulting fate of each packet under hybrid ARQ.
 
     power = power_series(LandMobile(), duration_ns=600_000_000_000, seed=1)
     codewords = outcomes(power, 7.0, Harq(), starts_ns)
 
-Nothing here knows a scenario or a guest: parameters in, numpy arrays out.
+This package knows neither scenarios nor guests: parameters in, numpy arrays out.
 """
 
 from leowarp.timeline.channel.environments import Environment, environment, environments

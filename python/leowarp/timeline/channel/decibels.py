@@ -9,12 +9,12 @@ import numpy as np
 
 
 def power_ratio(level_db: Any) -> Any:
-    """10^(x/10): the ratio of powers that a level in dB stands for, float64 of the same shape."""
+    """10^(x/10): the power ratio for a level in dB, float64 of the same shape."""
     return np.power(10.0, np.asarray(level_db, dtype=np.float64) / 10.0)
 
 
 def amplitude_ratio(level_db: Any) -> Any:
-    """10^(x/20): the ratio of amplitudes that a level in dB stands for, float64 of the same shape."""
+    """10^(x/20): the amplitude ratio for a level in dB, float64 of the same shape."""
     return np.power(10.0, np.asarray(level_db, dtype=np.float64) / 20.0)
 
 

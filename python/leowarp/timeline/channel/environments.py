@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of parameters of the land-mobile-satellite model: ours (environments.toml, sources beside the numbers) and the
-user's, from a TOML or JSON file of the same form."""
+"""Parameter sets of the land-mobile-satellite model: leowarp's (environments.toml, with sources beside the numbers) and
+the user's, from a TOML or JSON file of the same form."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from leowarp.timeline.channel.loo import Loo
 OURS = Path(__file__).with_name("environments.toml")
 
 ROW_SUM_TOLERANCE = 5e-4
-"""Published probabilities have four digits: three of them are off by at most 1.5e-4, with room for three digits' rows
-of two. A row's error within it is divided out."""
+"""Published probabilities have four digits, so the sum of three is off by at most 1.5e-4; the rest allows for rows of
+two with three digits. A smaller error of a row is removed by division."""
 
 STATES_MAX = 127
 """A power series keeps the state of each sample in one byte."""
@@ -31,14 +31,14 @@ STATES_MAX = 127
 
 @dataclass(frozen=True)
 class Environment:
-    """A Markov chain over states, each with Loo's distribution of its own.
+    """A Markov chain over states, each with its own Loo distribution.
 
-    name, elevation_deg: Which environment, and how high the satellite stands.
+    name, elevation_deg: Name of the environment, and elevation of the satellite.
     states: n of them.
-    transitions: tuple of n tuples of n floats. From row to column, one step a frame; each row sums to 1.
+    transitions: tuple of n tuples of n floats. From row to column, one step per frame; each row sums to 1.
     correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats; or None. Correlation distance of the
-        direct signal, length of the slope between two states, shortest length of each state. None: not known.
-    source, note: Where the numbers come from, and what is doubtful.
+        direct signal, length of the slope between two states, shortest length of each state. None: unknown.
+    source, note: Source of the numbers, and doubts about them.
     """
 
     name: str
@@ -60,24 +60,25 @@ class Environment:
     def state_shares(self) -> NDArray[np.float64]:
         """The chain's stationary distribution, shape (n,): the share of frames in each state."""
         n = len(self.states)
-        # w P = w and sum w = 1: one equation more than unknowns, solved by least squares, exactly except for rounding.
+        # w P = w and sum w = 1: one equation more than unknowns, solved by least squares; exact except for rounding.
         equations = np.vstack([self.chain.T - np.eye(n), np.ones(n)])
         return np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]
 
 
 def environments(path: Path | None = None) -> tuple[Environment, ...]:
-    """Every set in a file; None: ours.
+    """Every set in a file; None: leowarp's own.
 
-    Raises ScenarioError if the file cannot be read, has unknown or missing keys, rows that do not sum to 1, or a chain
-        that does not come to every state.
+    Raises ScenarioError if the file cannot be read, has unknown or missing keys, has rows that do not sum to 1, or a
+    chain
+        that does not reach every state.
     """
     return _ours() if path is None else _read(path)
 
 
 def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
-    """One set. There is none between two elevations: nothing is interpolated.
+    """One set, without interpolation between elevations. There is none between two elevations: nothing is interpolated.
 
-    Raises ScenarioError: As `environments`, and if there is no such set: it lists those that there are.
+    Raises ScenarioError: As `environments`; also if there is no such set, with a list of the existing ones.
 
     >>> environment("intermediate-tree-shadowed", 40).state_lengths_m is not None
     True
@@ -91,7 +92,7 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
             f"environment {name!r} is not in {where}",
             (f'did you mean "{near}"? ' if near else "") + f"there is: {_listed(known)}",
         )
-    # Exactly equal: the published angles are whole degrees, and a set between two would be made up.
+    # Exact equality: the published angles are whole degrees, and a set between two would be invented.
     for entry in named:
         if entry.elevation_deg == elevation_deg:
             return entry
@@ -102,7 +103,7 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
 
 
 def _listed(known: tuple[Environment, ...]) -> str:
-    """The sets that there are, for messages: each name with its elevations."""
+    """The existing sets, for messages: each name with its elevations."""
     angles: dict[str, list[str]] = {}
     for entry in known:
         angles.setdefault(entry.name, []).append(f"{entry.elevation_deg:g}")
@@ -111,7 +112,7 @@ def _listed(known: tuple[Environment, ...]) -> str:
 
 @cache
 def _ours() -> tuple[Environment, ...]:
-    """Our own sets, read once a process."""
+    """leowarp's own sets, read once per process."""
     return _read(OURS)
 
 
@@ -122,7 +123,7 @@ def _read(path: Path) -> tuple[Environment, ...]:
         document = json.loads(text) if path.suffix == ".json" else tomltext.loads(text)
     except OSError as error:
         raise ScenarioError(f"reading environments: {path}: {error.strerror}", _HINT) from error
-    except (ValueError, RecursionError) as error:  # of text, JSON or TOML; or nested too deep
+    except (ValueError, RecursionError) as error:  # invalid text, JSON or TOML; or nested too deep
         raise ScenarioError(f"reading environments: {path}: {error}", _HINT) from error
     entries = document.get("environments") if isinstance(document, dict) else None
     if not isinstance(entries, list) or not entries:
@@ -146,7 +147,7 @@ class _Entry:
         self._only(entry, _KEYS, where)
 
     def environment(self) -> Environment:
-        """The set; errors name file, number and name of it."""
+        """The set; errors name the file, and the set's number and name."""
         name = self._text("name")
         self.where = f"{self.where} ({name})"
         states = self._states()
@@ -178,7 +179,7 @@ class _Entry:
                 raise ScenarioError(f"{self.where}: the name of state {number} is not a text", _HINT)
             states.append(
                 Loo(
-                    # Levels of a radio link: beyond them it is a typing error.
+                    # Plausible levels of a radio link: a value beyond them is a typing error.
                     mean_db=self._number(row, "mean_db", -200, 30),
                     deviation_db=self._number(row, "deviation_db", 0, 30),
                     multipath_db=self._number(row, "multipath_db", -200, 30),
@@ -190,7 +191,8 @@ class _Entry:
     def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
         """The chain, each row divided by its sum.
 
-        Raises ScenarioError if it is not n rows of n, a row is off 1 by more than `ROW_SUM_TOLERANCE`, or some state is
+        Raises ScenarioError if it is not n rows of n, a row's sum differs from 1 by more than `ROW_SUM_TOLERANCE`, or a
+        state is
             never reached.
         """
         rows = self.entry.get("transitions")
@@ -198,8 +200,8 @@ class _Entry:
             raise ScenarioError(
                 f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT
             )
-        # Divided by its sum below: the stationary distribution is defined for rows that sum to 1, and printed digits do
-        # not.
+        # Each row is divided by its sum below: the stationary distribution is defined for rows that sum to 1, which
+        # printed digits do not.
         shares = []
         for number, row in enumerate(rows, 1):
             values = [self._value(value, f"transitions, row {number}", 0, 1) for value in row]
@@ -210,7 +212,7 @@ class _Entry:
                     "each row holds the probabilities of every next state, its own among them",
                 )
             shares.append(tuple(value / total for value in values))
-        # (1 + P)^n has an entry above 0 where the chain comes from row to column in at most n steps.
+        # (1 + P)^n has a positive entry where the chain can get from row to column in at most n steps.
         reached = np.linalg.matrix_power(np.eye(n) + np.array(shares), n) > 0
         if not reached.all():
             here, there = (int(i) + 1 for i in np.argwhere(~reached)[0])
@@ -228,7 +230,7 @@ class _Entry:
         return tuple(self._value(value, "state_lengths_m", 1e-3, 1e6) for value in values)
 
     def _length(self, key: str) -> float | None:
-        # A slope of 0 m is a step; every other length is above 0.
+        # A slope of 0 m is a step; every other length must be positive.
         low = 0 if key == "transition_m" else 1e-3
         return None if key not in self.entry else self._number(self.entry, key, low, 1e6)
 
@@ -239,13 +241,13 @@ class _Entry:
         return value
 
     def _number(self, table: dict[str, Any], key: str, low: float, high: float) -> float:
-        """A number of a table that must have it, within bounds that only a typing error leaves."""
+        """A required number of a table, within bounds that only a typing error exceeds."""
         if key not in table:
             raise ScenarioError(f"{self.where}: `{key}` is missing", _HINT)
         return self._value(table[key], key, low, high)
 
     def _value(self, value: Any, what: str, low: float, high: float) -> float:
-        # nan, and whole numbers beyond any float: only what lies between is converted.
+        # nan, and integers too large for a float: only plausible values are converted.
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
             raise ScenarioError(f"{self.where}: {what}: {value!r} is not a number", _HINT)
         if not low <= value <= high:
@@ -254,7 +256,7 @@ class _Entry:
 
     @staticmethod
     def _only(table: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
-        """Refuses a key that is not known: a misspelt one would else be a value left out."""
+        """Reject an unknown key: otherwise a misspelt key would count as a missing value."""
         for key in table:
             if key not in keys:
                 raise ScenarioError(f"{where}: unknown key {key!r}", one_of(key, keys, "the keys are"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables, and files of the user's own."""
+"""The tables, and the user's own files."""
 
 import json
 
@@ -41,7 +41,7 @@ PUBLISHED_SHARES = {
 
 def test_the_chains_stationary_distribution_is_the_published_share_of_each_state():
     for (name, elevation), shares in PUBLISHED_SHARES.items():
-        # Four published digits of each transition.
+        # Each transition is published with four digits.
         assert environment(name, elevation).state_shares == pytest.approx(shares, abs=5e-4), name
 
 

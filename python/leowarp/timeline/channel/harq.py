@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hybrid ARQ over a fading channel: how often each packet is sent again, when it arrives, or that it is lost.
+"""Hybrid ARQ over a fading channel: for each packet, the number of retransmissions, and its arrival time or its loss.
 
-A packet fills one codeword. Its transmissions begin `retransmission_delay_ns` after each other; each sends some bits of
-the codeword and brings the mutual information of its symbols, at the power that they meet. The receiver keeps what it
-got. It decodes when the sum reaches the threshold, `threshold_ratio` times the data bits; if not it asks for more, at
-most `retransmissions` times, and then the packet is lost.
+A packet fills one codeword. Its transmissions begin `retransmission_delay_ns` apart. Each sends some bits of the
+codeword, and delivers the mutual information of its symbols at the power during the transmission. The receiver keeps
+what it has received. It decodes when the sum reaches the threshold, `threshold_ratio` times the data bits. Otherwise it
+asks for more, at most `retransmissions` times; after that, the packet is lost.
 
-- `incremental` (type II): every transmission sends bits that were not sent before; their information adds up.
-  The receiver decides how many: see `Harq.rule`. A codeword that has been sent whole has nothing left to ask for.
-- `chase` (type I with combining): every transmission sends the first one's bits again; their signal-to-noise ratios
+- `incremental` (type II): every transmission sends new bits; their information adds up. The receiver determines their
+  number: see `Harq.rule`. Once the whole codeword is sent, there is nothing left to ask for.
+- `chase` (type I with combining): every transmission repeats the bits of the first one; their signal-to-noise ratios
   add up (maximum ratio combining).
 
-The symbol rate follows from the first transmission: `rate_bps` of data bits, when nothing fails, is one codeword every
-`codeword_period_ns`, and its first transmission takes just that time. Retransmissions take symbols beyond those;
+The first transmission determines the symbol rate: `rate_bps` of data bits without failures means one codeword per
+`codeword_period_ns`, and its first transmission takes exactly that time. Retransmissions take additional symbols;
 `Outcomes.sent_bits` counts them.
 """
 
@@ -36,12 +36,12 @@ THRESHOLDS = ("constant", "by-rate")
 
 CODE_RATES = (0.1730, 0.2115, 0.3082, 0.4358, 0.6667, 0.9284, 0.9814)
 RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
-"""Accumulated information over data bits at which half of the codewords decode, by code rate (data bits over bits
-sent). By Monte Carlo of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP iterations, parity bits in
-random order. Over QPSK and white noise, 80 to 250 codewords per point. For 1 failure in 10 add 0.01 to 0.03."""
+"""Accumulated information per data bit at which half of the codewords decode, by code rate (data bits per sent bit). By
+Monte Carlo of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP iterations, parity bits in random order.
+Over QPSK and white noise, 80 to 250 codewords per point. For a failure rate of 1 in 10, add 0.01 to 0.03."""
 
 CHUNK_CODEWORDS = 1 << 19
-"""Codewords computed at a time, which bounds the memory."""
+"""Number of codewords computed at once, which bounds the memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,20 +50,20 @@ class Harq:
 
     kind: "incremental" or "chase"
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: One IP packet of at most data_bits / 8 bytes; what the mother code makes of it.
-    rate_bps: Data bits a second, sent once. 40 Mbit/s: what the study's link gives when nothing fails.
-    retransmissions: At most this number.
-    first_delay_ns, retransmission_delay_ns: From the begin of a transmission to its decoding, and from one transmission
+    data_bits, codeword_bits: One IP packet of at most data_bits / 8 bytes, and its length after the mother code.
+    rate_bps: Data bits per second without retransmissions. 40 Mbit/s: the study's link without failures.
+    retransmissions: Maximum number.
+    first_delay_ns, retransmission_delay_ns: From the start of a transmission to its decoding, and from one transmission
         to the next.
-    threshold_kind: "constant" or "by-rate". Information needed over data bits: `threshold_ratio`, or RATIOS_BY_RATE at
-        the rate of what was sent.
-    rule: "received", "predicted", "statistics" or "equal". How many bits a transmission gets: what is missing over the
-        information of a bit, at the power that was just received (`received`), or at the power that the channel exceeds
-        with the target probability: `retransmission_delay_ns` after the one just received (`predicted`), or at any time
-        (`statistics`). For the first transmission, before anything is received, all three go by the power at any time.
-        `equal`: the codeword in equal parts.
-    first_target_ratio, target_ratio: Target probability of decoding by the first, and by each later transmission.
-    last_sends_rest: The last transmission sends all that is left: what it does not bring is lost.
+    threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio`, or RATIOS_BY_RATE at
+        the rate of the sent bits.
+    rule: "received", "predicted", "statistics" or "equal". Number of bits of a transmission: the missing information
+        divided by the information per bit. The power for this is the one just received (`received`), or the power that
+        the channel exceeds with the target probability: `retransmission_delay_ns` after the power just received
+        (`predicted`), or at any time (`statistics`). For the first transmission, before anything is received, all three
+        use the power at any time. `equal`: the codeword in equal parts.
+    first_target_ratio, target_ratio: Target probability of decoding after the first, and after each later transmission.
+    last_sends_rest: The last transmission sends all remaining bits, because a packet that it does not complete is lost.
     first_bits: Bits of the first transmission; None: by the rule.
     """
 
@@ -100,7 +100,7 @@ class Harq:
             raise ScenarioError(f"{self.data_bits} data bits are no whole number of bytes", "a multiple of 8")
         if self.rate_bps <= 0:
             raise ScenarioError(f"a rate of {self.rate_bps} bit/s", "a rate above 0")
-        # `Outcomes.retransmissions` is a byte a codeword: a run of 1000 s at 40 Mbit/s has 4.5 million of them.
+        # `Outcomes.retransmissions` has one byte per codeword: a run of 1000 s at 40 Mbit/s has 4.5 million of them.
         if not 0 <= self.retransmissions <= 255:
             raise ScenarioError(f"{self.retransmissions} retransmissions", "from 0 to 255")
         if self.first_delay_ns < 0 or self.retransmission_delay_ns < 0:
@@ -120,7 +120,7 @@ class Harq:
 
     @property
     def codeword_period_ns(self) -> int:
-        """From the begin of a codeword's first transmission to the next one's, nearest ns."""
+        """From the start of a codeword's first transmission to the start of the next codeword's, nearest ns."""
         return max(1, round(self.data_bits * 1_000_000_000 / self.rate_bps))
 
     @property
@@ -130,17 +130,18 @@ class Harq:
 
     @property
     def longest_ns(self) -> int:
-        """A power series must go on for so long after the last codeword's begin."""
+        """How long a power series must continue after the start of the last codeword."""
         return self.retransmissions * self.retransmission_delay_ns + self._longest_transmission_ns
 
     @property
     def _longest_transmission_ns(self) -> int:
-        # The first takes one period and has data_bits at least; none has more bits than the codeword.
+        # The first transmission takes one period and has at least data_bits bits; no transmission has more bits than
+        # the codeword.
         return self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
 
     @property
     def needed_ratio(self) -> float:
-        """Information over data bits that a receiver asks for."""
+        """Information per data bit that a receiver requires."""
         return self.threshold_ratio if self.threshold_kind == "constant" else max(RATIOS_BY_RATE)
 
     def first_transmission_bits(self, snr_db: float, levels: Levels) -> int:
@@ -149,13 +150,14 @@ class Harq:
             return self._whole_symbols(self.first_bits)
         if self.rule == "equal" and self.kind == "incremental":
             return self._whole_symbols(self.codeword_bits / (self.retransmissions + 1))
-        # The power that the channel exceeds with the target probability, a half by default: nothing is known of it yet,
-        # and a half is neutral between delay and symbols (design/lms-harq.md).
+        # The power that the channel exceeds with the target probability, by default one half: nothing is known of the
+        # channel yet, and one half is neutral between delay and symbols (design/lms-harq.md).
         information = float(self.bit_information(snr_db + levels.first_db))
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)
 
     def bit_information(self, level_db: ArrayLike) -> NDArray[np.float64]:
-        """Mean mutual information of a sent bit at this Es/N0; never 0, so that a need stays a number."""
+        """Mean mutual information of a sent bit at this Es/N0; never 0, so that the number of required bits stays
+        finite."""
         bits = mutual_information(self.modulation, power_ratio(level_db)) / BITS_PER_SYMBOL[self.modulation]
         return np.maximum(bits, 1e-30)
 
@@ -166,12 +168,12 @@ class Harq:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Fate of n codewords.
+    """Outcomes of n codewords.
 
-    retransmissions: uint8 array of shape (n,). How often each was sent again, 0 to `Harq.retransmissions`.
-    delay_ns: int64 array of shape (n,). From the begin of its first transmission until it is decoded, or given up.
+    retransmissions: uint8 array of shape (n,). Number of retransmissions of each, 0 to `Harq.retransmissions`.
+    delay_ns: int64 array of shape (n,). From the start of its first transmission until it is decoded or given up.
     lost: bool array of shape (n,)
-    sent_bits: int32 array of shape (n,). In all its transmissions.
+    sent_bits: int32 array of shape (n,). first_bits: Bits of the first transmission.
     first_bits: In the first.
     """
 
@@ -183,7 +185,7 @@ class Outcomes:
 
     @property
     def loss_ratio(self) -> float:
-        """Share of the codewords that was never decoded."""
+        """Share of codewords that were never decoded."""
         return float(self.lost.mean())
 
     def decoded_shares(self, most: int) -> list[float]:
@@ -192,7 +194,7 @@ class Outcomes:
         return (counts / len(self.lost)).tolist()
 
     def first(self, count: int) -> Outcomes:
-        """For the first codewords, this number of them."""
+        """The outcomes of the first `count` codewords."""
         return Outcomes(
             self.retransmissions[:count], self.delay_ns[:count], self.lost[:count], self.sent_bits[:count],
             self.first_bits,
@@ -200,21 +202,21 @@ class Outcomes:
 
     @property
     def symbols_ratio(self) -> float:
-        """Symbols sent over those of the first transmissions alone."""
+        """Number of symbols sent, divided by that of first transmissions."""
         return float(self.sent_bits.mean()) / self.first_bits
 
 
 def outcomes(
     power: PowerSeries, snr_db: float, parameters: Harq, starts_ns: NDArray[np.int64], levels: Levels | None = None
 ) -> Outcomes:
-    """Fate of codewords whose first transmissions begin at `starts_ns`.
+    """Outcomes of codewords whose first transmissions begin at `starts_ns`.
 
     power: Must reach `parameters.longest_ns` beyond the last start.
     snr_db: Es/N0 at line of sight.
     starts_ns: int64 array of shape (n,), ascending
-    levels: What the receiver knows of its channel; without, that of `power` itself.
-    Raises ScenarioError if `snr_db` is no finite number.
-    Raises ValueError if the series ends before the last codeword's last transmission could.
+    levels: The receiver's knowledge of its channel; by default that of `power` itself.
+    Raises ScenarioError if `snr_db` is not a finite number.
+    Raises ValueError if the series may end before the last transmission of the last codeword.
     """
     if not math.isfinite(snr_db):
         raise ScenarioError(f"a signal-to-noise ratio of {snr_db} dB", "a number, as in 7 dB")
@@ -229,14 +231,14 @@ def outcomes(
         chunk = starts[begin : begin + CHUNK_CODEWORDS]
         parts.append(run(_Looks(power, snr_db, parameters, first_bits, chunk), known))
     sent_again, lost, sent = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else _NOTHING
-    # 10, 30, 50 or 70 ms by default (the study has the first and the last); a lost codeword has the delay after which
+    # 10, 30, 50 or 70 ms by default (the study has the first and the last); for a lost codeword, the delay after which
     # it is given up.
     delay = parameters.first_delay_ns + parameters.retransmission_delay_ns * sent_again.astype(np.int64)
     return Outcomes(sent_again, delay, lost, sent, first_bits)
 
 
 def levels_known(channel: LandMobile, parameters: Harq) -> Levels:
-    """Knowledge of a receiver that knows the model of its channel, but not this run's draws."""
+    """Knowledge of a receiver that knows the model of its channel, but not the random numbers of this run."""
     return levels_of_model(
         channel, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
     )
@@ -249,52 +251,52 @@ def _levels_of(power: PowerSeries, parameters: Harq) -> Levels:
 
 
 class _Looks:
-    """The channel as the transmissions of a chunk of codewords meet it."""
+    """The channel during the transmissions of a chunk of codewords."""
 
     def __init__(
         self, power: PowerSeries, snr_db: float, harq: Harq, first_bits: int, starts_ns: NDArray[np.int64]
     ) -> None:
         self.harq, self.first_bits, self.snr_db, self.count = harq, first_bits, snr_db, len(starts_ns)
-        # The part of the series that this chunk meets: over a run of 1000 s the whole of it would be made into ratios
-        # for each chunk.
+        # The part of the series that this chunk uses; otherwise the whole series of a run of 1000 s would be converted
+        # to ratios for each chunk.
         begin = int(starts_ns[0]) // power.spacing_ns
         end = (int(starts_ns[-1]) + harq.longest_ns) // power.spacing_ns + 2
-        # A symbol's energy over noise at each sample.
+        # Symbol energy over noise at each sample.
         self._ratio = power_ratio(power.level_db[begin:end].astype(np.float64) + snr_db)
         self._spacing_ns = power.spacing_ns
         self._starts = (starts_ns - begin * power.spacing_ns) / power.spacing_ns
         self._symbol_bits = BITS_PER_SYMBOL[harq.modulation]
 
     def information(self) -> _Mean:
-        """Mutual information of a bit, over time."""
+        """Mutual information of a bit over time."""
         return _Mean(mutual_information(self.harq.modulation, self._ratio) / self._symbol_bits)
 
     def energy(self) -> _Mean:
-        """Energy of a symbol over noise, over time; what a receiver measures."""
+        """Symbol energy over noise over time, as a receiver measures it."""
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Over the attempt of those codewords that sends this number of bits, at the symbol rate of first
+        """Mean over an attempt of these codewords that sends this number of bits, at the symbol rate of first
         transmissions."""
-        # In samples as floats: a transmission of 223 us begins and ends between samples.
+        # In samples, as floats: a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
         return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)
 
 
 class _Mean:
-    """Means over intervals of a function that is straight between the samples; places in samples."""
+    """Means over intervals of a function that is linear between the samples; positions in samples."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self._values = values
-        # The running integral, so that a mean over any interval is two look-ups, not a sum over its samples.
+        # The running integral: a mean over any interval is two look-ups instead of a sum over its samples.
         self._integral = np.concatenate(([0.0], np.cumsum((values[1:] + values[:-1]) / 2)))
 
     def over(self, begin: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Means over [begin, begin + length], shape (n,); exact for what is straight between samples."""
+        """Means over [begin, begin + length], shape (n,); exact for a function that is linear between samples."""
         return (self._until(begin + length) - self._until(begin)) / length
 
     def _until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Integral from the first sample to each place."""
+        """Integral from the first sample to each position."""
         k = np.minimum(place.astype(np.intp), len(self._values) - 2)
         f = place - k
         here = self._values[k]
@@ -302,7 +304,7 @@ class _Mean:
 
 
 def _incremental(looks: _Looks, levels: Levels) -> _Columns:
-    """Every transmission brings new bits; information adds up (type II).
+    """Each transmission sends new bits, and the information adds up (type II).
 
     Returns: arrays of shape (n,)
     """
@@ -317,8 +319,8 @@ def _incremental(looks: _Looks, levels: Levels) -> _Columns:
         got[pending] += bits * looks.mean(information, pending, attempt, bits)
         sent[pending] += bits
         failed = got[pending] < _threshold_bits(harq, sent[pending]) * (1 - _ROUNDING)
-        # Those without a bit left are given up where they stand.
-        # Incremental redundancy has no new bits after the whole codeword.
+        # Codewords without remaining bits are given up. After the whole codeword, incremental redundancy has no new
+        # bits.
         asking = failed & (sent[pending] < harq.codeword_bits)
         if attempt == harq.retransmissions or not asking.any():
             break
@@ -337,14 +339,14 @@ def _asked(
     left: NDArray[np.float64],
     seen: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Bits that the receiver asks for, whole symbols, at most those that are left; `seen`: energy over noise just
-    received."""
+    """Number of bits that the receiver asks for, in whole symbols, at most those remaining; `seen`: energy over noise
+    just received."""
     harq = looks.harq
-    # Bits that the last one does not bring are lost; there is nothing to save for. Asked by the rule alone, 9.19 % in
-    # place of 8.11 % are lost at 7 dB (design/lms-harq.md).
+    # A packet that the last transmission does not complete is lost, so saving bits has no use. With the rule alone,
+    # 9.19 % instead of 8.11 % are lost at 7 dB (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
-        # Everything that is left, though it may take far more symbols than first transmissions do (1.7 to 1.9 times,
-        # over all).
+        # All remaining bits, although this may take far more symbols than first transmissions (1.7 to 1.9 times, in
+        # total).
         return left
     size = BITS_PER_SYMBOL[harq.modulation]
     if harq.rule == "equal":
@@ -356,7 +358,7 @@ def _asked(
 
 
 def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Es/N0 that the next transmission is sized for."""
+    """Es/N0 for which the next transmission is sized."""
     seen_db = power_db(seen)
     match looks.harq.rule:
         case "predicted":
@@ -367,13 +369,13 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
 
 
 def _chase(looks: _Looks, levels: Levels) -> _Columns:
-    """Every transmission repeats the first one's bits; energies add up before decoding (maximum ratio combining).
+    """Each transmission repeats the bits of the first one; energies add up before decoding (maximum ratio combining).
 
     Returns: As `_incremental`.
     """
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]
-    # The code is the first transmission's, whatever is repeated: one threshold for all.
+    # The code is that of the first transmission, even with repetition: one threshold for all.
     needed = _threshold_bits(harq, np.array([float(looks.first_bits)])) * (1 - _ROUNDING)
     got = np.zeros(looks.count)
     again = np.zeros(looks.count, dtype=np.uint8)
@@ -389,16 +391,16 @@ def _chase(looks: _Looks, levels: Levels) -> _Columns:
 
 
 def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Information that decodes what was sent."""
+    """Information required to decode what was sent."""
     if harq.threshold_kind == "constant":
         return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
-    # Outside of the measured rates np.interp holds the value of the nearest one.
+    # Outside the measured rates, np.interp uses the value of the nearest one.
     return np.interp(harq.data_bits / sent, CODE_RATES, RATIOS_BY_RATE) * harq.data_bits
 
 
 _Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
-"""Retransmissions, whether lost, and bits sent: what the two kinds give of each codeword."""
+"""Retransmissions, whether lost, and bits sent: the results of both kinds for each codeword."""
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9
-"""Error of sums of floats, as a ratio: a codeword that has just enough decodes."""
+"""Relative error of sums of floats: a codeword with exactly enough information decodes."""

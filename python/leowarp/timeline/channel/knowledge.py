@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Knowledge of a receiver about its channel: its power at any time, and some time after it was this strong."""
+"""A receiver's knowledge of its channel: its power at any time, and its power some time after a given level."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, 
 from leowarp.timeline.channel.loo import mixture_quantile_db
 
 LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
-"""A receiver that knows the model has learned what follows on what over 10 km, some hundreds of stays in each state;
-short waves need more samples for that, then the way is shorter."""
+"""A receiver that knows the model has learned over 10 km, some hundreds of stays in each state, which levels follow
+each other. Short waves need more samples for this, so the distance is shorter."""
 
 LEARNING_SEED = 0
-"""Not the run's: a receiver does not know the fading to come, and asks alike in every run."""
+"""Not the run's seed: a receiver does not know future fading, and asks in the same way in every run."""
 
 GROUPS = 64
-"""Samples are grouped by the level received, equally many in each."""
+"""Samples are grouped by received level, with equal numbers in each group."""
 
 
 @dataclass(frozen=True)
 class Levels:
     """Power levels, dB relative to line of sight, exceeded with the target probability.
 
-    first_db, again_db: At any time, with the target of the first and of later transmissions.
-    seen_db, next_db: float64 arrays of shape (k,), the first ascending. One delay after `seen_db` was received,
-        `next_db` is exceeded with the target of later transmissions.
+    first_db, again_db: Level at any time, for the target of the first and of later transmissions.
+    seen_db, next_db: float64 arrays of shape (k,), the first ascending. One delay after `seen_db` was received, the
+        level exceeds `next_db` with the target probability of later transmissions.
     """
 
     first_db: float
@@ -40,9 +40,9 @@ class Levels:
 
 
 def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """From a power series: what a receiver has learned that has seen all of it.
+    """From a power series: the knowledge of a receiver that has seen all of it.
 
-    first_target_ratio, target_ratio: Probabilities that the level is exceeded with, of the first and of later
+    first_target_ratio, target_ratio: Probabilities that the level is exceeded, for the first and for later
         transmissions.
     delay_ns: Between two transmissions.
     """
@@ -52,18 +52,19 @@ def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio
 
 @lru_cache(maxsize=16)
 def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """From the model: at any time by its closed form (slopes between states left out), else by a series of its own."""
+    """From the model: the level at any time from its closed form (without slopes between states), otherwise from a
+    separate series."""
     model = channel.model()
     first_db, again_db = (
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)
         for target in (first_target_ratio, target_ratio)
     )
-    # At rest no series has anything to learn from.
+    # At rest, a series contains nothing to learn from.
     if channel.speed_m_per_s == 0:
-        # Identity over any level there is: a channel that never changes is expected to stay.
+        # Identity over all possible levels: a channel that never changes is expected to stay.
         same = np.array([-100.0, 100.0])
         return Levels(first_db, again_db, same, same)
-    # A way, not a time: at any speed as many states and fades are met.
+    # A distance, not a time, so that the number of states and fades does not depend on speed.
     way_ns = math.ceil(1e9 * LEARNING_WAY_M / channel.speed_m_per_s)
     step_ns = spacing_ns(channel, model.correlation_m, way_ns)
     power = power_series(channel, min(way_ns, LEARNING_SAMPLES * step_ns), LEARNING_SEED)
@@ -78,15 +79,15 @@ def _followers(
     later = np.arange(len(level)) + delay_ns / power.spacing_ns
     count = int(np.searchsorted(later, len(level) - 1, side="right"))
     if count < GROUPS or power.frozen:
-        # Too short to learn from, or never changing: what was seen is expected.
+        # Too short to learn from, or constant: the level that was seen is expected again.
         ends = np.array([level.min() - 1, level.max() + 1])
         return ends, ends
     now, then = level[:count], np.interp(later[:count], np.arange(len(level)), level)
-    # Groups of equal size, not of equal width: deep fades are rare, and each group must have enough to learn from.
+    # Groups of equal size, not of equal width: deep fades are rare, and each group needs enough samples.
     groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
     seen_db = np.array([now[group].mean() for group in groups])
-    # The level that the target share exceeds: if it asks by this level, enough of the next transmissions suffice.
+    # The level that the target share exceeds: transmissions sized for it succeed with the target probability.
     next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])
-    # Equal levels in neighbouring groups: one entry.
+    # Neighbouring groups with equal levels are merged.
     kept = np.concatenate(([True], np.diff(seen_db) > 0))
     return seen_db[kept], next_db[kept]

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The land-mobile-satellite channel after Perez-Fontan: a Markov chain of shadowing states, Loo fading within each.
 
-A terminal moves through an environment at a steady speed. Everything random is a function of its way, not of time:
+A terminal moves through an environment at a steady speed. Everything random is a function of its distance travelled,
+not of time:
 
 - the state: the chain of the environment steps once a frame (see `LandMobile.frames`);
-- the direct signal: `mean_db + deviation_db n` with a Gaussian n correlated over `correlation_m`;
+- the direct signal: `mean_db + deviation_db n` with a Gaussian n whose correlation distance is `correlation_m`;
 - the diffuse signal: complex Gaussian of power `multipath_db`, Clarke's Doppler spectrum of width speed / wavelength;
-- at a border of states the three levels change along a slope of `transition_m`.
+- between states, the three levels change along a slope of `transition_m`.
 
-Power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0, for
-a receiver tracks it; the satellite's own movement changes nothing but that phase.
+Power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0,
+because a receiver tracks its phase; the satellite's movement changes only that phase.
 
-A terminal at rest sees one draw of state, direct and diffuse signal for ever: a frozen channel (another seed, another
-place). It is not an error, but its level says nothing about the environment; `power_series(...).frozen` is true.
+A terminal at rest keeps a single sample of state, direct and diffuse signal: a frozen channel (another seed is another
+place). This is not an error, but its level says nothing about the environment; `power_series(...).frozen` is true.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, plac
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
 BLOCK_SAMPLES = 1 << 18
-"""Samples made at a time: some 20 MB of intermediate arrays, whatever the run's length."""
+"""Number of samples computed at once: some 20 MB of intermediate arrays, for any length of a run."""
 
 SAMPLES_MAX = 500_000_000
 """2.5 GB of level and state; more is a typing error in speed or carrier."""
@@ -45,20 +46,20 @@ FRAMES = ("common", "by-state")
 
 @dataclass(frozen=True, kw_only=True)
 class LandMobile:
-    """Keys of a scenario for the channel; None: as the environment's table has it.
+    """Keys of a scenario for the channel; None: from the environment's table.
 
-    environment, elevation_deg, environments_path: Which set of parameters, and the user's file if it is not one of
-        ours.
+    environment, elevation_deg, environments_path: The parameter set, and the user's file if the set is not one of
+        leowarp's.
     speed_m_per_s: Of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
-    carrier_hz: Default 2.2 GHz, the band that the tables were measured in.
+    carrier_hz: Default 2.2 GHz, the band in which the tables were measured.
     correlation_m, transition_m: Of the direct signal; length of the slope between states.
     frames: "common" or "by-state". Length of a step of the chain. `common`: the same for every state, the mean of the
-        shortest lengths weighted by the states' shares. The shares of the distance are then the chain's
-        stationary distribution, as the published ones are. `by-state`: each state's own shortest length, which shifts
-        the shares of the distance.
-    frame_m: A length for `common` in place of that mean.
-    samples_per_wavelength: Samples of the series per wavelength, or per correlation distance where that is shorter. 16:
-        linear interpolation of the diffuse power is off by 2 % of its mean at most.
+        shortest lengths weighted by the states' shares. The shares of the distance then equal the chain's stationary
+        distribution, as do the published ones. `by-state`: each state has its own shortest length, which changes the
+        shares of the distance.
+    frame_m: A length for `common` that replaces this mean.
+    samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. 16:
+        linear interpolation of the diffuse power is off by at most 2 % of its mean.
     """
 
     environment: str = "intermediate-tree-shadowed"
@@ -77,7 +78,7 @@ class LandMobile:
             raise ScenarioError(
                 f"a terminal's speed of {self.speed_m_per_s} m/s", "0 m/s (a frozen channel) or more, as in 60 km/h"
             )
-        # The wavelength sets the grid of the series; what lies beyond is a typing error.
+        # The wavelength determines the grid of the series; values beyond are typing errors.
         if not 1e8 <= self.carrier_hz <= 1e12:
             raise ScenarioError(f"a carrier of {self.carrier_hz} Hz", "from 100 MHz to 1 THz, as in 2.2 GHz")
         for name in ("correlation_m", "frame_m"):
@@ -106,18 +107,18 @@ class LandMobile:
         return self.speed_m_per_s / self.wavelength_m
 
     def model(self) -> Model:
-        """The parameters with what the environment's table gives.
+        """The parameters, completed from the environment's table.
 
-        Lengths that are given win over the table's; nothing is borrowed from another environment.
+        Given lengths override the table's; nothing is taken from another environment.
 
-        Raises ScenarioError if there is no such environment, or its table lacks a length that was not given either.
+        Raises ScenarioError if there is no such environment, or its table lacks a length that was not given.
         """
         surroundings = environment(self.environment, self.elevation_deg, self.environments_path)
         if self.correlation_m is not None:
             surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
         if self.transition_m is not None:
             surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
-        # Weighted over every state, so that the mean over them below is this very length.
+        # Weighted over all states, so that the mean below is exactly this length.
         if self.frame_m is not None:
             surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
         lacking = [
@@ -141,15 +142,15 @@ class LandMobile:
         assert surroundings.transition_m is not None
         lengths = np.array(surroundings.state_lengths_m)
         if self.frames == "common":
-            # 5.85 m for intermediate tree shadowing. With each state's own length deep shadow would have 19 % of the
-            # way instead of the published 25 % (design/lms-harq.md).
+            # 5.85 m for intermediate tree shadowing. With a separate length per state, deep shadow would cover 19 % of
+            # the distance instead of the published 25 % (design/lms-harq.md).
             lengths = np.full(len(lengths), float(surroundings.state_shares @ lengths))
         return Model(surroundings, lengths, surroundings.correlation_m, surroundings.transition_m)
 
 
 @dataclass(frozen=True)
 class Model:
-    """An environment of which every length is known.
+    """An environment with all lengths known.
 
     frames_m: float64 array of shape (states,). Length of a step of the chain in each state.
     """
@@ -161,13 +162,13 @@ class Model:
 
     @property
     def way_shares(self) -> NDArray[np.float64]:
-        """Share of the way (so of time) in each state, shape (states,)."""
+        """Share of the distance (and so of time) in each state, shape (states,)."""
         weighted = self.environment.state_shares * self.frames_m
         return weighted / weighted.sum()
 
     @property
     def dwells_m(self) -> NDArray[np.float64]:
-        """Mean length of a stay in each state: frame / (1 - Pii); inf of the only state."""
+        """Mean length of a stay in each state: frame / (1 - Pii); inf for a single state."""
         with np.errstate(divide="ignore"):
             return self.frames_m / (1 - np.diag(self.environment.chain))
 
@@ -176,7 +177,7 @@ class Model:
 class PowerSeries:
     """Received power on a uniform grid, relative to line of sight.
 
-    spacing_ns: Sample k holds at k * spacing_ns; between two samples the power is interpolated.
+    spacing_ns: Sample k is at k * spacing_ns; between two samples the power is interpolated.
     level_db: float32 array of shape (n,)
     states: int8 array of shape (n,). Index of the environment's state.
     frozen: The terminal is at rest.
@@ -194,42 +195,42 @@ class PowerSeries:
         return (len(self.level_db) - 1) * self.spacing_ns
 
     def until(self, t_ns: int) -> PowerSeries:
-        """Its samples up to this time, two at least."""
+        """The samples up to this time, at least two."""
         count = max(2, t_ns // self.spacing_ns + 1)
         return dataclasses.replace(self, level_db=self.level_db[:count], states=self.states[:count])
 
 
 def unfaded(duration_ns: int) -> PowerSeries:
-    """Line of sight and nothing else: 0 dB throughout."""
+    """Line of sight only: 0 dB throughout."""
     return PowerSeries(max(1, duration_ns), np.zeros(2, np.float32), np.zeros(2, np.int8), ("line of sight",), True)
 
 
 def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -> int:
-    """Sample spacing that resolves both processes; of a terminal at rest, the whole duration.
+    """Sample spacing that resolves both processes; for a terminal at rest, the whole duration.
 
-    correlation_m: Of the direct signal.
-    duration_ns: Longer than this no spacing is.
+    correlation_m: Correlation distance of the direct signal.
+    duration_ns: Upper limit of the spacing.
     """
     if parameters.speed_m_per_s == 0:
         return max(1, duration_ns)
-    # In metres, then by the speed: everything random is a function of the way.
+    # In metres, then divided by the speed: everything random is a function of distance.
     shortest_m = min(parameters.wavelength_m, correlation_m) / parameters.samples_per_wavelength
     return min(max(1, math.floor(1e9 * shortest_m / parameters.speed_m_per_s)), max(1, duration_ns))
 
 
 def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSeries:
-    """The power over at least `duration_ns`, the same for the same parameters and seed.
+    """The power over at least `duration_ns`; equal parameters and seed give equal series.
 
-    States, direct and diffuse signal draw from streams of their own: with another frame, or another carrier, the other
-    components keep their draws.
+    States, direct and diffuse signal use separate random streams: with another frame or carrier, the other components
+    keep their random numbers.
 
-    Raises ScenarioError: As `LandMobile.model`, and if the series would have more than `SAMPLES_MAX` samples.
+    Raises ScenarioError: As `LandMobile.model`; also if the series would have more than `SAMPLES_MAX` samples.
     """
     if duration_ns <= 0:
         raise ValueError(f"a power series of {duration_ns} ns")
     model = parameters.model()
     step_ns = spacing_ns(parameters, model.correlation_m, duration_ns)
-    # One more, so that there is a sample at or after the end to interpolate to.
+    # One more, so that there is a sample at or after the end for the interpolation.
     count = -(-duration_ns // step_ns) + 1
     if count > SAMPLES_MAX:
         raise ScenarioError(
@@ -250,7 +251,7 @@ def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSe
 def _blocks(
     parameters: LandMobile, model: Model, step_ns: int, count: int, seed: int
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int8]]]:
-    """Levels (dB, float64) and states (int8) of the grid, by blocks, so that memory does not grow with the run."""
+    """Levels (dB, float64) and states (int8) of the grid, in blocks, so that memory does not grow with the run."""
     states = model.environment.states
     step_m = parameters.speed_m_per_s * step_ns * 1e-9
     # The slope at the last border reaches half a transition beyond the last sample.
@@ -262,7 +263,7 @@ def _blocks(
         Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
         for name in ("mean_db", "deviation_db", "multipath_db")
     )
-    # At rest all samples are one place: the same draw, which a spacing of 0 gives by itself except for the filters.
+    # At rest all samples are at one place and so equal, which a spacing of 0 gives by itself, except for the filters.
     moving = parameters.speed_m_per_s > 0
     shadowing = Shadowing(step_m if moving else 1.0, model.correlation_m, stream(seed, "lms.direct"))
     multipath = Multipath(
@@ -271,12 +272,12 @@ def _blocks(
     )
     for begin in range(0, count, BLOCK_SAMPLES):
         n = min(BLOCK_SAMPLES, count - begin)
-        # From the begin of the run each time: steps that are added up would drift by rounding over 500 million samples.
+        # Always from the start of the run: accumulated steps would drift by rounding over 500 million samples.
         x_m = (begin + np.arange(n, dtype=np.float64)) * step_m
         direct, diffuse = shadowing.block(n), multipath.block(n)
         if not moving:
             direct, diffuse = np.full(n, direct[0]), np.full(n, diffuse[0])
-        # The direct signal is real: a receiver tracks its phase, so that only the diffuse one turns against it.
+        # The direct signal is real: a receiver tracks its phase, so only the diffuse signal rotates against it.
         received = amplitude_ratio(mean_db.at(x_m) + deviation_db.at(x_m) * direct)
         received = received + amplitude_ratio(multipath_db.at(x_m)) * diffuse
         power = received.real**2 + received.imag**2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power series against the model's closed forms. Tolerances are some standard errors: stays of 20 m are what
-counts, a few thousand of them."""
+"""The power series compared with the model's closed forms. Tolerances are some standard errors; the independent samples
+are stays of 20 m, a few thousand of them."""
 
 import dataclasses
 
@@ -53,7 +53,7 @@ def test_common_frames_keep_the_published_shares_and_frames_by_state_shift_them(
 
 
 def test_levels_are_distributed_as_the_closed_form_says():
-    # Steps between states: with slopes in between no closed form holds. Fast, so that 600 s are many stays.
+    # Steps between states, because no closed form holds with slopes. Fast, so that 600 s contain many stays.
     channel = LandMobile(transition_m=0.0, speed_m_per_s=50.0, samples_per_wavelength=4)
     model = channel.model()
     level = np.concatenate([power_series(channel, 600 * SECOND, seed).level_db for seed in (1, 2)])
@@ -90,7 +90,7 @@ def test_slopes_between_states_are_straight_and_half_on_either_side():
 def test_the_direct_signal_is_correlated_over_its_distance_and_stationary_from_the_start():
     process = Shadowing(0.1, 1.5, stream(1, "d"))
     n = np.concatenate([process.block(k) for k in (1, 7, 400_000)])
-    # 40 km of 1.5 m: some 13,000 independent values.
+    # 40 km with 1.5 m: some 13,000 independent values.
     assert n.mean() == pytest.approx(0, abs=0.04)
     assert n.var() == pytest.approx(1, abs=0.05)
     for lag in (1, 15, 45):
@@ -123,7 +123,7 @@ def test_seeds_and_components_have_streams_of_their_own():
     first, again, other = (power_series(LandMobile(), 30 * SECOND, seed) for seed in (1, 1, 2))
     assert np.array_equal(first.level_db, again.level_db)
     assert not np.array_equal(first.states, other.states)
-    # Another carrier: the same states at the same places.
+    # Another carrier has the same states at the same places.
     high = power_series(LandMobile(carrier_hz=4.4e9), 30 * SECOND, 1)
     at_ns = np.arange(0, 30 * SECOND, SECOND // 7)
     same = high.states[at_ns // high.spacing_ns] == first.states[at_ns // first.spacing_ns]

@@ -25,9 +25,9 @@ from leowarp.timeline.channel.decibels import power_ratio
 class Loo:
     """Loo's three parameters, dB relative to line of sight.
 
-    mean_db, deviation_db: Of the direct signal's level.
+    mean_db, deviation_db: Level of the direct signal.
     multipath_db: Mean power of the diffuse signal.
-    name: What a state with these parameters is called.
+    name: Name of a state with these parameters.
     """
 
     mean_db: float
@@ -37,33 +37,33 @@ class Loo:
 
     @property
     def mean_power(self) -> float:
-        """E r^2 = E z^2 + E |w|^2; of the log-normal part exp(2 m + 2 s^2) with m, s of ln z."""
+        """E r^2 = E z^2 + E |w|^2; for the log-normal part exp(2 m + 2 s^2) with m, s of ln z."""
         m, s = _NEPERS_PER_DB * self.mean_db, _NEPERS_PER_DB * self.deviation_db
         return math.exp(2 * m + 2 * s * s) + float(power_ratio(self.multipath_db))
 
     def share_below(self, level_db: ArrayLike) -> NDArray[np.float64]:
         """P(power <= level), same shape as `level_db`.
 
-        Given z the power is a non-central chi-squared variable of two degrees of freedom; the mean over z by the
-        trapezoidal rule over +-8 standard deviations, which converges exponentially for a Gaussian.
+        Given z, the power is a non-central chi-squared variable with two degrees of freedom. The mean over z is
+        computed by the trapezoidal rule over +-8 standard deviations, which converges exponentially for a Gaussian.
         """
         variance = float(power_ratio(self.multipath_db)) / 2
         direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance
         scaled = np.asarray(power_ratio(level_db)) / variance
-        # Imported where it is used: scipy.stats takes 0.9 CPU s, which readers of a run need not pay.
+        # Imported here because scipy.stats takes 0.9 CPU s, which programs that only read a run should not pay.
         from scipy.special import ndtr
         from scipy.stats import ncx2
 
         share = ncx2.cdf(scaled[..., None], 2, direct)
-        # Far above the diffuse signal scipy's series gives nan. There the amplitude is z and the part of the diffuse
-        # signal in phase with it, a Gaussian of deviation sqrt(variance): what is left out of r = |z + w| is
-        # 1 / (2 sqrt(direct)) deviations, 5e-5 at 80 dB.
+        # Far above the diffuse signal, scipy's series gives nan. There, the amplitude is z plus the in-phase part of
+        # the diffuse signal, a Gaussian with deviation sqrt(variance). The neglected part of r = |z + w| is 1 / (2
+        # sqrt(direct)) deviations, 5e-5 at 80 dB.
         gaussian = ndtr(np.sqrt(scaled)[..., None] - np.sqrt(direct))
         return np.where(np.isnan(share), gaussian, share) @ _WEIGHTS
 
 
 def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: ArrayLike) -> NDArray[np.float64]:
-    """P(power <= level) over all states, each with its share.
+    """P(power <= level) over all states, weighted by their shares.
 
     shares: array of shape (states,). Shares of time; they sum to 1.
     level_db: array of any shape, dB relative to line of sight
@@ -74,12 +74,12 @@ def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: Arra
 
 
 def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) -> float:
-    """The level, in dB, that the power stays below for this share of the time (0 < share < 1)."""
+    """The level, in dB, below which the power stays for this share of the time (0 < share < 1)."""
     from scipy.optimize import brentq
 
     if not 0 < share < 1:
         raise ValueError(f"a quantile of share {share} is no level")
-    # brentq needs a bracket that holds the level; a wide one costs few steps.
+    # brentq needs a bracket that contains the level; a wide one costs few steps.
     reach = [8 * state.deviation_db + 40 for state in states]
     low = min(min(s.mean_db, s.multipath_db) - r for s, r in zip(states, reach, strict=True)) - 60
     high = max(max(s.mean_db, s.multipath_db) + r for s, r in zip(states, reach, strict=True))
@@ -89,7 +89,7 @@ def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) 
 # ln of an amplitude ratio, of a level in dB: 20 log10 z = x, ln z = x ln(10) / 20
 _NEPERS_PER_DB = math.log(10) / 20
 
-# The part beyond 8 deviations of a Gaussian is 1.2e-15.
+# The tails of a Gaussian beyond 8 deviations are 1.2e-15.
 _NODES = np.linspace(-8.0, 8.0, 321)
 _WEIGHTS = np.exp(-_NODES * _NODES / 2)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()

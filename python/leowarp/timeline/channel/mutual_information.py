@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutual information between what is sent and what is received, bits a symbol, over white Gaussian noise.
+"""Mutual information between sent and received values, bits per symbol, over white Gaussian noise.
 
 For M equally likely points x of mean energy 1 and complex noise of energy 1 / snr (snr = Es / N0, a ratio, not dB):
 
     I = log2 M - 1/M sum_x E_n log2 sum_x' exp(-snr (|x - x' + n|^2 - |n|^2))
 
-This is the coded-modulation information, between symbols and received values (16QAM and 8PSK with a decoder that looks
-at each bit alone, without iterating, lose a little of it). BPSK and QPSK are one and two real dimensions of it.
+This is the coded-modulation information, between symbols and received values. (16QAM and 8PSK lose a little of it with
+a decoder that treats each bit separately, without iterations.) BPSK and QPSK use one and two real dimensions.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "8psk": 3, "16qam": 4}
 
 
 def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
-    """Bits a symbol, same shape as `snr`: `quadrature`, from a table of it every 0.05 dB.
+    """Bits per symbol, same shape as `snr`: `quadrature`, from a table with steps of 0.05 dB.
 
-    Linear in dB between the table's entries (off by at most 2e-5 bits); below -50 dB proportional to the ratio.
+    Linear in dB between the table's entries (error at most 2e-5 bits); below -50 dB proportional to the ratio.
 
     modulation: "bpsk", "qpsk", "8psk" or "16qam"
     snr: ratio Es / N0, 0 or more
@@ -32,37 +32,37 @@ def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
     ratio = np.asarray(snr, dtype=np.float64)
     bits = np.interp(power_db(ratio), _LEVELS_DB, _table(modulation))
     least = power_ratio(_LEVELS_DB[0])
-    # Below the table information grows as the ratio does: for small snr I = snr log2 e, whatever the modulation.
+    # Below the table, information is proportional to the ratio: for small snr I = snr log2 e, for every modulation.
     return np.where(ratio < least, ratio / least * bits, bits)
 
 
 def snr_for(modulation: str, bits: float) -> float:
-    """The ratio Es / N0 at which a symbol carries this number of bits, which must be less than it can."""
+    """The ratio Es / N0 at which a symbol carries this number of bits, which must be below the maximum."""
     table = _table(modulation)
     if not 0 < bits < BITS_PER_SYMBOL[modulation]:
         raise ValueError(f"{bits} bits in a symbol of {modulation}")
-    # From where the table no longer rises (it has come to its most) np.interp would have no single answer.
+    # Where the table no longer rises (it has reached its maximum), np.interp would have no unique answer.
     rising = int(np.argmax(table >= table[-1]))
     return float(power_ratio(np.interp(bits, table[: rising + 1], _LEVELS_DB[: rising + 1])))
 
 
 def quadrature(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
-    """Bits a symbol by numerical integration over the noise, same shape as `snr`."""
+    """Bits per symbol by numerical integration over the noise, same shape as `snr`."""
     ratio = np.asarray(snr, dtype=np.float64)
     flat = np.array([_one(modulation, float(g)) for g in ratio.ravel()])
     return flat.reshape(ratio.shape)
 
 
 def _one(modulation: str, snr: float) -> float:
-    """Bits a symbol at one ratio, by the symmetry of each constellation."""
+    """Bits per symbol at one ratio, using the symmetry of each constellation."""
     match modulation:
         case "bpsk":
             return _real(np.array([-1.0, 1.0]), snr)
         case "qpsk":
-            # Half of the energy in each of two dimensions, and so half of the ratio that BPSK would have.
+            # Each of two dimensions has half of the energy, and so half of BPSK's ratio.
             return 2 * _real(np.array([-1.0, 1.0]), snr / 2)
         case "16qam":
-            # Two dimensions of four levels; mean energy 1 in all.
+            # Two dimensions of four levels each; total mean energy 1.
             return 2 * _real(np.array([-3.0, -1.0, 1.0, 3.0]) / np.sqrt(5), snr / 2)
         case "8psk":
             return _complex(np.exp(2j * np.pi * np.arange(8) / 8), snr)
@@ -78,7 +78,7 @@ def _real(points: NDArray[np.float64], snr: float) -> float:
 
 
 def _complex(points: NDArray[np.complex128], snr: float) -> float:
-    """Two dimensions, of points that look alike from each of them (so one is enough)."""
+    """Two dimensions; all points are equivalent by symmetry, so one is enough."""
     d = np.sqrt(2 * snr) * (points[0] - points)
     nodes, weights = _COARSE, _COARSE_WEIGHTS
     exponent = (
@@ -86,7 +86,7 @@ def _complex(points: NDArray[np.complex128], snr: float) -> float:
         - d.real[:, None, None] * nodes[:, None]
         - d.imag[:, None, None] * nodes[None, :]
     )
-    # The largest exponent is taken out of the sum, or exp overflows at a high SNR.
+    # The largest exponent is factored out of the sum; otherwise exp overflows at high SNR.
     top = exponent.max(axis=0)
     logs = top + np.log(np.exp(exponent - top).sum(axis=0))
     return float(np.log2(len(points)) - weights @ logs @ weights / np.log(2))
@@ -100,19 +100,19 @@ def _log_sum(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @cache
 def _table(modulation: str) -> NDArray[np.float64]:
-    """`quadrature` at `_LEVELS_DB`, once a modulation and process."""
+    """`quadrature` at `_LEVELS_DB`, computed once per modulation and process."""
     return quadrature(modulation, power_ratio(_LEVELS_DB))
 
 
 def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nodes and weights (sum 1) of a mean over a Gaussian of variance 1: trapezoidal rule, +-9 deviations."""
+    """Nodes and weights (sum 1) for a mean over a Gaussian of variance 1: trapezoidal rule, +-9 deviations."""
     nodes = np.linspace(-9.0, 9.0, count)
     weights = np.exp(-nodes * nodes / 2)
     return nodes, weights / weights.sum()
 
 
 _NODES, _WEIGHTS = _gaussian(721)
-# Two dimensions take the square of the nodes, hence fewer.
+# Two dimensions need the square of the number of nodes, hence fewer.
 _COARSE, _COARSE_WEIGHTS = _gaussian(91)
 
 _LEVELS_DB = np.linspace(-50.0, 40.0, 1801)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutual information against an independent quadrature, closed forms and bounds."""
+"""Mutual information compared with an independent quadrature, closed forms and bounds."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from leowarp.timeline.channel.mutual_information import (
     snr_for,
 )
 
-# QPSK by 200-point Gauss-Hermite quadrature of 1 - E log2(1 + exp(-L)), made independently of this code: Es/N0 in dB,
-# bits a symbol.
+# QPSK by 200-point Gauss-Hermite quadrature of 1 - E log2(1 + exp(-L)), computed independently of this code: Es/N0 in
+# dB, bits per symbol.
 QPSK_BITS = {-12.0: 0.088268, -5.0: 0.395463, 0.0: 0.971888, 3.0: 1.441322, 7.0: 1.901362, 10.0: 1.993513,
              13.0: 1.999966}  # fmt: skip
 
@@ -54,8 +54,8 @@ def test_it_rises_from_nothing_to_the_bits_of_a_symbol_under_shannons_bound(modu
     assert bits[-1] == pytest.approx(BITS_PER_SYMBOL[modulation], abs=1e-9)
     # Error of the table.
     assert (bits <= np.log2(1 + ratios) + 2e-5).all()
-    # At low ratios every zero-mean modulation that is as strong in both dimensions comes to Shannon's bound; BPSK loses
-    # nothing there either.
+    # At low ratios, every zero-mean modulation with equal power in both dimensions approaches Shannon's bound; so does
+    # BPSK.
     assert bits[0] == pytest.approx(np.log2(1 + ratios[0]), rel=1e-3)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The random processes of a fading channel, each continued from block to block so that its memory is bounded.
+"""The random processes of a fading channel, each computed block by block so that memory is bounded.
 
-A process yields the same however it is cut into blocks, except for the last digit of a convolution.
+The result does not depend on the division into blocks, except for the last digit of a convolution.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Visits:
-    """States one after another along the terminal's way.
+    """States visited in sequence along the terminal's path.
 
-    states: int8 array of shape (n,). No two neighbours are equal.
-    starts_m: float64 array of shape (n + 1,). Where each begins; the first 0, the last the end of the last.
+    states: int8 array of shape (n,). Neighbours are always different.
+    starts_m: float64 array of shape (n + 1,). Start of each visit; the first is 0, the last is the end of the last
+        visit.
     """
 
     states: NDArray[np.int8]
@@ -32,12 +33,12 @@ def visits(
     until_m: float,
     rng: np.random.Generator,
 ) -> Visits:
-    """A walk of the chain, one step a frame of the state's length, at least `until_m` long.
+    """A walk of the chain, one step per frame of the state's length, at least `until_m` long.
 
-    The first state is drawn from the chain's stationary distribution `shares`, so no run-in is needed.
+    The first state comes from the chain's stationary distribution `shares`, so no warm-up is needed.
     """
     state = _drawn(np.cumsum(shares), rng.random())
-    # Probabilities of the next state given that this one is left; the stay itself is drawn at once, below.
+    # Probabilities of the next state when this one is left; the length of the stay is sampled separately below.
     leaving = np.cumsum(np.where(np.eye(len(chain), dtype=bool), 0.0, chain), axis=1)
     states, starts = [], [0.0]
     while starts[-1] <= until_m:
@@ -54,20 +55,20 @@ def visits(
 
 
 def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
-    """The place that a uniform number falls into, of cumulated weights that need not end at 1."""
+    """The interval that contains a uniform number, among cumulated weights that need not end at 1."""
     return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
 
 class Blend:
-    """Values of the states as a function of the distance: steps if `width_m` is 0, else slopes of that length.
+    """Values of the states as a function of distance: steps if `width_m` is 0, otherwise slopes of that length.
 
-    The running mean over a window of that width: half of a slope lies before the border and half behind it, and a state
-    that is shorter than the window blends with both neighbours.
+    It is the running mean over a window of that width: half of a slope lies on each side of a border, and a state
+    shorter than the window blends with both neighbours.
     """
 
     def __init__(self, values: NDArray[np.float64], starts_m: NDArray[np.float64], width_m: float) -> None:
         self.values, self.starts_m, self.width_m = values, starts_m, width_m
-        # The integral, straight between the borders; before the first and behind the last state it goes on as there.
+        # The integral, linear between the borders; extrapolated before the first and after the last state.
         knots = starts_m.copy()
         knots[0] -= width_m
         if not math.isfinite(knots[-1]):
@@ -77,20 +78,20 @@ class Blend:
         self._integral = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))
 
     def at(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The value at places of the way, same shape."""
+        """The value at positions along the path, same shape."""
         if self.width_m == 0:
             return self.values[places(self.starts_m, x_m)]
         half = self.width_m / 2
         return (self._integrated(x_m + half) - self._integrated(x_m - half)) / self.width_m
 
     def _integrated(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Integral of the steps from the first knot to each place."""
+        """Integral of the steps from the first knot to each position."""
         beyond = np.maximum(x_m - self._knots[-1], 0.0)
         return np.interp(x_m, self._knots, self._integral) + beyond * self._slope_at_end
 
 
 def places(starts_m: NDArray[np.float64], x_m: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Index of the visit that holds each place."""
+    """Index of the visit that contains each position."""
     return np.clip(np.searchsorted(starts_m, x_m, side="right") - 1, 0, len(starts_m) - 2)
 
 
@@ -98,12 +99,12 @@ class Shadowing:
     """A Gaussian process of mean 0 and variance 1 whose correlation is exp(-distance / correlation distance).
 
     The first-order autoregression that Gudmundson found in measurements ("Correlation model for shadow fading in mobile
-    radio systems", Electronics Letters 27, 1991); exact at the samples whatever their spacing.
+    radio systems", Electronics Letters 27, 1991); exact at the samples for any spacing.
     """
 
     def __init__(self, spacing_m: float, correlation_m: float, rng: np.random.Generator) -> None:
         self._keeps = math.exp(-spacing_m / correlation_m)
-        # sqrt(1 - keeps^2); expm1, because samples lie close together and the difference from 1 is small.
+        # sqrt(1 - keeps^2); with expm1, because neighbouring samples are close and the difference from 1 is small.
         self._adds = math.sqrt(-math.expm1(-2 * spacing_m / correlation_m))
         self._rng = rng
         self._last: float | None = None
@@ -112,13 +113,13 @@ class Shadowing:
         """The next n samples, shape (n,)."""
         noise = self._rng.standard_normal(n) * self._adds
         if self._last is None:
-            # The first value has variance 1 from the start, not only after a run-in.
+            # The first value has variance 1 from the start, without a warm-up.
             noise[0] /= self._adds
             before = 0.0
         else:
             before = self._keeps * self._last
-        # Imported where it is used, here and below: scipy.signal takes 0.9 CPU s, and whoever reads a run imports this
-        # module without drawing from it.
+        # Imported locally, here and below: scipy.signal takes 0.9 CPU s, and programs that only read a run import this
+        # module, too.
         from scipy.signal import lfilter
 
         values, _ = lfilter([1.0], [1.0, -self._keeps], noise, zi=np.array([before]))
@@ -129,27 +130,27 @@ class Shadowing:
 class Multipath:
     """A complex Gaussian process of mean power 1 with Clarke's Doppler spectrum: autocorrelation J0(2 pi d / lambda).
 
-    This is diffuse power that comes from all around the terminal in equal parts (Jakes, "Microwave Mobile
-    Communications", 1974, section 1.2), the Doppler shift of the direct signal taken out. White noise through a filter:
-    the square root of the spectrum is its frequency response. As the response to the spectrum's own edges never ends,
-    J0 is multiplied by a Gaussian of `MEMORY_WAVELENGTHS`, which is off by 0.005 within four wavelengths and by 2e-4 in
-    the second moment of the spectrum, that level crossings go by; the response then ends within `REACH_WAVELENGTHS`.
-    (Cutting the response of the bare spectrum there takes 7 % off the second moment.)
+    This is diffuse power that arrives equally from all directions (Jakes, "Microwave Mobile Communications", 1974,
+    section 1.2), without the Doppler shift of the direct signal. It is white noise through a filter whose frequency
+    response is the square root of the spectrum. The response to the spectrum's sharp edges never ends, so J0 is
+    multiplied by a Gaussian of `MEMORY_WAVELENGTHS`. This causes an error of 0.005 within four wavelengths, and of 2e-4
+    in the second moment of the spectrum, which determines level crossings. The response then ends within
+    `REACH_WAVELENGTHS`. (Truncating the response of the exact spectrum there would remove 7 % of the second moment.)
     """
 
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32
 
     def __init__(self, spacing_wavelengths: float, rng: np.random.Generator) -> None:
-        # Not above: readers of a run need not pay 0.1 CPU s for scipy.
+        # Imported locally: programs that only read a run should not pay 0.1 CPU s for scipy.
         from scipy.special import j0
 
         reach = max(1, round(self.REACH_WAVELENGTHS / spacing_wavelengths))
-        # A power of two for the transform, and four times as long as what is kept: what wraps around is beyond the
-        # Gaussian.
+        # A power of two for the transform, and four times the kept length, so that wrap-around only affects values
+        # beyond the Gaussian.
         half = 4 << math.ceil(math.log2(reach))
         d = np.arange(-half, half) * spacing_wavelengths
         correlation = j0(2 * np.pi * d) * np.exp(-((d / self.MEMORY_WAVELENGTHS) ** 2) / 2)
-        # A product of two correlations is one: nothing is below 0 but by rounding.
+        # A product of two correlations is a correlation, so negative values come only from rounding.
         spectrum = np.maximum(np.fft.fft(np.fft.ifftshift(correlation)).real, 0)
         taps = np.fft.fftshift(np.fft.ifft(np.sqrt(spectrum)).real)[half - reach : half + reach + 1]
         self._taps = taps / math.sqrt(float(taps @ taps))
@@ -159,12 +160,12 @@ class Multipath:
     def block(self, n: int) -> NDArray[np.complex128]:
         """The next n samples, shape (n,), mean of |w|^2 1."""
         noise = np.concatenate((self._noise, self._white(n)))
-        # Samples that the filter still reaches back to: the next block goes on without a seam.
+        # Samples within the filter's reach, so that the next block continues without a seam.
         self._noise = noise[n:]
         from scipy.signal import oaconvolve
 
         return oaconvolve(noise, self._taps, mode="valid")
 
     def _white(self, n: int) -> NDArray[np.complex128]:
-        """n complex Gaussian samples of mean power 1: half of it in each of the two parts."""
+        """n complex Gaussian samples of mean power 1, half in each part."""
         return self._rng.normal(0.0, math.sqrt(0.5), 2 * n).view(np.complex128)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One realisation of the link to a terminal: the power over a run, its codewords, what became of them, and as rows."""
+"""One realisation of the link to a terminal: the power over a run, its codewords, their outcomes, and these as rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CODEWORDS_MAX = 100_000_000
 """6 h at 40 Mbit/s, some 3 GB; more is a typing error in rate or data bits."""
 
 CAPACITY_WINDOW_NS = 100_000_000
-"""A step of `Realisation.shared_bps`: longer than a codeword's last retransmission is after its first (60 ms)."""
+"""A step of `Realisation.shared_bps`: longer than the time from a codeword's first transmission to its last (60 ms)."""
 
 
 @dataclass(frozen=True)
 class ChannelRows:
-    """Rows of a timeline's `channel` table: from each instant on, what a packet meets whose transmission begins then.
+    """Rows of a timeline's `channel` table: delay and loss of packets whose transmission begins from each instant on.
 
     t_ns: int64 array of shape (n,), ascending, the first 0
     delay_ns: int64 array of shape (n,)
@@ -35,11 +35,11 @@ class ChannelRows:
 
 @dataclass(frozen=True)
 class Realisation:
-    """Result of the parameters and a seed.
+    """Results for given parameters and a seed.
 
-    power: Goes on beyond the run, until the last codeword cannot be sent again any more.
-    starts_ns: int64 array of shape (n,). When the first transmission of each codeword begins.
-    outcomes: Of n codewords.
+    power: Continues beyond the run, until the last codeword has no retransmissions left.
+    starts_ns: int64 array of shape (n,). Start of each codeword's first transmission.
+    outcomes: Outcomes of n codewords.
     """
 
     power: PowerSeries
@@ -47,7 +47,7 @@ class Realisation:
     outcomes: Outcomes
 
     def until(self, t_ns: int) -> Realisation:
-        """Its part before this time; one codeword at least.
+        """The part before this time; at least one codeword.
 
         Used by pages of runs that ended early (`run.ends = "flows"`).
         """
@@ -55,18 +55,18 @@ class Realisation:
         return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))
 
     def shared_bps(self, rate_bps: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rate of the link if retransmissions take symbols from new codewords, all codewords used.
+        """Rate of the link if retransmissions take symbols from new codewords and all codewords are used.
 
-        Over each window the rate is that of first transmissions times their share of all bits sent:
+        In each window, the rate is that of first transmissions times their share of all bits sent:
 
             rate (bits of first transmissions) / (bits of all transmissions of the codewords that begin in the window)
 
-        A retransmission is charged to the window of its codeword, and a link with few packets is charged as a full one.
+        A retransmission counts in the window of its codeword, and a link with few packets counts as a full one.
 
         Parameters
         ----------
         rate_bps : int
-            What first transmissions alone carry.
+            Rate of first transmissions alone.
 
         Returns
         -------
@@ -80,13 +80,13 @@ class Realisation:
         return ends, np.rint(rate_bps * self.outcomes.first_bits * codewords / sent).astype(np.int64)
 
     def rows(self) -> ChannelRows:
-        """On the grid of codewords, neighbours that are equal merged into one.
+        """On the grid of codewords, with equal neighbours merged.
 
-        A packet whose transmission begins within codeword k meets what codeword k met. One that is lost has the delay
-        after which the link gives it up, so that a link in order holds its followers until then.
+        A packet whose transmission begins within codeword k has the outcome of codeword k. A lost packet has the delay
+        after which the link gives it up, so that an in-order link holds later packets until then.
         """
         outcomes = self.outcomes
-        # One number tells outcomes apart: retransmissions, and whether it is lost.
+        # One number per outcome: retransmissions, and whether it is lost.
         kind = outcomes.retransmissions.astype(np.int16) * 2 + outcomes.lost
         first = np.concatenate(([0], np.flatnonzero(np.diff(kind)) + 1))
         return ChannelRows(self.starts_ns[first], outcomes.delay_ns[first], outcomes.lost[first].astype(np.float64))
@@ -95,11 +95,11 @@ class Realisation:
 def realisation(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> Realisation:
-    """The link to a terminal over a run.
+    """The link to a terminal during a run.
 
     channel: None: no fading.
     snr_db: Es/N0 at line of sight.
-    Raises ScenarioError: As `power_series`, and if there would be more than `CODEWORDS_MAX` codewords.
+    Raises ScenarioError: As `power_series`; also if there would be more than `CODEWORDS_MAX` codewords.
     """
     count = -(-max(1, duration_ns) // parameters.codeword_period_ns)
     if count > CODEWORDS_MAX:
@@ -108,10 +108,9 @@ def realisation(
             f"bits in {duration_ns / 1e9:g} s; the limit is {CODEWORDS_MAX:,}",
             "a shorter run, a lower rate, or more data_bits in a codeword",
         )
-    # On the link's own grid, whether a packet is there or not: what became of a codeword does not depend on the
-    # traffic.
+    # On the link's own grid, with or without a packet: a codeword's outcome does not depend on the traffic.
     starts = np.arange(count, dtype=np.int64) * parameters.codeword_period_ns
-    # The last codeword may be sent again after the run's end; its fate must not depend on where the run ends.
+    # The last codeword may be retransmitted after the run's end; its outcome must not depend on where the run ends.
     until = int(starts[-1]) + parameters.longest_ns
     if channel is None:
         power = unfaded(until)
@@ -123,6 +122,6 @@ def realisation(
 def channel_rows(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> tuple[ChannelRows, Outcomes]:
-    """`realisation` as rows, and what became of all codewords."""
+    """`realisation` as rows, and the outcomes of all codewords."""
     made = realisation(channel, parameters, snr_db, duration_ns, seed)
     return made.rows(), made.outcomes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A realisation cut short, and its power series as a file."""
+"""A truncated realisation, and its power series as a file."""
 
 import json
 
@@ -18,7 +18,7 @@ SECOND = 1_000_000_000
 
 @pytest.fixture(scope="module")
 def realised():
-    # Little to learn: the model's rule asks for no more than that.
+    # Little to learn: the rule `equal` does not use the model.
     return realisation(LandMobile(samples_per_wavelength=4), Harq(rule="equal"), 8.0, SECOND, 1)
 
 

@@ -16,7 +16,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel.lms import PowerSeries
 
-# A few MB at a time, whatever the length: a series may have `lms.SAMPLES_MAX` samples.
+# A few MB at a time, for any length: a series may have `lms.SAMPLES_MAX` samples.
 BLOCK_ROWS = 1 << 18
 FORMATS = (".parquet", ".csv")
 
@@ -30,18 +30,18 @@ COLUMNS = (
 
 
 def check_suffix(file: Path) -> None:
-    """Raises ScenarioError if the file's name says no format that can be written."""
+    """Raises ScenarioError if the file's name does not end in a format that can be written."""
     if file.suffix.lower() not in FORMATS:
         shown = file.suffix or "a file without an ending"
         raise ScenarioError(f"--series {file}: cannot write {shown}", f"end its name in one of {', '.join(FORMATS)}")
 
 
 def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str, object]) -> None:
-    """One row a sample, columns `COLUMNS`; by the file's suffix `.parquet` or `.csv`.
+    """One row per sample, columns `COLUMNS`; by the file's suffix `.parquet` or `.csv`.
 
     snr_db: Es/N0 at line of sight.
-    about: What the series was made from: metadata `channel` (JSON) of a Parquet file. A CSV file has no place for it.
-    Raises ScenarioError if the suffix is another, or the file cannot be written.
+    about: Origin of the series: metadata `channel` (JSON) of a Parquet file. A CSV file cannot hold it.
+    Raises ScenarioError if the suffix is another, or if the file cannot be written.
     """
     check_suffix(file)
     plainfiles.refuse_link(file)
@@ -49,7 +49,7 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
     schema = pa.schema(fields, {"channel": json.dumps(about, sort_keys=True)})
     try:
         if file.suffix.lower() == ".csv":
-            # CSV has no dictionaries, and no metadata.
+            # CSV has neither dictionaries nor metadata.
             schema = schema.set(3, pa.field("state", pa.string(), False))
             with pa.csv.CSVWriter(file, schema, write_options=pa.csv.WriteOptions(quoting_style="needed")) as writer:
                 for block in _blocks(power, snr_db, schema):
@@ -65,8 +65,8 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
 def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The series as record batches of at most `BLOCK_ROWS` rows."""
     names = pa.array(power.state_names, pa.string())
-    # In blocks: ten minutes at 60 km/h and 2.2 GHz have over a million samples, whose columns would all be in memory a
-    # second time.
+    # In blocks, because ten minutes at 60 km/h and 2.2 GHz have over a million samples, whose columns would all be in
+    # memory a second time.
     for begin in range(0, len(power.level_db), BLOCK_ROWS):
         level_db = power.level_db[begin : begin + BLOCK_ROWS]
         t_ns = np.arange(begin, begin + len(level_db), dtype=np.int64) * power.spacing_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a power series, beside the model's, as one table."""
+"""Statistics of a power series, and those of the model, as one table."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ COLUMNS = {
 
 
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
-    """One row a number; columns `COLUMNS`, whose texts are in the fields' metadata.
+    """One row per number; columns `COLUMNS`, described in the fields' metadata.
 
-    channel: What it was made with, for the closed forms.
+    channel: The parameters with which it was made, for the closed forms.
     """
     rows = [*state_rows(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
     types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
@@ -48,7 +48,7 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
     borders = np.concatenate(([0], np.flatnonzero(np.diff(power.states)) + 1, [len(power.states)]))
     stays = power.states[borders[:-1]]
     lengths_s = np.diff(borders) * power.spacing_ns * 1e-9
-    # The first and the last stay are cut off; their length is not known.
+    # The first and the last stay are truncated, so their length is unknown.
     whole = slice(1, -1)
     model = channel.model() if channel is not None else None
     moving = channel is not None and channel.speed_m_per_s > 0
@@ -66,10 +66,10 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Rows of quantiles and of the mean power, beside those of the mixture of Loo's distributions."""
+    """Rows of quantiles and of the mean power, with those of the mixture of Loo's distributions."""
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
-    # Powers are averaged, not levels: a mean of decibels is a geometric one.
+    # Powers are averaged, not levels: a mean of decibels is a geometric mean.
     mean_db = 10 * math.log10(float(np.mean(10 ** (power.level_db.astype(np.float64) / 10))))
     if model is None:
         expected: list[float | None] = [None] * (len(SHARES) + 1)
@@ -79,14 +79,14 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
         expected = [*(mixture_quantile_db(states, shares, share) for share in SHARES), 10 * math.log10(mean)]
     rows: list[Row] = [
         ("quantile", None, share, float(level), closed, "dB")
-        # `expected` is longer by one: its last value is that of the mean power below.
+        # `expected` has one more value, for the mean power below.
         for share, level, closed in zip(SHARES, levels_db, expected, strict=False)
     ]
     return [*rows, ("mean_power", None, None, mean_db, expected[-1], "dB")]
 
 
 def _crossings(power: PowerSeries) -> list[Row]:
-    """Rows of how often and how long the power is below each level; of a frozen channel there is no rate."""
+    """Rows of how often and how long the power is below each level; a frozen channel has no rate."""
     rows: list[Row] = []
     for level in LEVELS_DB:
         rate, duration = crossings(power, float(level))
@@ -96,9 +96,9 @@ def _crossings(power: PowerSeries) -> list[Row]:
 
 
 def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]:
-    """(times a second that the power falls below a level, mean time that it stays there in s; None: it never falls)."""
+    """(falls below a level per second, mean time below it in s; None: it never falls)."""
     below = power.level_db < level_db
-    # Downward crossings alone: a fade that is under way at the start has not begun in the series.
+    # Only downward crossings: a fade under way at the start did not begin in the series.
     falls = int(np.count_nonzero(below[1:] & ~below[:-1]))
     duration_s = power.duration_ns * 1e-9
     if not falls:
@@ -107,7 +107,7 @@ def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]
 
 
 def _autocorrelation(power: PowerSeries) -> list[Row]:
-    """Rows of the level's autocorrelation at lags spaced evenly in their logarithm."""
+    """Rows of the level's autocorrelation at lags with logarithmic spacing."""
     lags = lags_of(power)
     values = autocorrelation(power.level_db, lags)
     return [
@@ -125,7 +125,7 @@ def lags_of(power: PowerSeries) -> NDArray[np.int64]:
 
 
 def autocorrelation(values: NDArray[np.floating], lags: Sequence[int] | NDArray[np.int64]) -> list[float | None]:
-    """Of deviations from the mean, over the variance; None: the values never vary."""
+    """Autocovariance of deviations from the mean, divided by the variance; None: the values are constant."""
     centred = values.astype(np.float64) - values.mean(dtype=np.float64)
     variance = float(np.mean(centred * centred))
     if variance == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured paths: what other tools write, as one value; and what it looks like."""
+"""Measured paths: the files of other tools as one kind of value, and descriptions of them."""
 
 from leowarp.timeline.recordings.description import Description, describe
 from leowarp.timeline.recordings.formats.files import read, read_capacity

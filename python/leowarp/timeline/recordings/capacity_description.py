@@ -12,12 +12,12 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Times
 
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
-# A Mahimahi trace has opportunities of 1500 bytes in ms: at 50 Mbit/s four or five a ms, so that its quantiles by the
+# A Mahimahi trace has opportunities of 1500 bytes in ms: at 50 Mbit/s there are four or five per ms, so quantiles per
 # ms would be whole multiples of 12 Mbit/s.
 CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_SPACINGS = 10
-"""As for probes (`description.GAP_INTERVALS`)."""
+"""Same as for probes (`description.GAP_INTERVALS`)."""
 
 _AROUND = 10
 _MS_NS = 1_000_000
@@ -25,14 +25,14 @@ _MS_NS = 1_000_000
 
 @dataclass(frozen=True)
 class CapacityDescription:
-    """Capacity of a direction; means and quantiles are over time, unshaped time left out.
+    """Capacity of a direction; means and quantiles are over time, without unshaped time.
 
-    For rows shorter than 100 ms (opportunities of 1 ms, most of them none or many) these are means over 100 ms.
+    For rows shorter than 100 ms (opportunities of 1 ms, with none or many in each) these are means over 100 ms.
 
-    rows: As measured.
-    interval_ns: The median length of what is described: of a row, or 100 ms.
-    zero_ns: Time in which it carried nothing. In a trace of packets only gaps that are longer than `GAP_SPACINGS` of
-        the spacing around them: a steady 3 Mbit/s is a packet each 4 ms, and never stops.
+    rows: Number of measured rows.
+    interval_ns: Median length of the rows described: as measured, or 100 ms.
+    zero_ns: Time in which it carried nothing. In a packet trace, only gaps longer than `GAP_SPACINGS` times the spacing
+        around them: a steady 3 Mbit/s has one packet per 4 ms, and never stops.
     steps_bps: Quantiles of the absolute change from a row to the next.
     """
 
@@ -45,7 +45,7 @@ class CapacityDescription:
 
 
 def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
-    """Its description; None of none."""
+    """Description of a capacity; None for None."""
     if capacity is None:
         return None
     rows = len(capacity.t_ns)
@@ -55,11 +55,11 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
         capacity = _means(capacity, length_ns)
         length_ns = np.diff(np.append(capacity.t_ns, capacity.end_ns))
     if not length_ns.any():
-        length_ns = np.ones_like(length_ns)  # one rate, for as long as you like
+        length_ns = np.ones_like(length_ns)  # a constant rate, valid for any time
     shaped = capacity.rate_bps != UNSHAPED
     rate_bps, weight = capacity.rate_bps[shaped].astype(np.float64), length_ns[shaped].astype(np.float64)
     both = shaped[1:] & shaped[:-1]
-    # A step from or to no limit at all has no size.
+    # A step from or to "unshaped" has no size.
     steps_bps = np.abs(np.diff(capacity.rate_bps))[both].astype(np.float64)
     return CapacityDescription(
         mean_bps=float(np.average(rate_bps, weights=weight)) if weight.sum() else None,
@@ -72,11 +72,11 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
 
 
 def _gaps_ns(capacity: Capacity) -> int:
-    """Time without an opportunity, in gaps that are no spacing."""
+    """Time without an opportunity, in gaps that are longer than the spacing."""
     ends_ns = np.append(capacity.t_ns[1:], capacity.end_ns)
     busy = capacity.rate_bps > 0
     begins_ms, lengths_ms = capacity.t_ns[busy] // _MS_NS, (ends_ns - capacity.t_ns)[busy] // _MS_NS
-    # Each ms that has an opportunity; as many as the file has lines at most.
+    # Each ms with an opportunity; at most as many as the file has lines.
     first = np.cumsum(lengths_ms) - lengths_ms
     instants_ms = np.repeat(begins_ms - first, lengths_ms) + np.arange(int(lengths_ms.sum()))
     end_ms = capacity.end_ns // _MS_NS
@@ -85,7 +85,7 @@ def _gaps_ns(capacity: Capacity) -> int:
     gaps_ms = 0
     for place in long.tolist():
         before, after = apart_ms[max(place - _AROUND, 1) : place], apart_ms[place + 1 : place + 1 + _AROUND]
-        # The slower side: where a rate falls, its first spacing is no gap.
+        # The slower side: where a rate falls, its first spacing is not a gap.
         spacing_ms = max((float(np.median(side)) for side in (before, after) if len(side)), default=np.inf)
         if apart_ms[place] > GAP_SPACINGS * spacing_ms:
             gaps_ms += int(apart_ms[place]) - 1
@@ -93,7 +93,7 @@ def _gaps_ns(capacity: Capacity) -> int:
 
 
 def _means(capacity: Capacity, length_ns: Times) -> Capacity:
-    """Means over `CAPACITY_WINDOW_NS`, from what was carried up to each border; the last window may be shorter."""
+    """Means over `CAPACITY_WINDOW_NS`, from the amount carried up to each border; the last window may be shorter."""
     begin_ns, end_ns = int(capacity.t_ns[0]), int(capacity.t_ns[-1] + length_ns[-1])
     borders_ns = np.append(np.arange(begin_ns, end_ns, CAPACITY_WINDOW_NS), end_ns)
     carried = np.concatenate([[0.0], np.cumsum(capacity.rate_bps * (length_ns / 1e9))])
@@ -103,16 +103,17 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
 
 
 def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    """`QUANTILES` of some values; empty of none."""
+    """`QUANTILES` of some values; empty if there are none."""
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 
 def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    """`QUANTILES` of some values, each counted by its weight; empty of none."""
+    """`QUANTILES` of weighted values; empty if there are none."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
-    # Less a little: sums of floats reach 0.4999999999 where a half is meant, and the next row would be the median.
+    # Slightly less: sums of floats may reach 0.4999999999 instead of one half, and the median would then be the next
+    # row.
     places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(of) - 1)
     return dict(zip(QUANTILES, of[order][places].tolist(), strict=True))

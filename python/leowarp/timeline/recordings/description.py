@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured path in numbers: `describe(measurement)`."""
+"""Description of a measured path in numbers: `describe(measurement)`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
 from leowarp.timeline.recordings.transfer import TransferDescription, described_transfer
 
-# As often as the recordings that were published (ping -i 0.01, irtt -i 10ms): their numbers can be laid beside these.
+# The interval of published recordings (ping -i 0.01, irtt -i 10ms), so that the numbers can be compared.
 PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
 
 GAP_INTERVALS = 10
-"""More than this number of median intervals without a sample is a gap."""
+"""A time without a sample longer than this number of median intervals is a gap."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Time of which nothing is known."""
+    """Time without information."""
 
     t_ns: int
     length_ns: int
@@ -38,8 +38,8 @@ class Slot:
     """The time between two reconfigurations.
 
     t_ns: The reconfiguration at its beginning.
-    base_ns: The smallest delay in it, 1 s at either end left out.
-    step_ns: Against the slot before.
+    base_ns: The smallest delay in it, without 1 s at either end.
+    step_ns: Difference from the previous slot.
     spike_ns: The largest delay within 1 s of its beginning, over `base_ns`.
     """
 
@@ -53,26 +53,26 @@ class Slot:
 class Description:
     """One series of a measurement, and the capacity beside it.
 
-    For a table whose rows hold for different times, delays, spikes, slots and losses are those of probes 10 ms apart.
+    For a table whose rows have different lengths, delays, spikes, slots and losses are those of probes 10 ms apart.
 
-    series: round_trip, down or up: what the delays are of; none: capacity alone was measured.
+    series: round_trip, down or up: the kind of delays; none: only capacity was measured.
     span_ns: From the first sample to the last.
     interval_ns: The median time between samples.
-    gaps: More than ten intervals without a sample; of a table, rows that say that there is no connection.
-    quantiles_ns: Of the delays.
-    mean_abs_step_ns: Mean absolute difference of two samples one after the other (lost ones between them are left out).
-    schedule: Period and phase of the reconfigurations; None: there is no such period in it.
+    gaps: More than ten intervals without a sample; in a table, rows that report no connection.
+    quantiles_ns: Quantiles of the delays.
+    mean_abs_step_ns: Mean absolute difference of two successive samples (lost ones between them are ignored).
+    schedule: Period and phase of the reconfigurations; None: none was found.
     schedule_given: The schedule was given, not found.
-    finding: How sure the schedule is (or that there is none), and what else it could be; None if it was given.
-    seconds_of_minute: Where the reconfigurations stand on the wall clock, if it is known and the period divides a
+    finding: Confidence in the schedule (or in its absence), and alternatives; None if the schedule was given.
+    seconds_of_minute: Wall-clock seconds of the reconfigurations, if the clock is known and the period divides a
         minute.
-    slots: Whole ones, and with samples.
-    spikes_at_reconfigurations: Those within 1 s of one.
-    duplicates: Replies that came once more; None where the tool does not tell.
-    clock_steps: The sender's clock was set; what is described goes on as it showed before the first of them.
-    transfer_back: Down, of a test in both directions; `transfer` is then up.
-    skipped: What could not be read, how often and why.
-    notes: What the reader has to say; a line of it names all of `skipped`.
+    slots: Complete slots with samples.
+    spikes_at_reconfigurations: Spikes within 1 s of a reconfiguration.
+    duplicates: Number of duplicate replies; None if the tool does not report it.
+    clock_steps: Adjustments of the sender's clock; the description uses the clock as it was before the first of them.
+    transfer_back: Downlink transfer of a test in both directions; `transfer` is then the uplink.
+    skipped: Parts that could not be read, with counts and reasons.
+    notes: Remarks of the reader; one line names everything in `skipped`.
     """
 
     source: str
@@ -104,7 +104,7 @@ class Description:
 
     @property
     def steps_ns(self) -> tuple[int, ...]:
-        """Changes of the smallest delay, from each slot to the next."""
+        """Change of the smallest delay from each slot to the next."""
         return tuple(slot.step_ns for slot in self.slots if slot.step_ns is not None)
 
 
@@ -117,8 +117,8 @@ def describe(
     """Summary of a measurement.
 
     measurement: From a file (`read`) or from arrays (`Measurement.of_round_trips`).
-    series: Which of its series: round_trip, down or up; the first that it has if not given.
-    schedule: When the path is reconfigured, if that is known; found from the data if not given.
+    series: The series to describe: round_trip, down or up; by default the first that exists.
+    schedule: The schedule of reconfigurations, if known; by default it is searched for in the data.
     Raises ScenarioError if the measurement has no such series, or no samples.
     """
     available = measurement.series
@@ -129,11 +129,11 @@ def describe(
     if of is None or (not len(of) and not capacity_alone):
         has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
         raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
-    # Rows of a table hold for different times: one that holds for an hour must not weigh as much as one of 10 ms.
+    # Rows of a table have different lengths: a row that lasts an hour must not weigh as much as one of 10 ms.
     met = of if measurement.probes else _as_met(of, measurement.end_ns)
     met, clock_steps = _on_one_clock(measurement, name, met)
     spikes = find_spikes(met)
-    # A schedule that is given is not searched for: what the data say instead is no part of what was asked.
+    # A given schedule is not searched for, even if the data suggest another one.
     finding = find(met) if schedule is None and len(met) else None
     found = schedule if finding is None else finding.schedule
     delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, of))
@@ -172,10 +172,10 @@ def describe(
 
 
 def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
-    """Gaps between the samples of probes (longer than `after_ns`), or what a table says is one."""
+    """Gaps between samples of probes (longer than `after_ns`), or rows that a table marks as a gap."""
     if not probes:
-        # A table that ends without a connection has a gap up to its last row: nothing says how long that one was meant
-        # to hold.
+        # A table that ends without a connection has a gap up to its last row, because the length of that row is
+        # unknown.
         ends = np.append(series.t_ns[1:], series.t_ns[-1:])
         begins = np.flatnonzero(series.cut & ~np.concatenate([[False], series.cut[:-1]]))
         gaps = []
@@ -194,22 +194,22 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
 
 
 def _as_met(rows: Series, end_ns: int | None) -> Series:
-    """Results of probes 10 ms apart over a table whose rows do not all hold for the same time."""
+    """Results of probes 10 ms apart, over a table whose rows have different lengths."""
     apart_ns = np.diff(rows.t_ns)
-    # Rows that are all as long weigh alike already, and are probes for this purpose.
+    # Rows of equal length have equal weight already, and are used like probes.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
         return rows
     last_ns = int(rows.t_ns[-1]) + 1 if end_ns is None else end_ns
-    # At most `_MOST_PROBES` of them: a table may hold for months.
+    # At most `_MOST_PROBES` of them, because a table may cover months.
     step_ns = max(PROBE_EVERY_NS, (last_ns - int(rows.t_ns[0])) // _MOST_PROBES)
     t_ns = np.arange(int(rows.t_ns[0]), last_ns, step_ns, dtype=np.int64)
     return replace(rows.take(np.searchsorted(rows.t_ns, t_ns, side="right") - 1), t_ns=t_ns)
 
 
 def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
-    """The series as if the sender's clock had never been set, and when it was."""
+    """The series as if the sender's clock had never been adjusted, and the adjustments."""
     steps = measurement.clock_steps
-    # Sequence numbers tell how far the clock was set back; one-way series have none of their own.
+    # Sequence numbers show how far the clock was set back; one-way series have none.
     if name == "round_trip" and measurement.steady_ns is not None:
         series = replace(series, t_ns=measurement.steady_ns)
     forward = set_forward(series) if measurement.probes else ()
@@ -221,10 +221,11 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
     if not len(answered):
         return ()
     t_ns, delay_ns = answered.t_ns, answered.delay_ns
-    # The base of a slot is read away from its ends: a phase that is off by some 100 ms would bring in the neighbour's.
+    # The base of a slot is read away from its ends: with a phase error of some 100 ms, it would include the
+    # neighbouring slot.
     margin_ns = min(HANDOVER_NS, schedule.period_ns // 4)
     slots: list[Slot] = []
-    # The first and the last slot are mostly cut off: still slots, as long as there is a sample between the margins.
+    # The first and the last slot are mostly incomplete; they count if there is a sample between the margins.
     begin_ns = int(t_ns[0]) - schedule.period_ns + 1
     for instant in schedule.instants_ns(begin_ns, int(t_ns[-1]) + 1):
         low, high = np.searchsorted(t_ns, [instant + margin_ns, instant + schedule.period_ns - margin_ns])
@@ -238,7 +239,7 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
             Slot(
                 int(instant),
                 base_ns,
-                # Across a slot without samples there is no step: the path changed at least twice.
+                # Across a slot without samples there is no step, because the path changed at least twice.
                 base_ns - slots[-1].base_ns if follows else None,
                 int(delay_ns[near].max()) - base_ns if known else None,
             )
@@ -250,7 +251,7 @@ def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[
     if schedule is None or wall_ns is None:
         return None
     per_minute = round(60e9 / schedule.period_ns)
-    # Half a second in an hour: a period that is a few ms off is still found as one of a part of a minute.
+    # Half a second per hour: a period that is off by a few ms is still recognised as a divisor of a minute.
     if not per_minute or abs(60e9 / per_minute / schedule.period_ns - 1) > 2e-3:
         return None
     seconds = sorted(

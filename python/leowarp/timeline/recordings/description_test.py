@@ -16,7 +16,7 @@ def test_a_dish_is_described_by_what_it_was_made_of() -> None:
     description = describe(Measurement.of_round_trips(t_ns, rtt_ns, wall_ns=NOON_NS))
     assert description.seconds_of_minute == pytest.approx((12, 27, 42, 57), abs=0.1)
     assert (description.samples, description.interval_ns, description.gaps) == (15_000, 20 * MS, ())
-    # 20 reconfigurations in 300 s, so 21 slots; the first and the last are not whole.
+    # 20 reconfigurations in 300 s give 21 slots; the first and the last are incomplete.
     assert len(description.slots) == 21
     assert [slot.base_ns / MS for slot in description.slots] == pytest.approx(base_ns / MS, abs=0.5)
     assert np.array(description.steps_ns) / MS == pytest.approx(np.diff(base_ns) / MS, abs=0.6)
@@ -24,11 +24,11 @@ def test_a_dish_is_described_by_what_it_was_made_of() -> None:
     assert description.loss.ratio_without == 0
     assert description.loss.ratio_within == pytest.approx(40 / (20 * 101), rel=0.02)
     near = {round((spike.t_ns - 12 * S) / (15 * S)) for spike in description.spikes if spike.height_ns > 15 * MS}
-    assert near == set(range(20))  # the tail of the jitter makes low ones anywhere
+    assert near == set(range(20))  # the tail of the jitter also makes low spikes at other times
     assert description.spikes_at_reconfigurations is not None
     assert 20 <= description.spikes_at_reconfigurations < len(description.spikes)
     heights_ms = [slot.spike_ns / MS for slot in description.slots if slot.spike_ns is not None]
-    assert 20 < np.median(heights_ms) < 40  # 40 ms, falling; the highest probes of each were lost
+    assert 20 < np.median(heights_ms) < 40  # 40 ms, decreasing; the highest probes of each spike were lost
 
 
 def test_mean_difference_is_over_replies_one_after_the_other() -> None:
@@ -48,7 +48,7 @@ def test_a_given_schedule_is_taken() -> None:
     description = describe(Measurement.of_round_trips(t_ns, rtt_ns), schedule=Schedule(15 * S, 5 * S))
     assert description.schedule_given
     assert description.loss.in_handover_ratio == 0
-    assert description.seconds_of_minute is None  # nobody said what the wall clock showed
+    assert description.seconds_of_minute is None  # the wall clock is unknown
 
 
 def test_gaps_of_probes_are_long_silences_and_of_a_table_rows_that_say_so() -> None:
@@ -90,7 +90,7 @@ def test_capacity_is_weighed_by_time() -> None:
 
 
 def test_capacity_in_short_rows_is_described_by_its_means_over_100_ms() -> None:
-    """Three in a row of nothing, then 48 Mbit/s for 1 ms; twice that in the second half."""
+    """Three rows of zero, then 48 Mbit/s for 1 ms; twice that in the second half."""
     rate_bps = np.tile([0, 0, 0, 48_000_000], 500) * np.repeat([1, 2], 1000)
     capacity = Capacity(t_ns=np.arange(2000) * MS, rate_bps=rate_bps, end_ns=2 * S)
     description = describe(Measurement(source="trace", format="mahimahi").with_capacity(capacity, None)).capacity_down

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a timeline as a measurement: what a probe every so often would meet on the link that has them."""
+"""The tables of a timeline as a measurement: the results of periodic probes on the link that has them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 def measurement_of_timeline(
     table: pa.Table, source: str, duration_ns: int, *, down: tuple[str, str], wall_ns: int | None = None
 ) -> Measurement:
-    """The two directions of a link that follows tables.
+    """The two directions of a link with tables.
 
-    down: (str, str). The ends of the way down, the one that sends first.
-    Raises ScenarioError if it follows none.
+    down: (str, str). The ends of the downlink, the sender first.
+    Raises ScenarioError if the link has no tables.
     """
     t_ns = np.arange(0, duration_ns, PROBE_EVERY_NS, dtype=np.int64)
     ways = {name: _series(table, ends, t_ns) for name, ends in (("down", down), ("up", down[::-1]))}
@@ -44,8 +44,8 @@ def _series(table: pa.Table, ends: tuple[str, str], t_ns: np.ndarray) -> Series 
     place = np.searchsorted(rows["t_ns"].to_numpy(), t_ns, side="right") - 1
     loss_ratio = rows["loss_ratio"].to_numpy()[place]
     lost = loss_ratio >= 1
-    # A loss ratio between 0 and 1 is chance, of which a row cannot say whom it hits: it stays a ratio, and only certain
-    # loss is a lost probe.
+    # A loss ratio between 0 and 1 is a probability, and a row cannot tell which packet is lost: it stays a ratio, and
+    # only certain loss is a lost probe.
     delay_ns = np.where(lost, np.nan, rows["delay_ns"].to_numpy()[place].astype(np.float64))
     return Series(t_ns=t_ns, delay_ns=delay_ns, lost=lost, cut=np.zeros_like(lost), loss_ratio=loss_ratio)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lost probes: how many, in what runs, at reconfigurations, behind an obstacle, in outages."""
+"""Lost probes: their number and runs; losses at reconfigurations, behind an obstacle, and in outages."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from leowarp.timeline.recordings.measurement import Delays, Flags, Measurement, 
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 HANDOVER_NS = 1_000_000_000
-"""A loss within this of a reconfiguration is one of the handover."""
+"""A loss within this distance of a reconfiguration counts as part of the handover."""
 
 LONG_NS = 1_000_000_000
-"""A run of losses that lasts so long is no handover: published ones are tens to some hundred ms long."""
+"""A run of losses of this length is not a handover: published ones last tens to some hundred ms."""
 
 _TOGETHER_NS = 500_000_000
 _MOSTLY = 0.5
 _NEAR_NS = 750_000_000
-# Fewer may well be outages one by one (`test_a_few_long_losses_are_outages`).
+# Fewer may well be separate outages (`test_a_few_long_losses_are_outages`).
 _FEWEST_OBSTRUCTIONS = 5
 
 
@@ -27,7 +27,7 @@ _FEWEST_OBSTRUCTIONS = 5
 class LongLoss:
     """Time in which most probes were lost.
 
-    t_ns, length_ns: From the first of them to the last.
+    t_ns, length_ns: From the first lost probe to the last.
     """
 
     t_ns: int
@@ -39,15 +39,15 @@ class LongLoss:
 class Loss:
     """Probes that were lost.
 
-    lost_down, lost_up: Those known to be lost that way; None where the tool does not tell.
+    lost_down, lost_up: Those known to be lost in that direction; None if the tool does not report it.
     in_handover: Lost within 1 s of a reconfiguration; None without reconfigurations.
-    runs: Lengths of the runs of lost probes, in order of time.
-    obstructions: Those of 1 s and more that lie between reconfigurations, beginning at any time, if they come again and
-        again: as where satellites pass behind something.
-    outages: The other ones of 1 s and more.
-    over_time_ratio, over_time_up_ratio: Of a table that gives shares of packets lost: their mean over the time in which
-        there is a connection; *up* of round trips whose ways differ. None of others.
-    certain: Of such a table, stretches in which every packet is lost; `lost` is 0 there.
+    runs: Lengths of the runs of lost probes, in chronological order.
+    obstructions: Losses of 1 s and more between reconfigurations that begin at any time and recur, as if satellites
+        pass behind an obstacle.
+    outages: The other losses of 1 s and more.
+    over_time_ratio, over_time_up_ratio: For a table with loss ratios: their mean over the time with a connection; *up*
+        for round trips whose directions differ. None otherwise.
+    certain: For such a table, stretches in which every packet is lost; `lost` is 0 there.
     """
 
     sent: int
@@ -65,24 +65,24 @@ class Loss:
 
     @property
     def ratio(self) -> float | None:
-        """Of all probes."""
+        """Share of all probes that were lost."""
         return self.lost / self.sent if self.sent else None
 
     @property
     def in_handover_ratio(self) -> float | None:
-        """Share of the lost ones within 1 s of a reconfiguration."""
+        """Share of the lost probes that are within 1 s of a reconfiguration."""
         return None if self.in_handover is None or not self.lost else self.in_handover / self.lost
 
     @property
     def ratio_within(self) -> float | None:
-        """Share lost of the probes within 1 s of a reconfiguration."""
+        """Loss ratio of the probes within 1 s of a reconfiguration."""
         if self.in_handover is None or not self.sent_in_handover:
             return None
         return self.in_handover / self.sent_in_handover
 
     @property
     def ratio_without(self) -> float | None:
-        """Share lost of the other probes."""
+        """Loss ratio of the other probes."""
         if self.in_handover is None or self.sent_in_handover is None or self.sent == self.sent_in_handover:
             return None
         return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)
@@ -93,10 +93,10 @@ def loss_of(
 ) -> Loss:
     """The losses of a series.
 
-    measurement: What the series is of.
-    name: Which of its series it is: of round trips alone the tool may tell which way a probe was lost.
-    schedule: When the path is reconfigured.
-    rows: The series as the table has it, if `series` is what probes met of it.
+    measurement: The measurement to which the series belongs.
+    name: Name of the series: only for round trips may the tool report the direction of a loss.
+    schedule: The schedule of reconfigurations.
+    rows: The series as in the table, if `series` contains probes over it.
     """
     rows = series if rows is None else rows
     lost = series.lost
@@ -105,7 +105,7 @@ def loss_of(
     if name == "round_trip" and measurement.lost_down is not None and measurement.lost_up is not None:
         down, up = int(measurement.lost_down.sum()), int(measurement.lost_up.sum())
     if schedule is not None:
-        # By when the probe was sent, not by when its reply was due: that is never known of a lost one.
+        # By sending time, not by the time of the reply, which is unknown for a lost probe.
         near = schedule.distance_ns(series.t_ns) <= HANDOVER_NS
         within, near_sent = int((lost & near).sum()), int((near & ~series.cut).sum())
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
@@ -121,15 +121,15 @@ def loss_of(
 
 
 def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | None) -> float | None:
-    """The mean of a share of packets lost, each row by how long it holds; None if the table says none.
+    """The mean loss ratio, weighted by the length of each row; None if the table has none.
 
     loss_ratio: float64 array, shape as `series`, or None
-    end_ns: Where the last row ends; it counts nothing if nobody says so.
+    end_ns: End of the last row; without it, the last row has no weight.
     """
     if loss_ratio is None:
         return None
     known = ~series.cut & ~np.isnan(loss_ratio)
-    # A row whose probe was lost says it of all that is sent then.
+    # In a row whose probe was lost, everything sent counts as lost.
     share = np.where(series.lost, 1.0, loss_ratio)[known]
     length_ns = _lengths_ns(series, end_ns)[known]
     if not known.any():
@@ -155,7 +155,7 @@ def _certain(series: Series, end_ns: int | None) -> tuple[LongLoss, ...]:
 
 
 def long_losses(series: Series) -> tuple[LongLoss, ...]:
-    """Stretches of 1 s and more, five probes and more, in which most probes were lost."""
+    """Stretches of at least 1 s and five probes in which most probes were lost."""
     interval_ns = series.interval_ns
     if interval_ns is None or not series.lost.any():
         return ()
@@ -164,7 +164,7 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
     found = []
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         places = begin + np.flatnonzero(series.lost[begin:end])
-        # Beginning and end are the outermost lost probes, so the share is taken once more between these.
+        # Beginning and end are the outermost lost probes, so the share is computed again between them.
         if len(places) < max(5, _MOSTLY * (places[-1] - places[0] + 1) if len(places) else 5):
             continue
         length_ns = int(series.t_ns[places[-1]] - series.t_ns[places[0]]) + interval_ns
@@ -174,7 +174,7 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
 
 
 def _mostly_lost(lost: Flags, width: int) -> Flags:
-    """Probes around which more than half are lost; the gaps in between that are shorter than `width` are closed."""
+    """Probes around which more than half are lost; gaps shorter than `width` are closed."""
     sums = np.concatenate([[0], np.cumsum(lost)])
     low = np.maximum(np.arange(len(lost)) - width // 2, 0)
     high = np.minimum(low + width, len(lost))
@@ -184,16 +184,16 @@ def _mostly_lost(lost: Flags, width: int) -> Flags:
 def _by_cause(
     found: tuple[LongLoss, ...], schedule: Schedule | None
 ) -> tuple[tuple[LongLoss, ...], tuple[LongLoss, ...]]:
-    """Obstructions and outages.
+    """Divide into obstructions and outages.
 
-    Behind an obstacle a satellite is lost for seconds, at any time of its slot, and again in other slots. An outage is
-    alone, or goes on through a reconfiguration, which an obstacle seldom does: another satellite is elsewhere.
+    Behind an obstacle, a satellite is lost for seconds, at any time of its slot, and again in other slots. An outage is
+    isolated, or continues through a reconfiguration. An obstacle seldom does, because the next satellite is elsewhere.
     """
     if schedule is None:
         return (), found
-    # A satellite that hides behind something is left at the next reconfiguration, if it has not come out before.
+    # A satellite behind an obstacle is replaced at the next reconfiguration, if it has not reappeared before.
     within = [one for one in found if not _crosses(one, schedule)]
-    # An obstacle hides a satellite at any time of its slot. If all begin at a reconfiguration it is the handover that
+    # An obstacle hides a satellite at any time of its slot. If all losses begin at a reconfiguration, the handover
     # takes long.
     between = [one for one in within if schedule.distance_ns(np.array([one.t_ns]))[0] > _NEAR_NS]
     if len(within) < _FEWEST_OBSTRUCTIONS or len(within) < len(found) / 2 or not between:
@@ -202,5 +202,5 @@ def _by_cause(
 
 
 def _crosses(one: LongLoss, schedule: Schedule) -> bool:
-    """Whether a reconfiguration is well inside it."""
+    """Whether a reconfiguration lies well inside it."""
     return bool(len(schedule.instants_ns(one.t_ns + _NEAR_NS, one.t_ns + one.length_ns - _NEAR_NS)))

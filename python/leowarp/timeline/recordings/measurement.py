@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement of a path, whatever tool made it: delays over time, losses, capacity over time.
+"""A measurement of a path, by any tool: delays over time, losses, capacity over time.
 
-*Down* is from the internet to the user, in a run from A to B; *up* is the direction back. Times are those at which a
-probe was
-sent, in ns since the measurement's zero (its first sample, or what its file counts from).
+*Down* is from the internet to the user, in a run from A to B; *up* is the opposite direction. Times are sending times
+of probes, in ns since the measurement's zero (its first sample, or the origin in its file).
 """
 
 from __future__ import annotations
@@ -26,12 +25,11 @@ class Series:
     """Delays over time: of one direction, or of round trips.
 
     t_ns: int64 array of shape (n,). Sending times, strictly increasing.
-    delay_ns: float64 array of shape (n,). Whole ns (exact: below 2**53); nan where there is none, because the probe was
-        lost or the link was away.
-    lost: bool array of shape (n,). The probe that was sent then was lost.
-    cut: bool array of shape (n,). There is no connection from then until the next row (a table can say so, a probe
-        cannot).
-    loss_ratio: float64 array of shape (n,) or None. Share of packets lost from then on (a table can say so).
+    delay_ns: float64 array of shape (n,). Whole ns (exact: below 2**53); nan if there is none, because the probe was
+        lost or the link was down.
+    lost: bool array of shape (n,). Whether the probe sent at that time was lost.
+    cut: bool array of shape (n,). There is no connection from then until the next row (only in tables).
+    loss_ratio: float64 array of shape (n,) or None. Share of packets lost from then on (only in tables).
     """
 
     t_ns: Times
@@ -42,12 +40,11 @@ class Series:
 
     @staticmethod
     def of(t_ns: Any, delay_ns: Any) -> Series:
-        """Probes: nan in `delay_ns` is a lost one."""
+        """Probes: nan in `delay_ns` means lost."""
         t_ns, delay_ns = np.asarray(t_ns, dtype=np.int64), np.asarray(delay_ns, dtype=np.float64)
         if t_ns.shape != delay_ns.shape or t_ns.ndim != 1:
             raise ValueError(f"times of shape {t_ns.shape} and delays of shape {delay_ns.shape}")
-        # A fault of a reader, not of a file: readers have put their samples in order, or refused the file with its
-        # line.
+        # A mistake in a reader, not in a file: readers sort their samples, or reject the file with its line.
         if (np.diff(t_ns) <= 0).any():
             raise ValueError("sending times do not increase")
         return Series(t_ns=t_ns, delay_ns=delay_ns, lost=np.isnan(delay_ns), cut=np.zeros(len(t_ns), dtype=bool))
@@ -56,7 +53,7 @@ class Series:
         return len(self.t_ns)
 
     def take(self, chosen: Any) -> Series:
-        """The samples at these places."""
+        """The samples at these indexes."""
         ratio = None if self.loss_ratio is None else self.loss_ratio[chosen]
         return Series(
             t_ns=self.t_ns[chosen],
@@ -68,8 +65,8 @@ class Series:
 
     @property
     def interval_ns(self) -> int | None:
-        """The median time between samples; None of fewer than two."""
-        # The median: gaps would pull a mean, and the least is what a busy sender's probes happened to be apart.
+        """The median time between samples; None if there are fewer than two."""
+        # The median, because gaps would distort a mean, and the minimum depends on how a busy sender spaced its probes.
         return int(np.median(np.diff(self.t_ns))) if len(self) > 1 else None
 
 
@@ -79,9 +76,9 @@ class Capacity:
 
     t_ns: int64 array of shape (n,). Strictly increasing; each row holds until the next.
     rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: unshaped.
-    end_ns: Where the last row ends.
-    opportunities: Rows are of a trace of packets (Mahimahi): a row without any is the spacing between two, or a gap.
-    notes: What the reader met and left out.
+    end_ns: End of the last row.
+    opportunities: Rows come from a packet trace (Mahimahi): a row without packets is the spacing between two, or a gap.
+    notes: Remarks about data that the reader left out.
     """
 
     t_ns: Times
@@ -91,19 +88,19 @@ class Capacity:
     notes: tuple[str, ...] = ()
 
 
-# Not None: rates are an array of int64, and 0 is a rate of its own, at which nothing is sent.
+# Not None: rates are an int64 array, and 0 is a rate at which nothing is sent.
 UNSHAPED = -1
 
 PING_BYTES = 84
-"""IP length of what ping sends unless an option says otherwise (56 bytes of data)."""
+"""IP length of ping's packets by default (56 bytes of data)."""
 
 
 @dataclass(frozen=True)
 class ClockStep:
-    """The sender's clock was set.
+    """An adjustment of the sender's clock.
 
-    t_ns: When, on the measurement's clock.
-    by_ns: By how much it was set forward; below 0: back.
+    t_ns: Time of the adjustment, on the measurement's clock.
+    by_ns: Amount by which it was set forward; negative: back.
     """
 
     t_ns: int
@@ -112,15 +109,15 @@ class ClockStep:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Transfer:
-    """Results of a transfer by TCP, interval by interval; nan where the tool has none.
+    """Results of a TCP transfer per interval; nan where the tool has none.
 
     t_ns, length_ns: int64 arrays of shape (n,). Beginning and length of each interval.
     way: down or up.
-    rate_bps: float64 array of shape (n,). Bits of payload per second, of all its streams together.
+    rate_bps: float64 array of shape (n,). Bits of payload per second, over all its streams.
     retransmissions: float64 array of shape (n,). Segments.
-    cwnd_bytes, rtt_ns: float64 arrays of shape (n,). At the end of each interval, of the streams' sum and mean; the
-        round trip is TCP's smoothed one.
-    all_retransmissions: Segments over the whole transfer, as its sender says at the end: the receiver's file has no
+    cwnd_bytes, rtt_ns: float64 arrays of shape (n,). At the end of each interval: sum of the windows and mean of the
+        round trips of its streams; the round trip is TCP's smoothed one.
+    all_retransmissions: Segments in the whole transfer, as its sender reports at the end; the receiver's file has no
         others.
     """
 
@@ -138,27 +135,26 @@ class Transfer:
 class Measurement:
     """A measured path.
 
-    source: The file, as messages name it.
+    source: Name of the file in messages.
     format: csv, irtt, ping, columns, leoreplayer, iperf3, mahimahi or arrays.
-    round_trip, down, up: What was measured. A round trip's `lost` are probes that were lost either way.
-    lost_down, lost_up: Of lost round trips, those of which it is known which way they were lost; shapes as
-        `round_trip`.
-    loss_up_ratio: float64 array or None. For a table of round trips: its loss on the way up (`round_trip.loss_ratio` is
-        then of the way down); shape as `round_trip`.
+    round_trip, down, up: The measured series. In round trips, `lost` includes probes lost in either direction.
+    lost_down, lost_up: The lost round trips with a known direction of the loss; shapes as `round_trip`.
+    loss_up_ratio: float64 array or None. For a table of round trips: loss ratio of the uplink (`round_trip.loss_ratio`
+        is then that of the downlink); shape as `round_trip`.
     probe_bytes: IP length of the probes.
-    probes: Samples of probes (a gap between two is time of which nothing is known), or rows of a table that hold until
-        the next one.
-    end_ns: Where a table's last row ends, if it says so.
-    wall_ns: What the wall clock showed at the measurement's zero, ns since 1970 (UTC).
-    transfer: What iperf3 got; no capacity, but what one flow made of it.
-    duplicates: Replies that came once more; None where the tool does not tell.
-    clock_steps: Settings of the sender's clock that sequence numbers give away.
-    steady_ns: int64 array or None. Sending times on a clock that was not set back; shape as `round_trip`. None: the
-        same as its times.
-    transfer_back: Of a test in both directions, the way down; `transfer` is then the way up.
-    skipped: What the reader could not read, how often and why; `notes` has a line of it.
-    longest_step_ns: Of a table of which a part was read, the longest step of the whole; None: its rows say it.
-    notes: What the reader met and left out: duplicates, lines that are no samples.
+    probes: True: samples of probes (nothing is known between two of them). False: rows of a table, which hold until the
+        next one.
+    end_ns: End of a table's last row, if given.
+    wall_ns: Wall-clock time at the measurement's zero, ns since 1970 (UTC).
+    transfer: iperf3's results: not a capacity, but what one flow achieved.
+    duplicates: Number of duplicate replies; None if the tool does not report it.
+    clock_steps: Adjustments of the sender's clock that sequence numbers reveal.
+    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None: equal
+        to its times.
+    transfer_back: The downlink of a test in both directions; `transfer` is then the uplink.
+    skipped: Parts that the reader could not read, with counts and reasons; `notes` has a line about them.
+    longest_step_ns: If only a part of a table was read, the longest step of the whole; None: the rows give it.
+    notes: Remarks about data that the reader left out: duplicates, lines that are no samples.
     """
 
     source: str
@@ -190,7 +186,7 @@ class Measurement:
 
         t_ns: int64 array of shape (n,). Sending times, strictly increasing.
         rtt_ns: float64 array of shape (n,). nan: lost.
-        wall_ns: What the wall clock showed at time 0.
+        wall_ns: Wall-clock time at time 0.
         """
         return Measurement(source=source, format="arrays", round_trip=Series.of(t_ns, rtt_ns), wall_ns=wall_ns)
 
@@ -200,9 +196,9 @@ class Measurement:
         return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
 
     def as_sent(self) -> Measurement:
-        """The same where the times are those of replies, as ``ping -D`` prints them: each less its round trip.
+        """The same measurement if the times are those of replies, as printed by ``ping -D``: each minus its round trip.
 
-        Probes that were then sent no later than one before them (a few, of a clock read late) are left out.
+        Probes that were then not sent later than the one before (a few, if the clock was read late) are left out.
         """
         if self.round_trip is None or self.round_trip.lost.any():
             return self
@@ -215,7 +211,7 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """The same with these capacities where they are given."""
+        """The same measurement with these capacities, where given."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,

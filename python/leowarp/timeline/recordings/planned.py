@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement that a scenario's ``[measured]`` names, all of its files together."""
+"""The measurement named in a scenario's ``[measured]``, from all of its files."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from leowarp.timeline.recordings.window import MARGIN_NS, Stretch
 
 
 def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | None = None) -> Measurement:
-    """What was measured.
+    """The complete measurement.
 
-    until_ns: End of the run on the measurement's clock: capacities that are repeated are, until then.
-    begin_ns: Its begin: of a large table that is not repeated only the rows around the run are read (`window`).
-    Raises ScenarioError if a file cannot be read, or the files do not go together; with file and line.
+    until_ns: End of the run on the measurement's clock: repeated capacities are repeated until then.
+    begin_ns: Its start: of a large table that is not repeated, only the rows around the run are read (`window`).
+    Raises ScenarioError if a file cannot be read, or if the files contradict each other; with file and line.
     """
     stretch = None
     if begin_ns is not None and until_ns is not None and not keys.repeat:
@@ -36,7 +36,7 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
             f'{measured.source}: rtt = "one-way", and it holds no one-way delays',
             'write rtt = "halves", or measure with irtt and a server that stamps its clock',
         )
-    # A clock that the file tells is the recorder's own: a second one could only contradict it.
+    # A clock in the file is the recorder's own: a second one could only contradict it.
     if keys.clock is not None:
         if measured.wall_ns is not None:
             raise ScenarioError(
@@ -68,17 +68,17 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
 
 
 def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
-    """IP length of the probes whose own time on the link is in the delays; 0: it is not."""
+    """IP length of the probes if the delays include their transmission time; otherwise 0."""
     if keys.probe_size_bytes is not None:
         return keys.probe_size_bytes
     if measured.probe_bytes is not None:
         return measured.probe_bytes
-    # A user who measured by probes and did not say how long they were most likely left ping's default.
+    # A user who measured with probes and did not give their length most likely used ping's default.
     return PING_BYTES if measured.probes else 0
 
 
 def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None) -> Measurement:
-    """With the delays of `file_up`, on the clock of the file of the way down."""
+    """The measurement with the delays of `file_up`, on the clock of the downlink's file."""
     assert keys.file_up is not None
     if measured.down is None or measured.up is not None:
         what = "round trips" if measured.round_trip is not None else "both ways"
@@ -107,8 +107,8 @@ def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None)
 def _files_of_capacity(
     keys: Measured, wall_ns: int | None, until_ns: int | None
 ) -> tuple[Capacity | None, Capacity | None]:
-    """Capacities on the clock of the delays, if both files tell the wall clock; else both begin together."""
-    # With the overhead, so that one opportunity carries one full packet whatever the link counts.
+    """Capacities on the clock of the delays, if both files give the wall clock; otherwise both start together."""
+    # With the overhead, so that one opportunity carries exactly one full packet.
     packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
     both_ways: list[Capacity | None] = [None, None]
     for place, file in enumerate((keys.capacity, keys.capacity_up)):
@@ -118,7 +118,7 @@ def _files_of_capacity(
         one, other, its_wall_ns = read_capacity(
             file.path, keys.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
         )
-        # Repeated files have no clock in common after the first round, so they begin together.
+        # Repeated files have no common clock after the first round, so they start together.
         if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
             one, other = _later(one, its_wall_ns - wall_ns), _later(other, its_wall_ns - wall_ns)
         if place == 1 or keys.capacity_up is not None:
@@ -136,23 +136,23 @@ def _later(capacity: Capacity, by_ns: int) -> Capacity: ...
 @overload
 def _later(capacity: None, by_ns: int) -> None: ...
 def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
-    """The same capacity, its times moved."""
+    """The same capacity, shifted in time."""
     if capacity is None:
         return None
     return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)
 
 
 def _constant(rate_bps: int) -> Capacity:
-    """One rate for as long as you like."""
+    """A constant rate, valid for any time."""
     return Capacity(t_ns=np.zeros(1, dtype=np.int64), rate_bps=np.array([rate_bps], dtype=np.int64), end_ns=0)
 
 
 def unshaped() -> Capacity:
-    """Capacity of a direction of which none is known."""
+    """Capacity of a direction without data."""
     return _constant(UNSHAPED)
 
 
 def wall_ns_of(instant: str) -> int:
-    """An instant of UTC, as scenarios write it, in ns since 1970."""
+    """An instant of UTC, in the notation of scenarios, in ns since 1970."""
     since = datetime.datetime.fromisoformat(instant) - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace that begins anew when it ends."""
+"""A trace that repeats."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.measurement import Capacity, Times
 
 MOST_ROWS = 50_000_000
-"""Limit of a direction: above a gigabyte in the guest's kernel."""
+"""Limit per direction: above a gigabyte in the guest's kernel."""
 
 
 def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray[np.int64]]:
-    """Times of a trace that begins anew every `period_ns`, until then; and the place of each in the trace."""
+    """Times of a trace that repeats every `period_ns`, until `until_ns`; and the index of each in the trace."""
     rounds = max(-(-until_ns // period_ns), 1)
     if rounds * len(t_ns) > MOST_ROWS:
         raise ScenarioError(
@@ -25,7 +25,7 @@ def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray
 
 
 def repeated_capacity(capacity: Capacity, until_ns: int) -> Capacity:
-    """A capacity that begins anew when it ends (its last row is as long as the median one, if nobody said)."""
+    """A capacity that repeats (without a given end, its last row is as long as the median row)."""
     period_ns = capacity.end_ns
     if period_ns <= capacity.t_ns[-1]:
         steps_ns = np.diff(capacity.t_ns)

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement as what the two directions of a link do: rows of delay and loss, as a scenario's ``[measured]`` asks.
+"""A measurement as the properties of the two directions of a link: rows of delay and loss, by the keys of a scenario's
+``[measured]``.
 
-The order is: round trips are shared out, lost probes get a direction, the trace is repeated, gaps are treated. Then
-rows are resampled, lines are drawn between them, and the rows of the return direction are delayed by the forward delay.
-Nothing is made up that no key asks for.
+The order of steps: divide round trips, assign a direction to lost probes, repeat the trace, treat gaps. Then resample
+rows, interpolate between them, and shift the rows of the return direction by the forward delay. Nothing is invented
+unless a key asks for it.
 
-A probe sent at t enters the forward way at t, and its reply enters the return way at t + (forward delay of t). The two
-parts of its round trip are placed at these two times. So a ping over the rows meets one round trip, not parts of two.
+A probe sent at t enters the forward direction at t, and its reply enters the return direction at t + (forward delay of
+t). The two parts of its round trip are placed at these two times. So a ping over the rows gets one measured round trip,
+not parts of two.
 
 This is exact if no reply overtook another. Then t + rtt never decreases, so t + rtt/2, the mean of t and t + rtt,
-increases strictly, and no probe waits for another at the far end. Where replies did overtake, a FIFO cannot return them
-as recorded. Each then comes when it was recorded, or together with the one before it.
+strictly increases, and no probe waits for another at the far end. If replies did overtake, a FIFO cannot return them as
+recorded. Each then arrives at its recorded time, or together with the one before it.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """A direction before its rows: delays with nan where there is none."""
+    """A direction before its rows are made: delays, with nan where there is none."""
 
     name: str
     source: str
@@ -53,25 +55,25 @@ class _Way:
     cut: Flags
     probes: bool
     period_ns: int
-    """Length of the trace, when it is repeated."""
+    """Length of the trace, if it is repeated."""
     interval_ns: int | None = None
-    """Median time between its probes, each of which stands for the time around it; None: rows hold from their time."""
+    """Median time between its probes, each of which represents the time around it; None: rows hold from their time
+    on."""
 
 
 def channel_rows(
     measurement: Measurement, keys: Measured, begin_ns: int, end_ns: int, *, down_first: bool
 ) -> tuple[Rows, Rows]:
-    """Rows of the way down and of the way up, for the stretch [begin, end) of the measurement's clock.
+    """Rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
 
-    keys: The scenario's section: what to do with round trips, losses, gaps.
+    keys: The scenario's section: treatment of round trips, losses and gaps.
     begin_ns, end_ns: On the measurement's clock.
-    down_first: Whether the round trips begin with the way down. One-way delays that irtt measured begin with the way
-        up.
-    Raises ScenarioError if a gap is in that stretch and nobody said what to do, if nothing is known of a way, or if
+    down_first: Whether round trips begin with the downlink. One-way delays measured by irtt begin with the uplink.
+    Raises ScenarioError if the stretch contains a gap without a rule for it, if a direction has no data, or if
         clocks disagree.
     """
     down, up = (_treated(way, keys, begin_ns, end_ns) for way in _ways(measurement, keys))
-    # One-way delays have the times of their own way.
+    # One-way delays have the times of their own direction.
     if measurement.round_trip is None:
         return _rows(down), _rows(up)
     if down_first and keys.rtt != "one-way":
@@ -80,7 +82,7 @@ def channel_rows(
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
-    """Down and up, each with the losses that the keys blame on it."""
+    """Down and up, each with the losses that the keys assign to it."""
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
@@ -96,8 +98,7 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
         ("down", measurement.lost_down, trips.loss_ratio),
         ("up", measurement.lost_up, loss_up_ratio),
     ):
-        # Only those of which the recorder itself does not know the way; irtt's `true_up` stays up whatever the key
-        # says.
+        # Only losses whose direction the recorder does not know; irtt's `true_up` stays up with any key.
         blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
         lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
         series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
@@ -106,7 +107,7 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
 
 
 def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
-    """A way's part of the round trips, ns, as `rtt` says."""
+    """One direction's part of the round trips, ns, by `rtt`."""
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
@@ -116,7 +117,7 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
 
 
 def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
-    """One-way delays of the probes of the round trips, ns; an error if one is below 0."""
+    """One-way delays of the probes of the round trips, ns; an error if one is negative."""
     series = measurement.down if name == "down" else measurement.up
     if series is None:
         raise ScenarioError(
@@ -132,7 +133,7 @@ def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Del
         )
     delay_ns = np.full(len(trips), np.nan)
     delay_ns[np.searchsorted(trips.t_ns, series.t_ns)] = series.delay_ns
-    # irtt's probes enter the way down as the way up delivers them.
+    # irtt's probes enter the downlink when the uplink has delivered them.
     enters_ns = (
         trips.t_ns if name == "up" else trips.t_ns + _measured_one_way(measurement, trips, "up").astype(np.int64)
     )
@@ -140,7 +141,7 @@ def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Del
 
 
 def _one_way(name: str, measurement: Measurement, series: Series, keys: Measured) -> _Way:
-    # A one-way measurement shows on which direction a probe was lost.
+    # A one-way measurement shows in which direction a probe was lost.
     lost = series.lost if keys.lost_probes != "none" else np.zeros_like(series.lost)
     delay_ns = _filled(f"{measurement.source}: the way {name}", series.t_ns, series.delay_ns)
     return _way(name, measurement, replace(series, lost=lost, delay_ns=delay_ns))
@@ -152,7 +153,7 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
     if measurement.end_ns is not None:
         period_ns = measurement.end_ns
     else:
-        # The last probe holds as long as the others do, or the trace would begin anew at the very instant of its last
+        # The last probe holds as long as the others; otherwise the trace would restart at the very instant of its last
         # sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
@@ -168,17 +169,17 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
 
 
 def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
-    """The way repeated, its gaps filled, resampled and interpolated, as the keys say; times are those of sending."""
+    """The direction repeated, with gaps filled, resampled and interpolated, by the keys; times are sending times."""
     if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(
             way, t_ns=t_ns, delay_ns=way.delay_ns[place], loss_ratio=way.loss_ratio[place], cut=way.cut[place]
         )
     interval_ns = int(np.median(np.diff(way.t_ns))) if len(way.t_ns) > 1 else None
-    # A table has no gaps that nobody wrote: its rows hold as long as they say.
+    # A table has only explicit gaps: its rows hold until the next row.
     gaps = _gaps(way, keys, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
     straight = np.full(len(way.t_ns), keys.interpolation == "linear")
-    # After the samples' own interpolation: across a gap it is the gap's key that decides.
+    # After the samples' own interpolation, because the key for gaps decides across a gap.
     straight[gaps] = keys.gaps == "linear"
     if keys.gaps == "down" and len(gaps) and interval_ns is not None:
         way, straight = _with_cuts(way, straight, gaps, interval_ns)
@@ -191,44 +192,44 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 
 
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
-    """The way as rows, each with the time from which it holds.
+    """The direction as rows, each with the time from which it holds.
 
-    forward: _Way. The way that the probes passed before this one; None: they were sent on this one.
+    forward: _Way. The direction that the probes passed before this one; None: they were sent on this one.
     """
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:
         before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
         enters_ns = way.t_ns + np.round(forward.delay_ns[before]).astype(np.int64)
-        # In order of entry; of several at one instant the one that was sent first, for which the others wait.
+        # In order of entry; of several at one instant, the one sent first, because the others wait for it.
         enters_ns, place = np.unique(enters_ns, return_index=True)
         delay_ns, loss_ratio = delay_ns[place], loss_ratio[place]
     begins_ns = enters_ns.copy()
     if way.interval_ns is not None:
-        # Half-way after the probe before, as sending times are inexact: iputils prints a round trip of 10 ms or more to
-        # 0.1 ms. If rows held from these times, a ping in step with the recording would meet some probes twice and
-        # others never.
+        # Half-way after the previous probe, because sending times are inexact: iputils prints a round trip of 10 ms or
+        # more to 0.1 ms. If rows held from these times, a ping in step with the recording would get some probes twice
+        # and others never.
         begins_ns -= np.minimum(np.diff(enters_ns, prepend=enters_ns[0]) // 2, way.interval_ns // 2)
-    # A packet that enters the return way before the first reply meets the same as that reply.
+    # A packet that enters the return direction before the first reply is treated like that reply.
     begins_ns[0] = way.t_ns[0]
-    # Rows that change nothing are left out: a repeated trace has up to 50 million, 24 bytes each in the guest's kernel.
+    # Rows without a change are left out: a repeated trace has up to 50 million, 24 bytes each in the guest's kernel.
     changed = np.diff(delay_ns, prepend=-1) != 0
     changed |= np.diff(loss_ratio, prepend=-1) != 0
     return Rows(begins_ns[changed], delay_ns[changed], loss_ratio[changed])
 
 
 def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
-    """Places of the samples after which there is a gap, the last one included; an error if that is one."""
+    """Indexes of samples followed by a gap, possibly including the last; an error if gaps are errors."""
     limit_ns = keys.gap_after_ns
     if limit_ns is None:
         if interval_ns is None:
             return np.empty(0, dtype=np.int64)
         limit_ns = GAP_INTERVALS * interval_ns
-    # A run that goes on after the last sample has a gap at its end, like any other.
+    # A run that continues after the last sample has a gap at its end, like any other.
     until_ns = np.append(way.t_ns[1:], max(end_ns, int(way.t_ns[-1])))
     gaps = np.flatnonzero(until_ns - way.t_ns > limit_ns)
     if keys.gaps != "error":
         return gaps
-    # A gap in a part of the recording that the run does not use is nobody's trouble.
+    # A gap in a part of the recording that the run does not use has no effect.
     in_run = gaps[(until_ns[gaps] > begin_ns) & (way.t_ns[gaps] < end_ns)]
     if len(in_run):
         first = int(in_run[0])
@@ -245,7 +246,8 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 
 
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
-    """Delays; an unknown one is the delay before it, or less if it would otherwise arrive after the next known one."""
+    """Delays; an unknown one is the previous delay, or less if the packet would otherwise arrive after the next known
+    one."""
     # A lost packet keeps its place in a FIFO, and those behind it wait for it.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
@@ -253,14 +255,14 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
     every = np.arange(len(delay_ns))
     before = known[np.maximum(np.searchsorted(known, every, side="right") - 1, 0)]
     after = known[np.minimum(np.searchsorted(known, every), len(known) - 1)]
-    # 1 ns before it: at the same instant the two would be one row of the return way.
+    # 1 ns before it: at the same instant, the two would be one row of the return direction.
     in_time_ns = np.where(after > every, enters_ns[after] + delay_ns[after] - 1 - enters_ns, np.inf)
     return np.asarray(np.minimum(delay_ns[before], np.maximum(in_time_ns, 0)), dtype=np.float64)
 
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
-    """Each gap as a row of its own, one interval after the sample before it, in which every packet is lost."""
-    # The sample before the gap holds for one interval more, as if the next probe had been the first that was not sent.
+    """Each gap becomes a row, one interval after the previous sample, in which every packet is lost."""
+    # The sample before the gap holds for one more interval, as if the next probe had been the first missing one.
     at = gaps + 1
     return (
         replace(
@@ -275,20 +277,20 @@ def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns:
 
 
 def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
-    """Rows k width apart: of probes those sent in between count alike, of a table's rows as long as they hold."""
+    """Rows at multiples of the width: probes within a row count equally, a table's rows by their length."""
     t_ns, place = way.t_ns, np.arange(len(way.t_ns))
     if way.probes:
         weight = np.ones(len(t_ns))
     else:
         last_ns = max(end_ns, int(t_ns[-1]) + 1)
-        # A row of a table that lies across the border of two bins counts in both, each for its part of the time.
+        # A table row that crosses the border of two bins counts in both, by its length in each.
         edges = np.arange(int(t_ns[0]) // width_ns + 1, -(-last_ns // width_ns), dtype=np.int64) * width_ns
         t_ns = np.union1d(t_ns, edges)
         place = np.searchsorted(way.t_ns, t_ns, side="right") - 1
         weight = np.diff(np.append(t_ns, last_ns)).astype(np.float64)
     bins, begins = np.unique(t_ns // width_ns, return_index=True)
     delay_ns, loss, cut = way.delay_ns[place], way.loss_ratio[place], way.cut[place]
-    # A lost probe measured no delay: it counts for the loss alone, unless there is no other in its row.
+    # A lost probe has no delay: it only counts as a loss, unless its row has no other probe.
     of_delay = np.where(loss < 1, weight, 0.0)
     sums = np.add.reduceat(of_delay, begins)
     mean_ns = np.add.reduceat(of_delay * delay_ns, begins) / np.where(sums > 0, sums, 1)
@@ -304,9 +306,9 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
 
 
 def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
-    """Rows `step_ns` apart between a sample and the next where `straight`; a lost or cut one holds its delay."""
+    """Rows `step_ns` apart between successive samples where `straight`; a lost or cut one keeps its delay."""
     length_ns = np.diff(way.t_ns)
-    # The delay of a lost probe is not one that was measured: no line goes to it or from it.
+    # The delay of a lost probe was not measured, so no line starts or ends there.
     drawn = straight[:-1] & (way.loss_ratio[:-1] < 1) & (way.loss_ratio[1:] < 1)
     pieces = np.append(np.where(drawn, -(-length_ns // step_ns), 1), 1)
     if pieces.sum() > MOST_ROWS:
@@ -323,5 +325,5 @@ def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
 
 
 def _or_none(flags: Flags | None, like: Series) -> Flags:
-    """The flags, or none set."""
+    """The flags, or all False."""
     return np.zeros(len(like), dtype=bool) if flags is None else flags

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ping over the rows of its own recording, worked out packet by packet as a FIFO link does it."""
+"""A ping over the rows of its own recording, computed packet by packet as on a FIFO link."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from leowarp.timeline.recordings.measurement import Delays, Flags, Times
 from leowarp.timeline.recordings.rows import Rows, channel_rows
 from support.synthetic.dish import MS
 
-# Whole us between probes, round trips of any number of ns; None: lost.
+# Whole us between probes, round trips in ns; None: lost.
 recordings = st.lists(
     st.tuples(st.integers(1, 30_000), st.one_of(st.none(), st.integers(0, 90 * MS))), min_size=1, max_size=40
 ).filter(lambda probes: any(rtt_ns is not None for _, rtt_ns in probes))
@@ -30,7 +30,7 @@ def arrays(probes: list[tuple[int, int | None]]) -> tuple[Times, Delays]:
 
 
 def in_order(t_ns: Times, rtt_ns: Delays) -> Delays:
-    """The round trips with each reply at least as late as those before it."""
+    """The round trips, with each reply at least as late as those before it."""
     return np.where(np.isnan(rtt_ns), np.nan, np.fmax.accumulate(t_ns + rtt_ns) - t_ns)
 
 
@@ -40,14 +40,14 @@ def keys(**chosen: object) -> Measured:
 
 
 def passed(rows: Rows, enters_ns: Times) -> tuple[Times, Flags]:
-    """When packets leave a FIFO link with these rows, and which of them it lost."""
+    """When packets leave a FIFO link with these rows, and which of them are lost."""
     row = np.searchsorted(rows.t_ns, enters_ns, side="right") - 1
     assert (row >= 0).all()
     return np.maximum.accumulate(enters_ns + rows.delay_ns[row]), rows.loss_ratio[row] == 1
 
 
 def met(measurement: Measurement, chosen: Measured, sent_ns: Times, *, down_first: bool) -> Delays:
-    """Round trips of pings alone; nan: lost."""
+    """Round trips of single pings; nan: lost."""
     ways = channel_rows(measurement, chosen, 0, int(sent_ns[-1]) + 1, down_first=down_first)
     forward, back = ways if down_first else ways[::-1]
     there_ns, lost = passed(forward, sent_ns)
@@ -92,10 +92,10 @@ def test_the_same_holds_of_a_table_of_round_trips(probes: list[tuple[int, int | 
 def test_one_way_delays_of_round_trips_come_back_as_round_trips(
     probes: list[tuple[int, int | None]], share: float
 ) -> None:
-    """Each way in order by itself: the reply enters the way down when the probe has left the way up."""
+    """Each direction is in order by itself: the reply enters the downlink when the probe has left the uplink."""
     t_ns, rtt_ns = arrays(probes)
     up_ns = in_order(t_ns, np.round(rtt_ns * share))
-    # Not at the same instant: two replies that begin at once would need two delays there.
+    # Not at the same instant: two simultaneous replies would need two delays there.
     up_ns += np.arange(len(up_ns))
     down_ns = in_order(t_ns + np.nan_to_num(up_ns), rtt_ns - np.round(rtt_ns * share))
     of = Measurement.of_round_trips(t_ns, up_ns + down_ns)
@@ -107,7 +107,7 @@ def test_one_way_delays_of_round_trips_come_back_as_round_trips(
 
 
 def printed(t_ns: Times, rtt_ns: Delays) -> str:
-    """As iputils' `ping -D` prints it: three significant digits of a round trip."""
+    """As printed by iputils' `ping -D`: three significant digits of a round trip."""
     lines = []
     for place, (at_ns, rtt) in enumerate(zip(t_ns.tolist(), rtt_ns.tolist(), strict=True)):
         if rtt == rtt:
@@ -126,8 +126,9 @@ def test_a_ping_in_step_meets_each_recorded_probe_once_though_its_time_was_round
     rtt_ns = in_order(t_ns, np.array(rtts_ns, dtype=float))
     (tmp_path / "pings.txt").write_text(printed(t_ns, rtt_ns))
     again_ns = met(read(tmp_path / "pings.txt"), keys(), t_ns, down_first=down_first)
-    # From 100 ms on ping prints 1 ms, so a round trip is wrong by half of that. It may wait for the reply before it,
-    # which is wrong by as much. So is its sending time, which is the printed time less the round trip.
+    # From 100 ms on, ping prints whole ms, so a round trip has an error of up to half a ms. It may also wait for the
+    # reply before it, which has the same error. Its sending time, the printed time minus the round trip, has that
+    # error, too.
     assert np.nanmax(np.abs(again_ns - rtt_ns)) <= 2 * MS
 
 

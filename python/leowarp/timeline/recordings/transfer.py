@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of a transfer by TCP, in numbers."""
+"""Results of a TCP transfer, in numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class TransferDescription:
     """Throughput over time, retransmissions and windows.
 
     way: down or up.
-    interval_ns: Their median length.
-    mean_bps: Of payload, over the whole time.
-    quantiles_bps: Over time.
-    zero_ns: Time in intervals in which nothing came through.
-    retransmissions: Segments; None where the file does not say it.
-    median_rtt_ns: TCP's smoothed one.
+    interval_ns: Median length of the intervals.
+    mean_bps: Mean payload rate, over the whole time.
+    quantiles_bps: Quantiles over time.
+    zero_ns: Time in intervals in which nothing arrived.
+    retransmissions: Segments; None if the file does not give them.
+    median_rtt_ns: Median of TCP's smoothed round trip.
     """
 
     way: str
@@ -39,7 +39,7 @@ class TransferDescription:
 
 
 def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
-    """Its description; None of none."""
+    """Description of a transfer; None for None."""
     if transfer is None:
         return None
     told = {
@@ -53,7 +53,7 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
         intervals=len(transfer.t_ns),
         interval_ns=int(np.median(transfer.length_ns)),
         span_ns=int(transfer.t_ns[-1] + transfer.length_ns[-1] - transfer.t_ns[0]),
-        # Weighed by length: a transfer seldom ends with a whole interval.
+        # Weighted by length, because a transfer seldom ends with a whole interval.
         mean_bps=float(np.average(transfer.rate_bps, weights=transfer.length_ns)),
         quantiles_bps=_quantiles(transfer),
         zero_ns=int(transfer.length_ns[transfer.rate_bps == 0].sum()),
@@ -66,7 +66,7 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
 
 
 def _quantiles(transfer: Transfer) -> dict[float, float]:
-    # Intervals that are as long as each other weigh alike, and what is between two values then is neither of them.
+    # Intervals of equal length have equal weight, and the median may then lie between two values.
     if transfer.length_ns.max() <= _ALIKE_RATIO * transfer.length_ns.min():
         return quantiles(transfer.rate_bps)
     return weighted_quantiles(transfer.rate_bps, transfer.length_ns.astype(np.float64))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a large table that a run needs, found without reading the others: rows are in order of time.
+"""Finds the rows of a large table that a run needs, without reading the others: rows are sorted by time.
 
-A table of 10^7 rows took 6.2 GB of memory when it was read whole, for a run of which a thousandth of it was needed.
-Rows outside are not looked at, so that a mistake in them is not found. Anything unexpected on the way, such as a
-time that is no number, ends the search. The table is then read whole, which names the mistake.
+Reading a table of 10^7 rows as a whole took 6.2 GB of memory, for a run that needed a thousandth of it. Rows outside
+are not read, so mistakes in them are not found. Anything unexpected during the search, such as a time that is not a
+number, ends it. The table is then read as a whole, which reports the mistake.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.machine.memory import usable_memory_bytes
 
 FROM_BYTES = 16 << 20
-"""Least size of a file that is read in part: up to here the whole of it takes 400 MB of memory."""
+"""Minimum size of a file that is read in part: below, the whole file takes at most 400 MB of memory."""
 
 MARGIN_NS = 120 * 10**9
-"""Rows before and after the run that are read too: twice the longest delay, after which an answer passes."""
+"""Rows before and after the run that are read too: twice the longest delay, after which every answer has arrived."""
 
 MEMORY_PER_BYTE = 25
-"""Memory that a byte of a measurement's text takes while it is read whole: 10^7 rows in 250 MB took 6.2 GB."""
+"""Memory per byte of a measurement's text while it is read as a whole: 10^7 rows in 250 MB took 6.2 GB."""
 
 LONGEST_LINE_BYTES = 1 << 20
 
@@ -38,7 +38,7 @@ _WORDS = (b"down", b"lost", b"")
 class Stretch:
     """The part of a measurement that a run needs, on the measurement's clock.
 
-    margin_ns: Before and after it.
+    margin_ns: Additional time before and after it.
     """
 
     begin_ns: int
@@ -50,8 +50,8 @@ class Stretch:
 class Part:
     """Lines of a table.
 
-    lines: The header, then rows, each with its number in the file; stripped, without comments.
-    zero_ns: Time of the table's first row, if that is of the wall clock.
+    lines: The header and rows, each with its number in the file; stripped, without comments.
+    zero_ns: Time of the table's first row, if times are on the wall clock.
     longest_ns: Longest step between rows of the whole table, if the table ends before the stretch does.
     """
 
@@ -61,7 +61,7 @@ class Part:
 
 
 def check_memory(path: Path, count_bytes: int) -> None:
-    """Refuse to read a text whole if its rows would not fit into memory.
+    """Refuse to read a text as a whole if its rows would not fit into memory.
 
     Raises ScenarioError.
     """
@@ -76,9 +76,9 @@ def check_memory(path: Path, count_bytes: int) -> None:
 
 
 def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
-    """The rows of a large table in CSV around a stretch; None if it has to be read whole.
+    """The rows of a large CSV table around a stretch; None if it has to be read as a whole.
 
-    column: Of the times, in s.
+    column: Name of the time column, in s.
     Raises ScenarioError if the stretch alone is too large.
     """
     try:
@@ -87,12 +87,12 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
         with plainfiles.opened(path, links=True) as file:
             return _Table(path, file, column).part(stretch)
     except (OSError, _Unexpected):
-        # Reading it whole says what is wrong.
+        # Reading it as a whole reports the mistake.
         return None
 
 
 def is_large_table(path: Path, column: str = "t_s") -> bool:
-    """Whether a file is a table in CSV, by its first line, of which a part is read at a time."""
+    """Whether a file is a CSV table, by its first line, and large enough to be read in part."""
     try:
         if path.stat().st_size < FROM_BYTES:
             return False
@@ -104,11 +104,11 @@ def is_large_table(path: Path, column: str = "t_s") -> bool:
 
 
 class _Unexpected(Exception):
-    """Something that only a reading of the whole table can name."""
+    """Something that only reading the whole table can explain."""
 
 
 class _Table:
-    """A table that is open: its header, and rows by the place of their first byte."""
+    """An open table: its header, and rows by the position of their first byte."""
 
     def __init__(self, path: Path, file: BinaryIO, column: str) -> None:
         self._path, self._file = path, file
@@ -121,7 +121,7 @@ class _Table:
         if column.encode() not in names or b'"' in header:
             raise _Unexpected
         self._place = names.index(column.encode())
-        # Cells that are words in place of a number: the row says nothing of the delay.
+        # Words that replace a number: such a row has no delay.
         self._delays = [place for place, name in enumerate(names) if name in (b"delay_ms", b"rtt_ms", b"delay_up_ms")]
         self._header = (at, header)
         self._begin = self._file.tell()
@@ -135,7 +135,7 @@ class _Table:
         from_ns = stretch.begin_ns - stretch.margin_ns + offset_ns
         until_ns = stretch.end_ns + stretch.margin_ns + offset_ns
         start = self._last_before(from_ns, begin)
-        # A delay that is not known is that of a row before.
+        # An unknown delay is taken from an earlier row.
         while start > begin and (row := self._first(start)) is not None and not self._is_known(row[1]):
             start = self._row_at(max(start - _STEP_BYTES, begin), begin)
         lines = [(self._number_at(self._header[0]), self._header[1].removeprefix(b"\xef\xbb\xbf").decode())]
@@ -155,8 +155,8 @@ class _Table:
         return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
 
     def _last_before(self, t_ns: int, begin: int) -> int:
-        """First byte of a row at or before a time, at most a step before the last such row; of the first row if none
-        is."""
+        """First byte of a row at or before a time, at most one step before the last such row; of the first row if there
+        is none."""
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
             middle = self._row_at((low + high) // 2, low)
@@ -170,24 +170,24 @@ class _Table:
         return low
 
     def _row_at(self, at: int, begin: int) -> int:
-        """First byte of the first row that begins at a byte or after it."""
+        """First byte of the first row that begins at or after a byte."""
         if at <= begin:
             return begin
         self._file.seek(at - 1)
-        # The rest of the line in which the byte before stands; nothing but its end if a row begins here.
+        # The rest of the line that contains the previous byte; only its end if a row begins here.
         self._readline()
         found = self._first(self._file.tell())
         return begin if found is None else found[0]
 
     def _first(self, at: int) -> tuple[int, bytes] | None:
-        """First byte and stripped text of the first row at a byte that begins a line, or after it; None: there is none.
+        """First byte and stripped text of the first row at or after a byte that begins a line; None: there is none.
 
-        The file's own place is then behind it.
+        The file position is then after it.
         """
         return next(((here, line) for here, line, _ in self._numbered(at, 0)), None)
 
     def _numbered(self, at: int, number: int) -> Iterator[tuple[int, bytes, int]]:
-        """Lines from a byte on, which begins one, without blanks and comments: first byte, stripped text, number."""
+        """Lines from a byte that begins a line, without blank lines and comments: first byte, stripped text, number."""
         self._file.seek(at)
         while raw := self._readline():
             line = raw.strip()

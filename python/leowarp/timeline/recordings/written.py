@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement as the CSV that `[measured]` and `leowarp timeline describe` read, whatever tool wrote it."""
+"""A measurement from any tool as the CSV that `[measured]` and `leowarp timeline describe` read."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 
 
 def csv_of(measurement: Measurement) -> Iterator[str]:
-    """Its lines, each with its end: comments that say what it was, a header, rows.
+    """Its lines, with line ends: comments about its origin, a header, rows.
 
-    Times are of the wall clock if that is known, to the ns; delays to the ns, rates to the bit. Values for which the
-    table has no column (retransmissions, congestion windows, the direction of a loss) are left out, and a comment says
-    so.
+    Times are on the wall clock if that is known, to the ns; delays to the ns, rates to the bit. Values without a column
+    in the table (retransmissions, congestion windows, the direction of a loss) are omitted, with a comment.
 
-    Raises ScenarioError if it holds neither delays nor rates.
+    Raises ScenarioError if it contains neither delays nor rates.
     """
     t_ns, columns = _transfer(measurement) if measurement.transfer is not None else _rows(measurement)
     for note in _notes(measurement):
-        # One line: a name with a line feed in it would go on as a row of the table
+        # One line: a name with a line feed would otherwise continue as a row of the table
         # (`test_names_cannot_break_out_of_a_comment`).
         yield f"# {printable.one_line(note)}\n"
     yield ",".join(("t_s", *columns)) + "\n"
@@ -36,14 +35,14 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
 
 
 def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Delays (round trips before one-way ones, which are differences of two clocks), and rates."""
+    """Delays (round trips rather than one-way ones, which are differences of two clocks), and rates."""
     series = measurement.round_trip if measurement.round_trip is not None else measurement.down
     columns: dict[str, list[str]] = {}
     if series is not None and len(series):
         t_ns, cut = series.t_ns, series.cut
         columns["delay_ms" if measurement.round_trip is None else "rtt_ms"] = _delays(series)
         up = measurement.up if measurement.round_trip is None else None
-        # A table has one column of times; ways of other times would have to be resampled, which this does not do
+        # A table has one time column; directions with different times would have to be resampled, which is not done
         # unasked.
         if up is not None and np.array_equal(up.t_ns, t_ns):
             columns["delay_up_ms"] = _delays(up, of_cut="")
@@ -65,13 +64,13 @@ def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Times and cells of a transfer: one row an interval."""
+    """Times and cells of a transfer: one row per interval."""
     transfer = measurement.transfer
     assert transfer is not None
     columns = {}
     if not np.isnan(transfer.rtt_ns).any() and (transfer.rtt_ns > 0).all():
         columns["rtt_ms"] = [_decimal(round(value), 6) for value in transfer.rtt_ns.tolist()]
-    # In a test of both directions the table's way down is the way down; one alone has the column that tables must have.
+    # In a test of both directions, the table's downlink is the downlink; a single transfer gets the required column.
     back = measurement.transfer_back
     for name, one in (("rate_mbps", back or transfer), ("rate_up_mbps", None if back is None else transfer)):
         if one is not None:
@@ -80,7 +79,7 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _delays(series: Series, of_cut: str = "down") -> list[str]:
-    """Cells of a column of delays, ms: a number, ``lost``, or in a row without a connection `of_cut`."""
+    """Cells of a column of delays, ms: a number, ``lost``, or `of_cut` in a row without a connection."""
     return [
         of_cut if cut else "lost" if lost or delay_ns != delay_ns else _decimal(int(delay_ns), 6)
         for delay_ns, lost, cut in zip(series.delay_ns.tolist(), series.lost.tolist(), series.cut.tolist(), strict=True)
@@ -88,7 +87,7 @@ def _delays(series: Series, of_cut: str = "down") -> list[str]:
 
 
 def _rates(capacity: Capacity, t_ns: Times, cut: NDArray[np.bool_]) -> list[str]:
-    """Cells of a column of rates, Mbit/s, at these times: the row of the capacity that holds then."""
+    """Cells of a column of rates, Mbit/s, at these times: the capacity's row in force."""
     place = np.maximum(np.searchsorted(capacity.t_ns, t_ns, side="right") - 1, 0)
     return [
         "" if here else "unshaped" if rate == UNSHAPED else _decimal(rate, 6)
@@ -119,18 +118,18 @@ def _any(flags: NDArray[np.bool_] | None) -> bool:
 
 
 def _decimal(value: int, places: int) -> str:
-    """A whole number of 10^-places, without zeros at its end."""
+    """An integer times 10^-places, without trailing zeros."""
     whole, part = divmod(abs(value), 10**places)
     digits = f"{part:0{places}d}".rstrip("0")
-    # Digits of whole numbers and no float on the way: what is read back is the same ns.
+    # Digits of integers without floats, so that reading gives back the same ns.
     return ("-" if value < 0 else "") + (f"{whole}.{digits}" if digits else f"{whole}")
 
 
 def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
     """Where the CSV of a measurement goes.
 
-    Raises ScenarioError if a file is there already and `force` does not say that it may be replaced, or if it is no
-        plain file, or the measurement itself.
+    Raises ScenarioError if the file exists and `force` is not set, or if it is not a
+        plain file, or is the measurement itself.
     """
     target = source.with_suffix(".csv") if out is None else out
     plainfiles.refuse_link(target)
@@ -142,16 +141,16 @@ def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
 
 
 def write_csv(lines: Iterator[str], target: Path) -> int:
-    """Number of rows written.
+    """Write the lines; return the number of rows.
 
-    lines: As `csv_of` gives them.
+    lines: As from `csv_of`.
     target: From `csv_path`.
     Raises ScenarioError if it cannot be written.
     """
-    # All of it before the file is touched: an error while a cell is made leaves no half file.
+    # All lines before the file is opened, so that an error while a cell is computed leaves no partial file.
     text = list(lines)
     try:
-        # /dev/stdout cannot be replaced by a new file as `plainfiles.write` would do it.
+        # /dev/stdout cannot be replaced by a new file, as `plainfiles.write` would.
         if str(target).startswith("/dev/"):
             target.write_text("".join(text), encoding="utf-8")
         else:

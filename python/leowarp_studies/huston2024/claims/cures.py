@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on cures (3.12 to 3.15, 3.17, 3.21, 3.29, 3.30): what the study proposes, and flows side by side."""
+"""Claims about cures (3.12 to 3.15, 3.17, 3.21, 3.29, 3.30): the study's proposals, and competing flows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from leowarp_studies.huston2024.words import FEWER, GOODPUT, PAIRED, SESSION, co
 
 # Implements claim 3.12 of huston2024 (text).
 def deferring_bbr(frames: Frames) -> Outcome:
-    """BBR that only defers its rate increase across reconfigurations against BBR: goodput, retransmissions and the
-    99th percentile of RTT, seed by seed. `bbr_handover` with all that it adds is given beside it.
+    """BBR that only defers its rate increase across reconfigurations, compared with BBR: goodput, retransmissions and
+    the 99th percentile of RTT, paired by seed. The complete `bbr_handover` is listed too.
 
     Returns: Numbers: `goodput_ratio`, `retransmissions_ratio`, `rtt_p99_ratio`, `goodput_with_all_ratio`.
     """
     name = "bbr_handover-defer"
     goodput = ev.gain(frames, name, "bbr")
-    # "Does better" has two sides: more goodput could be bought with more retransmissions.
+    # "Does better" has two sides, because more goodput could be bought with more retransmissions.
     again = ev.gain(frames, name, "bbr", "retransmissions_pkts")
     rtt = ev.gain(frames, name, "bbr", "rtt_p99_ns")
     beyond = ev.gain(frames, "bbr_handover", "bbr")
@@ -49,12 +49,12 @@ def deferring_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.13 of huston2024 (text).
 def handover_aware_cubic(frames: Frames) -> Outcome:
-    """CUBIC that repairs the losses of handovers without a cut, against CUBIC and against BBR, seed by seed.
+    """CUBIC that repairs handover losses without reducing its window, compared with CUBIC and with BBR, paired by seed.
 
-    Returns: Numbers: `goodput_ratio` (of CUBIC's), `of_bbr_ratio`.
+    Returns: Numbers: `goodput_ratio` (relative to CUBIC), `of_bbr_ratio`.
     """
     goodput, of_bbr = ev.gain(frames, "cubic_handover", "cubic"), ev.gain(frames, "cubic_handover", "bbr")
-    # The study expects both at once: a gain, and yet less than BBR.
+    # The study expects both: a gain, but still less than BBR.
     parts = {"gains": goodput.above(1.0), "less than BBR": of_bbr.below(1.0)}
     text = (
         f"goodput {goodput.text(1, 2)} of CUBIC's (10 % more: {'yes' if goodput.median >= 1.1 else 'no'}), "
@@ -67,26 +67,26 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
 
 
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
-"""Queue disciplines that mark CUBIC as RFC 3168 has it."""
+"""Queue disciplines that mark CUBIC's packets as in RFC 3168."""
 MARKS_ONLY = "cubic_handover-marks"
-"""A CUBIC that answers marks and timeouts, and no loss that fast recovery repairs."""
+"""A CUBIC that reacts to marks and timeouts, but not to losses that fast recovery repairs."""
 
 
 # Implements claim 3.14 of huston2024 (text).
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
-    """A CUBIC that answers marks and not losses over fq_codel, against plain CUBIC and BBR.
+    """A CUBIC that reacts to marks but not to losses, over fq_codel, compared with plain CUBIC and BBR.
 
-    DCTCP over a queue that marks above 5 ms, and CUBIC as RFC 3168 has it over five queues, are given beside it: both
-    reduce for losses too.
+    DCTCP over a queue that marks above 5 ms, and RFC 3168 CUBIC over five queues, are listed too: both reduce their
+    window for losses as well.
 
-    Returns: Numbers: `cuts_at_losses_ratio` (per session, of plain CUBIC's), `of_cubic_ratio`, `of_bbr_ratio`,
-        `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (RFC 3168, on over off, same queue).
+    Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
+        `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (RFC 3168 on relative to off, same queue).
     """
     gained, of_bbr = ev.gain(frames, MARKS_ONLY, "cubic"), ev.gain(frames, MARKS_ONLY, "bbr")
     cuts = {name: ev.cut_counts(frames["traces"].get((name, PEAK), [])) for name in (MARKS_ONLY, "cubic")}
     at_losses = {name: found["handover"] + found["isolated"] for name, found in cuts.items()}
     told_apart = at_losses[MARKS_ONLY] / at_losses["cubic"] if at_losses["cubic"] else math.nan
-    # The interval must lie above 1 and not the median alone: of 10 seeds a gain of a per cent may be chance.
+    # The whole interval, not only the median, must lie above 1: with 10 seeds a gain of one per cent may be chance.
     parts = {
         # Timeouts still reduce.
         "tells the link's losses from a queue": told_apart <= 0.1,
@@ -94,7 +94,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
         "approaches BBR": of_bbr.median >= 0.8,
     }
     dctcp, classic = ev.gain(frames, "dctcp-ecn-fq_codel", "bbr"), ev.gain(frames, "cubic-ecn-fq_codel", "bbr")
-    # The addition of RFC 3168 by itself, with the same queue: otherwise fq_codel's own gain would be taken for ECN's.
+    # Effect of RFC 3168 alone, with the same queue: otherwise fq_codel's own gain would be attributed to ECN.
     without = ev.gain(frames, "cubic-ecn-fq_codel", "cubic-fq_codel")
     others = ", ".join(
         f"{aqm} {ev.gain(frames, f'cubic-ecn-{aqm}', 'bbr').text(1, 2)}" for aqm in AQMS if aqm != "fq_codel"
@@ -122,7 +122,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
-    """A CUBIC flow's share beside BBR, beside another CUBIC and beside Reno: the latter two say what a fair share is
+    """A CUBIC flow's share against BBR, against another CUBIC and against Reno. The latter two define a fair share
     here.
 
     Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.
@@ -130,9 +130,9 @@ def bbr_starves_others(frames: Frames) -> Outcome:
     rows = frames["beside"]
     rest: dict[str, Middle] = {}
     for variant in ("bbr", "cubic", "reno"):
-        # The rows have the share of the variant's own flow; the claim is about the other.
+        # The rows contain the share of the variant's own flow, but the claim is about the other flow.
         rest[variant] = middle(1 - rows.loc[rows["variant"] == variant, "share_ratio"])
-    # Jain's index of two flows: 1 if they are equal, 0.5 if one has all.
+    # Jain's index of two flows: 1 if they are equal, 0.5 if one has everything.
     jain = middle(rows.loc[rows["variant"] == "bbr", "jain_index"])
     alone = paired_ratio(
         rows.assign(variant=rows["variant"]).rename(columns={"beside_goodput_bps": "value"}), "value", "bbr", "cubic"
@@ -154,11 +154,11 @@ def bbr_starves_others(frames: Frames) -> Outcome:
 
 # Implements claim 3.17 of huston2024 (text).
 def bbr3_defers(frames: Frames) -> Outcome:
-    """BBR of version 3 that defers across reconfigurations: beside a CUBIC flow and alone, against version 1 and
-    against version 3 as it is.
+    """BBR version 3 that defers across reconfigurations, both against a CUBIC flow and alone, compared with version 1
+    and with unmodified version 3.
 
-    Returns: Numbers: `left_ratio` (a CUBIC flow's goodput beside it over that beside version 1), `of_bbr_ratio`,
-        `of_bbr3_ratio`, and `left_by_plain_ratio`.
+    Returns: Numbers: `left_ratio` (goodput of a CUBIC flow next to it, relative to that next to version 1),
+        `of_bbr_ratio`, `of_bbr3_ratio`, and `left_by_plain_ratio`.
     """
     rows: pd.DataFrame = frames["beside"]
     left, by_plain = (paired_ratio(rows, "beside_goodput_bps", name, "bbr") for name in ("bbr3_handover", "bbr3"))
@@ -186,9 +186,9 @@ def bbr3_defers(frames: Frames) -> Outcome:
 
 # Implements claim 3.29 of huston2024 (text).
 def cubic_is_fairer(frames: Frames) -> Outcome:
-    """Jain's index of CUBIC beside CUBIC against that of BBR beside CUBIC, seed by seed.
+    """Jain's index of two CUBIC flows compared with that of BBR against CUBIC, paired by seed.
 
-    Returns: Numbers: `jain_difference` (CUBIC's less BBR's), `cubic_jain_index`, `bbr_jain_index`, `reno_jain_index`.
+    Returns: Numbers: `jain_difference` (CUBIC's minus BBR's), `cubic_jain_index`, `bbr_jain_index`, `reno_jain_index`.
     """
     rows: pd.DataFrame = frames["beside"]
     both = paired(rows, "jain_index", "cubic", "bbr")
@@ -209,9 +209,9 @@ def cubic_is_fairer(frames: Frames) -> Outcome:
 
 # Implements claim 3.30 of huston2024 (comments).
 def ecn_beats_sqm(frames: Frames) -> Outcome:
-    """CUBIC over fq_codel that marks (RFC 3168) against CUBIC over fq_codel that drops, seed by seed.
+    """CUBIC over an fq_codel that marks (RFC 3168), compared with CUBIC over an fq_codel that drops, paired by seed.
 
-    The latter is what smart queue management does with flows that have no ECN.
+    The dropping variant is what smart queue management does to flows without ECN.
 
     Returns: Numbers: `ecn_alone_ratio` of goodput, `rtt_p99_ratio`, `recoveries_difference`.
     """
@@ -235,11 +235,11 @@ def ecn_beats_sqm(frames: Frames) -> Outcome:
 
 # Implements claim 3.21 of huston2024 (comments).
 def pacing_mitigates(frames: Frames) -> Outcome:
-    """CUBIC and Reno paced by fq against the same without: packets that queues drop, and goodput, off-peak.
+    """CUBIC and Reno with and without pacing by fq: packets that queues drop, and goodput, off-peak.
 
-    Off-peak, because at peak isolated loss keeps windows so short that queues hardly drop.
+    The test is off-peak, because at peak isolated loss keeps windows so short that queues hardly drop.
 
-    Returns: Numbers by congestion control: `drops_difference_pkts`, `goodput_ratio`; `drops_pkts` of the plain one.
+    Returns: Numbers by congestion control: `drops_difference_pkts`, `goodput_ratio`; `drops_pkts` without pacing.
     """
     parts, texts, numbers = {}, [], {}
     for name in ("cubic", "reno"):
@@ -248,7 +248,7 @@ def pacing_mitigates(frames: Frames) -> Outcome:
         rows: pd.DataFrame = frames["sessions"]
         plain = ev.over_seeds(rows[rows["preset"] == OFF_PEAK], name, "dropped_queue_pkts")
         parts[f"{name}: fewer drops"] = fewer.below(0.0)
-        # Fewer drops could be bought with goodput.
+        # The goodput is checked because fewer drops could be bought with less goodput.
         parts[f"{name}: no less goodput"] = goodput.known and not goodput.below(1.0)
         texts.append(
             f"{ev.label(name)} off-peak: queues drop {plain.text(1, 0)} packets a session, {fewer.text(1, 0)} more if "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on single losses (3.23 to 3.25, 3.28): what SACK makes of them, how BBR stays, what they cost, and how a CUBIC
-session climbs between them."""
+"""Claims about single losses (3.23 to 3.25, 3.28): effect of SACK, BBR's rate, cost, and growth of a CUBIC session
+between losses."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from leowarp_studies.huston2024.traces import CUT_WITHIN_NS, Trace
 from leowarp_studies.huston2024.words import GOODPUT, PAIRED, SESSION
 
 WITHIN_S = CUT_WITHIN_NS / 1e9
-"""A cut at most this long after a loss follows it."""
+"""A window cut counts as caused by a loss if it follows within this time."""
 
 LOSS_BASED = ("cubic", "reno")
 KEEPS_RATIO = 0.9
-"""Share of its goodput: a sender that has as much maintains its rate."""
+"""A sender that keeps at least this share of its goodput maintains its rate."""
 
 STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
-"""The study's figure 6: from 50 to 70 Mbit/s in five seconds."""
+"""Slope in the study's figure 6: from 50 to 70 Mbit/s in five seconds."""
 STUDY_DROP_RATIO = 40 / 70
-"""The study's figure 6: a single loss event takes the rate from 70 to 40 Mbit/s."""
+"""Drop in the study's figure 6: a single loss event takes the rate from 70 to 40 Mbit/s."""
 SHORTEST_S = 2.0
-"""Length of a stretch between two cuts: a slope needs four bins of half a second."""
+"""Minimum length of an interval between two cuts: a slope needs four bins of half a second."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
-    """For each isolated loss of these sessions, whether the sender cut its window within `WITHIN_S`.
+    """For each isolated loss of these sessions: whether the sender cut its window within `WITHIN_S`.
 
-    An isolated loss is one packet that the link lost away from reconfigurations, with no other loss that near. A
-    timeout sets the threshold as well, so that it is a cut.
+    An isolated loss is a single packet lost on the link away from reconfigurations, without another loss nearby. A
+    timeout also sets the slow-start threshold, so it counts as a cut.
     """
     found = []
     for trace in traces:
         t_s = trace.losses["t_s"].to_numpy()
         cut_s = trace.cuts["t_s"].to_numpy()
-        # The distance to the nearest other loss; the first and the last have one neighbour.
+        # Distance to the nearest other loss; the first and the last loss have one neighbour.
         apart_s = np.concatenate([[math.inf], np.diff(t_s), [math.inf]])
         alone = np.minimum(apart_s[:-1], apart_s[1:])[: len(t_s)] > WITHIN_S
         for at_s in t_s[alone & (trace.losses["kind"].to_numpy() == "isolated")].tolist():
@@ -54,10 +54,10 @@ def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
 
 # Implements claim 3.23 of huston2024 (text).
 def sack_distinguishes(frames: Frames) -> Outcome:
-    """How often CUBIC cuts its window after an isolated loss, with SACK and without, and how often it times out.
+    """How often CUBIC cuts its window after an isolated loss, with and without SACK, and how often it times out.
 
-    Returns: Numbers: `cut_ratio` and `cut_without_ratio` (of isolated losses), `losses` and `losses_without`,
-        `timeouts_difference` (with SACK less without, a session).
+    Returns: Numbers: `cut_ratio` and `cut_without_ratio` (shares of isolated losses), `losses` and `losses_without`,
+        `timeouts_difference` (with minus without SACK, per session).
     """
     with_sack, without = (
         followed_by_a_cut(frames["traces"].get((name, PEAK), [])) for name in ("cubic", "cubic-nosack")
@@ -88,15 +88,15 @@ def sack_distinguishes(frames: Frames) -> Outcome:
 
 # Implements claim 3.24 of huston2024 (text).
 def bbr_keeps_its_rate(frames: Frames) -> Outcome:
-    """Goodput at the highest isolated loss of the group `losses` over that without any, seed by seed.
+    """Goodput at the highest isolated loss of the group `losses`, relative to no loss, paired by seed.
 
-    Returns: Numbers: `<name>_kept_ratio`, and `loss_ratio`, of each direction.
+    Returns: Numbers: `<name>_kept_ratio`, and `loss_ratio`, per direction.
     """
     rows: pd.DataFrame = frames["losses"]
     most = float(rows["loss_ratio"].max())
     kept = {name: _kept(rows[rows["variant"] == name], most) for name in ("bbr", *LOSS_BASED)}
     parts = {"BBR keeps its rate": kept["bbr"].known and kept["bbr"].median >= KEEPS_RATIO}
-    # A property of BBR, and a reason for its choice, only if the others lack it.
+    # The property distinguishes BBR, and explains choosing it, only if the others lack it.
     parts |= {f"{ev.label(name)} does not": kept[name].known and kept[name].median < KEEPS_RATIO for name in LOSS_BASED}
     text = (
         f"at {100 * most:g} % of isolated loss in each direction, of the goodput without any: "
@@ -112,14 +112,14 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
 
 
 def _kept(rows: pd.DataFrame, most: float) -> Middle:
-    """Median over seeds of a variant's goodput at this loss over that at none."""
+    """Median over seeds of a variant's goodput at this loss, relative to no loss."""
     named = rows.assign(variant=rows["loss_ratio"].map({0.0: "none", most: "most"}))
     return paired_ratio(named, "goodput_bps", "most", "none")
 
 
 # Implements claim 3.25 of huston2024 (text).
 def loss_detracts(frames: Frames) -> Outcome:
-    """Goodput of CUBIC and Reno at peak over that of the same path without isolated loss, seed by seed.
+    """Goodput of CUBIC and Reno at peak relative to the same path without isolated loss, paired by seed.
 
     Returns: Numbers: `<name>_ratio`; BBR's for comparison.
     """
@@ -142,7 +142,7 @@ def loss_detracts(frames: Frames) -> Outcome:
 
 
 def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
-    """From half a second after each cut to the next cut or the end, where that is `SHORTEST_S` or more."""
+    """Intervals from half a second after each cut to the next cut or the end, if at least `SHORTEST_S` long."""
     borders = [*trace.cuts["t_s"].tolist(), trace.end_s]
     for cut_s, until_s in itertools.pairwise(borders):
         if until_s - cut_s - WITHIN_S >= SHORTEST_S:
@@ -150,7 +150,7 @@ def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
 
 
 def _slopes_bps_per_s(trace: Trace) -> list[float]:
-    """Slope of goodput in each stretch between cuts, by least squares over its bins."""
+    """Slope of goodput in each interval between cuts, by least squares over its bins."""
     found = []
     for from_s, until_s in _stretches(trace):
         inside = (trace.t_s >= from_s) & (trace.t_s < until_s - WITHIN_S)
@@ -160,15 +160,16 @@ def _slopes_bps_per_s(trace: Trace) -> list[float]:
 
 
 def _drops_ratio(trace: Trace) -> list[float]:
-    """Goodput of the second from half a second after each cut for one lost packet over that of the second before.
+    """Goodput around each cut after a single lost packet: the second that begins half a second after the cut, relative
+    to the second before.
 
-    The bin in which the cut falls belongs to neither.
+    The bin that contains the cut is in neither second.
     """
     singles = trace.cuts[trace.cuts["lost_pkts"] == 1]
     found = [
         trace.between(at_s + WITHIN_S, at_s + WITHIN_S + 1.0) / before
         for at_s in singles["t_s"].tolist()
-        # After slow start has settled: the first fall is claim 3.7's.
+        # Cuts after the end of slow start: the first fall belongs to claim 3.7.
         if at_s >= 4.0 and (before := trace.between(at_s - WITHIN_S - 1.0, at_s - WITHIN_S)) > 0
     ]
     return [ratio for ratio in found if math.isfinite(ratio)]
@@ -176,19 +177,19 @@ def _drops_ratio(trace: Trace) -> list[float]:
 
 # Implements claim 3.28 of huston2024 (figure 6).
 def cubic_climbs_and_drops(frames: Frames) -> Outcome:
-    """CUBIC at peak between its cuts: the slope of its goodput, and how far a single loss takes it down.
+    """CUBIC at peak between its cuts: slope of its goodput, and the drop after a single loss.
 
-    Returns: Numbers: `slope_bps_per_s`, `drop_ratio` (after over before), medians over sessions of each session's
+    Returns: Numbers: `slope_bps_per_s`, `drop_ratio` (after divided by before); medians over sessions of each session's
         median.
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     slope = middle([np.median(found) for trace in traces if (found := _slopes_bps_per_s(trace))])
     drop = middle([np.median(found) for trace in traces if (found := _drops_ratio(trace))])
     parts = {
-        # A factor of 2: one session's five seconds.
+        # Tolerance of a factor of 2, because the study shows five seconds of one session.
         "climbs as in the figure": slope.known
         and STUDY_SLOPE_BPS_PER_S / 2 <= slope.median <= 2 * STUDY_SLOPE_BPS_PER_S,
-        # From 0.57 by a quarter of the fall's size: CUBIC's own cut is to 0.7 (RFC 9438, 4.6).
+        # 0.57 with a tolerance of a quarter of the fall; CUBIC itself cuts to 0.7 (RFC 9438, 4.6).
         "a single loss takes it down": drop.known and 0.4 <= drop.median <= 0.8,
     }
     text = (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on causes (3.18 to 3.20, 3.22 and 3.26): what the study asks or suspects, each answered by runs that change
-one thing of the path."""
+"""Claims about causes (3.18 to 3.20, 3.22 and 3.26): questions and conjectures of the study, each answered by runs that
+change one property of the path."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from leowarp_studies.huston2024.words import FEWER, PAIRED, M
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
-"""Conditions in which one thing varies, or none."""
+"""Conditions in which one property varies, or none."""
 MOVES_RATIO = 0.05
-"""From here on the estimate moves: half of what claim 3.9 calls a revision."""
+"""Smallest change that counts as a move of the estimate: half of what claim 3.9 calls a revision."""
 
 
 def what_moves_it(frames: Frames) -> str:
-    """For causes: how BBR's estimate moves where capacity or the base delay alone varies; empty without these runs."""
+    """For the causes of verdicts: moves of BBR's estimate where only the capacity or only the base delay varies; empty
+    without these runs."""
     by_condition: dict[str, list[Trace]] = frames.get("conditions", {})
     if not {_CAPACITY_ALONE, _BASE_ALONE} <= set(by_condition):
         return ""
@@ -37,10 +38,10 @@ def what_moves_it(frames: Frames) -> str:
 
 # Implements claim 3.18 of huston2024 (text).
 def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
-    """BBR over paths of which capacity, base delay and jitter each vary or are constant.
+    """BBR over paths on which capacity, base delay and jitter each vary or are constant.
 
-    If the minimum RTT decided, jitter above it would not matter, and a step of it would move the estimate. Both are
-    asked; that jitter does not matter fits other explanations too.
+    If the minimum RTT decided, jitter above it would not matter, and a step of the minimum would move the estimate.
+    Both are tested; the irrelevance of jitter fits other explanations too.
 
     Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """
@@ -79,7 +80,7 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
 
 
 def _kept(one: list[Trace], other: list[Trace]) -> Middle:
-    """Median over seeds of the share of its path that one session uses over the other's."""
+    """Median over seeds of the ratio of two sessions' shares of their paths."""
     theirs = {trace.seed: trace.mean_bps / trace.mean_capacity_bps for trace in other}
     return middle(
         [trace.mean_bps / trace.mean_capacity_bps / theirs[trace.seed] for trace in one if trace.seed in theirs]
@@ -88,11 +89,12 @@ def _kept(one: list[Trace], other: list[Trace]) -> Middle:
 
 # Implements claim 3.26 of huston2024 (text).
 def latency_moves_the_estimate(frames: Frames) -> Outcome:
-    """How BBR's estimate moves where jitter alone or the base delay alone varies, and where nothing does.
+    """Moves of BBR's estimate where only jitter or only the base delay varies, and where nothing varies.
 
-    Jitter has no steps at reconfigurations. So the larger median counts there: from slot to slot, or within slots.
+    Jitter has no steps at reconfigurations. For jitter, the larger of two medians counts: from slot to slot, or within
+    slots.
 
-    Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`: medians of moves, 0.1 is 10 %.
+    Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`: median moves; 0.1 is 10 %.
     """
     by_condition: dict[str, list[Trace]] = frames["conditions"]
     jitter, base, still = (
@@ -100,7 +102,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     )
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
-    # 5 % and more than with nothing that varies: what the estimate does by itself, as when it probes, is no confusion.
+    # More than 5 %, and more than without any variation: what the estimate does by itself, as when probing, is not
+    # confusion.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
@@ -120,12 +123,14 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
 
 # Implements claim 3.19 of huston2024 (text).
 def others_make_the_peak(frames: Frames) -> Outcome:
-    """CUBIC and BBR beside flows of other customers, against the same sessions off-peak, with one isolated loss.
+    """CUBIC and BBR competing with flows of other customers, compared with the same sessions off-peak, with one
+    isolated loss.
 
-    The number of customers is not known, so any number may be chosen that lowers CUBIC as much as the study saw. The
-    test is whether BBR keeps its rate beside that number.
+    The number of customers is unknown, so any number that slows CUBIC as much as the study saw may be chosen. The test
+    is whether BBR keeps its rate with that number.
 
-    Returns: Numbers by customers: `cubic_times_ratio` (off-peak over peak), `bbr_kept_ratio`, `bbr_over_cubic_ratio`.
+    Returns: Numbers by customers: `cubic_times_ratio` (off-peak relative to peak), `bbr_kept_ratio`,
+        `bbr_over_cubic_ratio`.
     """
     rows: pd.DataFrame = frames["shared"]
     off_peak: pd.DataFrame = frames["sessions"]
@@ -137,9 +142,9 @@ def others_make_the_peak(frames: Frames) -> Outcome:
         over = paired_ratio(mine, "goodput_bps", "bbr", "cubic")
         lowered = 1 / alone["cubic"].median
         parts = {
-            # 3 to 4, widened as in claim 3.8
+            # 3 to 4, widened as for claim 3.8
             "CUBIC falls to a third or a fourth": 2.5 <= lowered <= 5,
-            # As in claim 3.9
+            # Threshold of claim 3.9
             "BBR is alike": alone["bbr"].median >= 0.7,
             "BBR several times CUBIC": over.median >= 2.5,
         }
@@ -162,20 +167,20 @@ def others_make_the_peak(frames: Frames) -> Outcome:
 
 
 def _over(mine: pd.DataFrame, off_peak: pd.DataFrame, variant: str) -> Middle:
-    """Median over seeds of a session's goodput over that of the same congestion control alone."""
+    """Median over seeds of a session's goodput relative to the same congestion control alone."""
     both = [frame.loc[frame["variant"] == variant, ["seed", "goodput_bps"]] for frame in (mine, off_peak)]
     named = [frame.assign(variant=name) for frame, name in zip(both, ("shared", "alone"), strict=True)]
     return paired_ratio(pd.concat(named), "goodput_bps", "shared", "alone")
 
 
 WITHIN_RATIO = 0.25
-"""As claim 6.9 of `programs` has it."""
+"""Same threshold as claim 6.9 of `programs`."""
 KERNELS_CUBIC, QUIC_CUBIC = "cubic", ("ngtcp2", "quinn")
 
 
 # Implements claim 3.20 of huston2024 (comments).
 def quic_is_tcp(frames: Frames) -> Outcome:
-    """QUIC stacks with CUBIC against the kernel's CUBIC over the profile, as the study `programs` measured them.
+    """QUIC stacks with CUBIC compared with the kernel's CUBIC over the profile, as measured by the study `programs`.
 
     Returns: Numbers: `of_kernel_ratio` by stack.
     """
@@ -195,9 +200,9 @@ def quic_is_tcp(frames: Frames) -> Outcome:
 
 # Implements claim 3.22 of huston2024 (text).
 def jitter_lowers_the_rate(frames: Frames) -> Outcome:
-    """CUBIC with jitter against CUBIC without, with the same smallest RTT and with the same mean.
+    """CUBIC with jitter compared with CUBIC without, both with the same smallest RTT and with the same mean RTT.
 
-    Returns: Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and the same without isolated loss.
+    Returns: Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and both without isolated loss.
     """
     rows: pd.DataFrame = frames["jitter"]
     sessions: pd.DataFrame = frames["sessions"]
@@ -207,7 +212,7 @@ def jitter_lowers_the_rate(frames: Frames) -> Outcome:
         for control in (NO_JITTER, MEAN_KEPT):
             found[control, preset] = paired_ratio(every, "goodput_bps", "cubic", control)
     least, mean = found[NO_JITTER, PEAK], found[MEAN_KEPT, PEAK]
-    # The claim is on the estimate of the RTT: a longer mean alone would lower a window-limited rate in any case.
+    # The claim is about the RTT estimate: a longer mean alone would lower a window-limited rate anyway.
     parts = {"less than without jitter": least.below(1.0), "at the same mean, too": mean.below(1.0)}
     clean = {control: found[control, CLEAN_PEAK].text(1, 2) for control in (NO_JITTER, MEAN_KEPT)}
     text = (

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a study: its keys, ranges, and the runs that they make."""
+"""The study file: its keys, its ranges, and the runs that result from it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dotted keys and values of a study file: out of TOML tables, and back into TOML text."""
+"""Dotted keys and values of a study file: read from TOML tables, and written back as TOML text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""Number of parts of these tables' keys; all others have two (parameters of queues: three)."""
+"""Number of parts in keys of these tables; keys of all other tables have two (parameters of queues: three)."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:
@@ -22,7 +22,8 @@ def tables(document: Node, name: str, problems: Problems) -> list[Node]:
     node = document.get(name)
     if node is None:
         return []
-    # `[together]` with single brackets is one table in TOML: the most likely mistake, so the hint shows the two.
+    # `[together]` with single brackets is a plain table in TOML; this is the most likely mistake, so the hint shows
+    # both forms.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
@@ -30,7 +31,7 @@ def tables(document: Node, name: str, problems: Problems) -> list[Node]:
 
 
 def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str, tuple[str, ...], Node]]:
-    """(dotted key, its parts, value) of a table whose keys are dotted keys, with or without quotes."""
+    """Yield (dotted key, its parts, value) for a table whose keys are dotted keys, with or without quotes."""
     if table is None:
         return []
     if not isinstance(table.value, dict):
@@ -48,12 +49,13 @@ def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """`run.duration` without quotes is a table in TOML; the tables of a scenario are taken apart, values are not.
+    """`run.duration` without quotes becomes a nested table in TOML. Tables of a scenario are flattened, but values are
+    not.
 
-    A value that is a table itself (sysctls, parameters of a queue) stays whole: how many parts a key has depends on its
+    A value that is itself a table (sysctls, parameters of a queue) stays whole: the number of parts depends on the
     section, see `_DEPTH`.
     """
-    # Beyond this depth a table is a value, such as the sysctls of `tcp.sysctl`, which are set as a whole.
+    # Below this depth a table is a value, such as the sysctls of `tcp.sysctl`, which are set as a whole.
     depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
     if not isinstance(node.value, dict) or len(parts) >= depth:
         return [(parts, node)]
@@ -61,7 +63,7 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
 
 
 def _quoted(part: str) -> str:
-    """A part of a dotted key as TOML wants it: with quotes if it is no bare key.
+    """A part of a dotted key for TOML: quoted unless it is a bare key.
 
     >>> _quoted("isl"), _quoted("Cape Town")
     ('isl', '"Cape Town"')
@@ -70,7 +72,7 @@ def _quoted(part: str) -> str:
 
 
 def plain_value(node: Node) -> Any:
-    """A node as plain TOML values: its tables as dicts and its lists as lists, without places."""
+    """A node as plain TOML values: dicts and lists without source positions."""
     if isinstance(node.value, dict):
         return {key: plain_value(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -79,12 +81,12 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """A content as TOML text, to keep beside the results: a study from a call can be started again from it."""
+    """A study's content as TOML text, kept beside the results so that a study from a Python call can be restarted."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML text on one line. Strings of JSON are basic strings of TOML; tables become inline tables.
+    """A value as TOML text on one line. JSON strings are valid basic strings in TOML; tables become inline tables.
 
     >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
     '{ "label" = "cc", "values" = ["reno", "bbr"] }'

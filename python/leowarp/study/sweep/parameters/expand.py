@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study file to its runs: every combination with every seed as the text of a plan, checked before anything runs."""
+"""Expand a study file to its runs: every combination with every seed as the text of a plan, checked before anything
+runs."""
 
 from __future__ import annotations
 
@@ -24,28 +25,30 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""A seed of no study: it shows the place of the seed in a plan's text."""
+"""A seed that no study uses: it locates the seed in a plan's text."""
 
 MOST_COMBINATIONS = 100_000
-"""Each is loaded and checked before the first run: 5 ms, so that more would take ten minutes before anything runs."""
+"""Limit of combinations: each is loaded and checked before the first run, which takes 5 ms; more would take ten
+minutes."""
 
 MOST_PRODUCT = 2_000_000
-"""Combinations of which `exclude` and `only` may leave some: 5 us each to look at."""
+"""Limit of combinations before `exclude` and `only` remove some; looking at one takes 5 us."""
 
 MOST_RUNS = 1_000_000
-"""Combinations with seeds. A run is 500 bytes of memory here, and 0.1 s of a processor at least: more than a day."""
+"""Limit of runs: combinations times seeds. A run takes 500 bytes of memory here, and at least 0.1 s of a processor:
+together more than a day."""
 
 MOST_PROBLEMS = 20
-"""Mistakes shown at once: a study of thousands of combinations repeats itself."""
+"""Number of mistakes shown at once: a study of thousands of combinations repeats the same mistakes."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A value of each parameter, and what follows from them whatever the seed.
+    """One value per parameter, and everything that follows from them independent of the seed.
 
-    values: Dotted key -> value as it was written.
+    values: Dotted key -> value as written in the study file.
     columns: Columns of the results -> their values, see `keys.columns_of`.
-    plan: With the scenario's own seed.
+    plan: Plan with the scenario's own seed.
     """
 
     values: Mapping[str, Any]
@@ -53,23 +56,23 @@ class Combination:
     plan: Plan
 
     def __str__(self) -> str:
-        """Its values, for messages."""
+        """The combination's values, for messages."""
         return ", ".join(f"{key} = {value}" for key, value in self.values.items())
 
     @cached_property
     def around_seed(self) -> tuple[str, str]:
         """The plan's text before and after its seed.
 
-        Raises AssertionError if the seed is in no place or in several of the text, which would be a fault of ours.
+        Raises AssertionError if the seed occurs not exactly once in the text, which would be a bug in leowarp.
         """
-        # Every default written out, so that a study's runs do not move when a later version changes a default.
+        # Every default is written out, so that runs do not change when a later version changes a default.
         text = self.plan.to_toml()
-        # In the text and not by writing it anew for each seed: a study of 30 seeds writes each plan once.
+        # The seed is replaced in the text instead of writing the plan anew: a study of 30 seeds writes each plan once.
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
-        # Proof by another seed that the text depends on it in this place alone: plans of all seeds are then made by
-        # joining three texts, without writing each plan out.
+        # A second seed proves that the text depends on the seed in this place alone. Plans of all seeds are then made
+        # by joining three texts.
         other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
         assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
         return around
@@ -79,7 +82,7 @@ class Combination:
 class PlannedRun:
     """One run of a study.
 
-    number: Its place in the study: first every combination with the first seed, then with the second.
+    number: Place in the study: first every combination with the first seed, then with the second.
     """
 
     number: int
@@ -88,12 +91,12 @@ class PlannedRun:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """Dotted key -> value as it was written."""
+        """Dotted key -> value as written in the study file."""
         return self.combination.values
 
     @property
     def plan_text(self) -> str:
-        """The plan as `00-plan.toml` would hold it."""
+        """The plan as text, as `00-plan.toml` would contain it."""
         before, after = self.combination.around_seed
         return f"{before}{self.seed}{after}"
 
@@ -113,17 +116,17 @@ class PlannedRun:
         return tuple(self.combination.plan.inputs())
 
     def __str__(self) -> str:
-        """Its values and seed, for messages and the dry run."""
+        """Values and seed of the run, for messages and the dry run."""
         return ", ".join([*filter(None, [str(self.combination)]), f"seed {self.seed}"])
 
 
 def expand(study: StudyFile) -> list[PlannedRun]:
-    """Every run of a study, checked: each is a valid plan before any is made.
+    """Every run of a study; each plan is checked before any run is made.
 
-    Returns: By number: all combinations with the first seed, then with the second, and so on. A study that is stopped
-        early has its first seeds of everything.
-    Raises ScenarioError if a combination is no valid plan, two give the same plan, or none is left: file, line, key and
-        combination.
+    Returns: Runs by number: all combinations with the first seed, then with the second, and so on. If the study is
+        stopped early, the first seeds of all combinations are done.
+    Raises ScenarioError if a combination is not a valid plan, two give the same plan, or none is left. The error names
+        file, line, key and combination.
     """
     _refuse_too_many(study)
     combinations: list[Combination] = []
@@ -131,13 +134,14 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     for values in values_of(study):
         try:
             combinations.append(_combination(study, values))
-            # A file whose content the timeline would refuse (a measured path) is found here, before the first run.
+            # A file with content that the timeline would refuse (a measured path) is found here, before the first run.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
-                # One mistake of the scenario turns up in every combination; it is named once, with the first of them.
+                # A mistake in the scenario occurs in every combination; it is reported once, with the first
+                # combination.
                 wrong.setdefault(problem, _named(values))
-            # One mistake in the scenario is in all combinations; different ones are worth reading up to a screen.
+            # A mistake in the scenario occurs in all combinations; up to one screen of different mistakes is reported.
             if len(wrong) >= MOST_PROBLEMS:
                 break
         except ScenarioError as error:
@@ -153,14 +157,14 @@ def expand(study: StudyFile) -> list[PlannedRun]:
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
-    # Both after all plans are made: each looks at pairs of runs.
+    # Both checks compare pairs of runs, so they come after all plans are made.
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs
 
 
 def _refuse_too_many(study: StudyFile) -> None:
-    """Counts before anything is loaded.
+    """Check the counts before anything is loaded.
 
     Raises ScenarioError.
     """
@@ -184,20 +188,21 @@ def _refuse_too_many(study: StudyFile) -> None:
 
 
 def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
-    """The product of all dimensions, without what `exclude` and `only` leave out: key -> parameter and value.
+    """The product of all dimensions without the combinations removed by `exclude` and `only`: key -> parameter and
+    value.
 
-    The last dimension varies fastest, as digits of a number do.
+    The last dimension varies fastest, like the last digit of a number.
     """
     steps = [
         [{parameter.key: (parameter, value) for parameter, value in zip(joined, step, strict=True)}
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
         for joined in study.dimensions
     ]  # fmt: skip
-    # One combination at a time: with `exclude` and `only` a product may be far larger than the study.
+    # Combinations are generated one at a time: with `exclude` and `only`, the product may be far larger than the study.
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}
-        # `exclude` before `only`: a combination that both name is left out.
+        # `exclude` comes before `only`: a combination that matches both is left out.
         if any(_meets(condition, plain) for condition in study.exclude):
             continue
         if study.only and not any(_meets(condition, plain) for condition in study.only):
@@ -206,19 +211,19 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
 
 
 def _meets(condition: Condition, values: Mapping[str, Any]) -> bool:
-    """Whether a combination has, of each key of the condition, one of the values that it names."""
+    """Whether a combination matches the condition: for each key it has one of the listed values."""
     return all(values[key] in allowed for key, allowed in condition.values.items())
 
 
 def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]]) -> Combination:
-    """One combination as a plan, with its values and columns.
+    """Load one combination as a plan, with its values and columns.
 
-    The scenario is loaded anew for each: an error then names the file and line of the value that made it wrong.
+    The scenario is loaded anew for each combination, so that an error names the file and line of the wrong value.
 
-    Raises ScenarioProblems if it is no valid scenario, or two of its parameters would fill the same column.
+    Raises ScenarioProblems if the scenario is not valid, or two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
-    # Parameters after `[set]`: a key that both have is varied.
+    # Parameters are applied after `[set]`: a key in both is varied.
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
     values: dict[str, Any] = {}
@@ -234,8 +239,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    """Raises if two runs have the same plan: results are keyed by the plan's hash, so one would stand for both."""
-    # By the texts around the seed and the seed: nothing has to be hashed or joined for a million runs.
+    """Raises if two runs have the same plan: results are keyed by the plan's hash, so both would share one row."""
+    # Texts around the seed are compared, with the seed: this avoids hashing or joining a million plans.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)
@@ -246,7 +251,7 @@ def _refuse_twins(runs: list[PlannedRun]) -> None:
 
 
 def _refuse_equal_names(runs: list[PlannedRun]) -> None:
-    """Plans name files without folders, and a study keeps a copy of each: one name, one content."""
+    """Plans name files without folders, and a study keeps a copy of each: every name must have one content."""
     seen: dict[str, Path] = {}
     for path in {path for combination in {id(r.combination): r.combination for r in runs}.values()
                  for path in combination.plan.inputs()}:  # fmt: skip
@@ -256,7 +261,7 @@ def _refuse_equal_names(runs: list[PlannedRun]) -> None:
 
 
 def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
-    """All mistakes in one error; the combination is named where what is wrong was varied."""
+    """All mistakes in one error; the combination is named if the mistake is in a varied value."""
     lines = []
     for problem, combination in wrong.items():
         lines.append(str(problem))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Study files as runs."""
+"""Expansion of study files to runs."""
 
 import itertools
 

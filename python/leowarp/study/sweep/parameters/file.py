@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study file: a scenario, what is varied in it, and the seeds. Looks at the text; `expand` makes plans of it.
+"""A study file: a scenario, the varied parameters, and the seeds. This module checks the text; `expand` turns it into
+plans.
 
-Everything that can be told from the file alone is checked here, and all mistakes are reported together, each with its
-file, line, key, rule and a way out. Checks that need the scenario (whether a key exists, whether a combination is a
-valid plan) are in `expand`. The keys are described in docs/guides/studies.md.
+Everything that can be checked from the file alone is checked here. All mistakes are reported together, each with file,
+line, key, rule and a fix. Checks that need the scenario (whether a key exists, whether a combination is a valid plan)
+are in `expand`. The keys are described in docs/guides/studies.md.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ from leowarp.study.sweep.parameters.keys import plan_key
 from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
-"""All keys that the top of a study file may have."""
+"""All keys allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
 """Values of `[keep] runs`, the default first: which whole run directories stay beside the results."""
 STUDY_SCHEMA = 1
-"""The one value of `schema` that this version reads; a file without it is taken to be of this one."""
+"""The only value of `schema` that this version reads; a file without `schema` is assumed to have it."""
 MOST_SEEDS = 1_000_000
-"""Every seed becomes a row of `plans.parquet` before anything runs; a mistyped count should not fill the memory."""
+"""Every seed becomes a row of `plans.parquet` before anything runs; a mistyped count must not fill the memory."""
 
 
 @dataclass(frozen=True)
 class Parameter:
     """A varied quantity: a dotted key and its values in order.
 
-    key: As a file writes it, with quotes around parts that are no bare keys: `flows.0.size`.
-    parts: The same in parts: `("flows", "0", "size")`.
-    values: Values as written, each with its place in the file, so that an error can name the line; those of a range
-        have the place of the range.
-    label: The name of its column in the results; without one it is made from the parts (`keys.column_name`).
-    origin: Where the parameter stands.
+    key: Key as written in a file, with quotes around parts that are not bare keys: `flows.0.size`.
+    parts: Parts of the key: `("flows", "0", "size")`.
+    values: Values as written, each with its position in the file for error messages; values of a range have the
+        position of the range.
+    label: Name of its column in the results; the default is made from the parts (`keys.column_name`).
+    origin: Position of the parameter in the file.
     """
 
     key: str
@@ -58,10 +59,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Condition:
-    """One table of `[[exclude]]` or `[[only]]`: a combination that has one of each key's values meets it.
+    """One table of `[[exclude]]` or `[[only]]`: a combination matches if each key has one of the listed values.
 
     values: Dotted key of a parameter -> the values that it allows, as plain TOML values.
-    origin: Where the table stands.
+    origin: Position of the table in the file.
     """
 
     values: Mapping[str, tuple[Any, ...]]
@@ -70,25 +71,27 @@ class Condition:
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study as it was written.
+    """A study as written in its file.
 
     Attributes
     ----------
     name : str
     scenario : Path
-        The scenario that all runs begin with.
+        Scenario on which all runs are based.
     set : dict of str to Node
-        Dotted keys of the scenario and what replaces them in every run.
+        Dotted keys of the scenario with their replacements for every run.
     dimensions : tuple of tuples of Parameter
-        The study is their product. The parameters of one dimension go in step and have equally many values.
+        The study is the product of the dimensions. The parameters of one dimension vary together and have equally many
+        values.
     exclude, only : tuple of Condition
-        Combinations that are left out; if `only` has any, those that meet none of it are left out too.
+        Conditions for leaving out combinations: those that match `exclude`, and, if `only` is not empty, those that
+        match none of it.
     seeds : tuple of int, optional
-        Each combination is run with each; None: with the scenario's own.
+        Seeds with which each combination is run; None: only the scenario's own seed.
     keep : str
-        Whole run directories that stay: "none", "failed" or "all".
+        Whole run directories to keep: "none", "failed" or "all".
     text : str
-        The file, or a text in its place.
+        Text of the file, or of an equivalent file for a study from a mapping.
     """
 
     name: str
@@ -103,16 +106,16 @@ class StudyFile:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """The study in a file.
+        """Load the study in a file.
 
         Raises
         ------
         ScenarioError
-            With every mistake in it: file, line, key, rule and what to write instead.
+            With every mistake in the file: line, key, rule and the correct form.
         """
         path = Path(path)
         try:
-            # utf-8-sig: editors on Windows put a byte order mark first, which TOML does not know. The size is limited
+            # utf-8-sig: editors on Windows put a byte order mark first, which TOML does not allow. The size is limited
             # before anything is parsed (docs/security.md).
             text = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True).decode("utf-8-sig")
         except FileNotFoundError:
@@ -129,49 +132,50 @@ class StudyFile:
 
     @classmethod
     def of(cls, content: Mapping[str, Any], folder: Path | str = ".") -> Self:
-        """A study from a mapping of the same shape as the file; `folder` is what file names are relative to.
+        """Make a study from a mapping of the same shape as the file; file names are relative to `folder`.
 
         Parameters
         ----------
         content : mapping
             Keys as in a file; values are strings, numbers, truth values, lists, mappings or paths.
         folder : path
-            What the names of files in it are relative to.
+            Base folder for file names in the content.
 
         Raises
         ------
         ScenarioError
-            As `load`; places are named as "the study".
+            See `load`; positions are given as "the study".
 
         >>> study = StudyFile.of({"name": "two", "scenario": "madrid-tokyo", "seeds": {"first": 1, "count": 2}})
         >>> study.seeds, study.dimensions, study.keep
         ((1, 2), (), 'none')
         """
-        # A call has no file; messages and file names need a place all the same.
+        # A study from a call has no file, but messages and relative file names need a location.
         origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
         return cls._decoded(plant(content, origin, (), {}), toml_text(content))
 
     @classmethod
     def _decoded(cls, document: Node, text: str) -> Self:
-        """The study of a TOML document whose values know their places.
+        """Build the study from a TOML document whose values know their positions.
 
         Raises
         ------
         ScenarioError
-            Once, with every mistake that was found.
+            With every mistake that was found, in one error.
         """
         problems = Problems()
         for key, node in document.value.items():
             if key not in KEYS:
-                # Not ignored: a mistyped `[sets]` would leave every run with the scenario's own values.
+                # Unknown keys are errors: a mistyped `[sets]` would leave every run with the scenario's own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
-        # A file without it is read as of this version; one of another is refused before its keys are misunderstood.
+        # A file without `schema` is read as the present version; another version is refused before its keys are
+        # misread.
         version = document.get("schema")
         if version is not None and version.value != STUDY_SCHEMA:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
             problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
         varied = _Varied(problems)
-        # Before conditions are read: these name values, which must be some parameter's.
+        # Parameters are read before conditions, which may only name values of a parameter.
         varied.read(document)
         study = cls(
             name=_name(document, problems),
@@ -192,12 +196,12 @@ class StudyFile:
 class _Varied:
     """The dimensions of `[parameters]` and `[[together]]`.
 
-    Mistakes go to `problems`, so that one look finds all of them; what is wrong is left out of `dimensions`.
+    Mistakes are added to `problems`, so that one pass finds all of them; wrong parameters are left out of `dimensions`.
 
-    dimensions: list of tuples of Parameter. As `StudyFile.dimensions`: one parameter for each key of `[parameters]`,
+    dimensions: list of tuples of Parameter. See `StudyFile.dimensions`: one parameter for each key of `[parameters]`,
         several for each `[[together]]`.
-    values: Key -> plain values, of the parameters of both; what `exclude` and `only` are checked against.
-    origins: Key -> where it is varied.
+    values: Key -> plain values of the parameters in both sections, to check `exclude` and `only` against.
+    origins: Key -> position at which it is varied.
     """
 
     def __init__(self, problems: Problems) -> None:
@@ -207,12 +211,12 @@ class _Varied:
         self.origins: dict[str, Origin] = {}
 
     def read(self, document: Node) -> None:
-        """Reads both sections; `[parameters]` first, so `[[together]]` varies faster than all of them."""
+        """Read both sections; `[parameters]` comes first, so `[[together]]` varies faster."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
         for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
             lengths = {parameter.key: len(parameter.values) for parameter in joined}
-            # zip would cut the longer lists off without a word.
+            # Checked here because zip would silently truncate the longer lists.
             if len(set(lengths.values())) > 1:
                 counts = ", ".join(f"{key} has {length}" for key, length in lengths.items())
                 rule = f"parameters that go in step have equally many values: {counts}"
@@ -223,7 +227,7 @@ class _Varied:
     def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
         """The parameters of one table.
 
-        A key that an earlier table varies is an error, as the study is the product of all dimensions.
+        A key that an earlier table already varies is an error, because the study is the product of all dimensions.
         """
         parameters = []
         for key, parts, node in dotted(table, where, self._problems):
@@ -237,7 +241,7 @@ class _Varied:
         return parameters
 
     def _parameter(self, key: str, parts: tuple[str, ...], node: Node) -> Parameter | None:
-        """A parameter: a list of values, or a table with `values` or a range, and perhaps a label; None if it
+        """A parameter from a list of values, or from a table with `values` or a range and an optional label; None if it
         is wrong.
         """
         label, values = None, node
@@ -250,7 +254,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
-            # Neither list nor table of values: a range, of which `ranges` says what is missing.
+            # Neither a list nor a table of values: a range, whose missing keys `ranges` reports.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -259,7 +263,7 @@ class _Varied:
             hint = f"write [{plain_value(values)!r:.60}]; a value for all runs stands in [set]".replace("'", '"')
             self._problems.add(values.origin, key, rule, hint)
             return None
-        # An empty list would make an empty product: a study without any run.
+        # An empty list would make an empty product: a study without runs.
         if not values.value:
             self._problems.add(
                 values.origin, key, "is an empty list: there would be no run", "write values, or take it out"
@@ -268,10 +272,10 @@ class _Varied:
         return Parameter(key, parts, tuple(values.value), label, node.origin)
 
     def _range(self, key: str, parts: tuple[str, ...], node: Node, label: str | None) -> Parameter | None:
-        """A parameter whose values are a range, written out in the unit of the plan's key."""
+        """A parameter whose range is expanded into values, in the unit of the plan's key."""
         known = plan_key(parts)
         if known is None:
-            # The scenario's own check says so with the nearest key; any value leads there.
+            # The scenario's own check reports an unknown key with the nearest known one; any value triggers it.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
             given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}
@@ -282,9 +286,7 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """The label, if it can name a column everywhere: letters, digits and underscores, not beginning with a
-        digit.
-        """
+        """The label, if it is a valid column name everywhere: letters, digits and underscores, with no digit first."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -295,12 +297,12 @@ class _Varied:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """The study's name, which is that of its directory: nothing that leads out of `studies/`."""
+    """The study's name, also used for its directory: it must not point outside `studies/`."""
     node = document.get("name")
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')
         return ""
-    # A leading dot would hide the directory, and a slash lead out of `studies/`.
+    # A leading dot would hide the directory, and a slash would lead out of `studies/`.
     if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", node.value) is None:
         rule = f"{node.value!r:.80} is not a name of 1 to 100 letters, digits, dots, dashes and underscores"
         problems.add(node.origin, "name", rule, "the study's directory takes its name from it")
@@ -318,7 +320,7 @@ def _scenario(document: Node, problems: Problems) -> Path:
     if not isinstance(node.value, str) or not node.value:
         problems.add(node.origin, "scenario", f"{node.value!r:.60} is not a file name", "write it in quotes")
         return Path()
-    # A file beside the study is preferred to an example of the same name: it is what its author sees.
+    # A file beside the study takes precedence over an example of the same name, because the author sees it.
     path = node.origin.file.parent / node.value
     if path.exists():
         return path
@@ -331,26 +333,27 @@ def _scenario(document: Node, problems: Problems) -> Path:
 
 
 def _settings(document: Node, problems: Problems) -> dict[str, Node]:
-    """Keys of `[set]`, which hold for every run."""
+    """Keys of `[set]`, which apply to every run."""
     return {key: node for key, _, node in dotted(document.get("set"), "set", problems)}
 
 
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
-    """`exclude` or `only`: a value that no parameter has is an error and not a condition that never holds."""
+    """Conditions of `exclude` or `only`; a value that no parameter has is an error, because the condition would never
+    match."""
     conditions = []
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
         for key, _, node in dotted(table, f"{name}.{number}", problems):
-            # One value or a list of them, so that `[[exclude]]` can name several values of one key in a row.
+            # One value or a list, so that one `[[exclude]]` can name several values of a key.
             given = tuple(plain_value(node)) if isinstance(node.value, list) else (plain_value(node),)
             if key not in varied:
                 hint = one_of(key, varied, "varied are:")
                 problems.add(node.origin, f"{name}.{key}", "is not varied in this study", hint)
                 continue
             for value in given:
-                # A condition on a mistyped value would never hold, and the study quietly be another one.
+                # A condition with a mistyped value would never match and silently change the study.
                 if value not in varied[key]:
                     hint = one_of(str(value), varied[key], "it has:")
                     problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
@@ -361,10 +364,9 @@ def _conditions(
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
-    """The seeds, in order, from `first` and `count` or a `list`; None if there is no section, or if it is wrong.
+    """The seeds in order, from `first` and `count` or a `list`; None if there is no section or it is wrong.
 
-    Seeds are the scenario's `run.seed`, whose range is asked of the schema: there is one place that says what a seed
-    may be.
+    A seed is the scenario's `run.seed`, so its allowed range comes from the scenario's schema.
     """
     table = document.get("seeds")
     if table is None:
@@ -380,11 +382,11 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
             return None
     values = {key: plain_value(node) for key, node in table.value.items()}
     numbers = values.get("list", [values.get("first", 1), values.get("count", 1)])
-    # bool is a subclass of int in Python: `first = true` would be seed 1.
+    # bool is a subclass of int in Python, so `first = true` would become seed 1.
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
         problems.add(table.origin, "seeds", "seeds are bare integers", hint)
         return None
-    # Two ways to say the same must not contradict each other.
+    # Two ways to give the seeds must not contradict each other.
     if "list" in values:
         if len(values) > 1:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)
@@ -403,13 +405,13 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
-    """The run directories that stay; "none" if it is not given."""
+    """Run directories to keep; default "none"."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]
     node = table.get("runs")
     extra = [key for key in table.value if key != "runs"] if isinstance(table.value, dict) else []
-    # "all" of a large study fills disks, so nothing is guessed here.
+    # A wrong value is an error, not "all": that would fill the disk in a large study.
     if node is None or extra or node.value not in KEEP:
         problems.add(table.origin, "keep", "holds `runs` alone: none, failed or all", 'write runs = "failed"')
         return KEEP[0]
@@ -417,9 +419,9 @@ def _keep(document: Node, problems: Problems) -> str:
 
 
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
-    """`[seeds]` and a parameter `run.seed` would both set the seed."""
+    """Report an error if both `[seeds]` and a parameter `run.seed` set the seed."""
     if study.seeds is not None:
-        # Part of `varied` and not of the study's dimensions, which leave out errors of another kind, too.
+        # Read from `varied`, because the study's dimensions omit parameters with other errors.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dotted key of a scenario: which key of the plan that is, and the columns of the results that hold its values."""
+"""Dotted keys of a scenario: the corresponding key of the plan, and the result columns that hold its values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from leowarp.scenario.text.key import Key, keys
 
 @dataclass(frozen=True)
 class PlanKey:
-    """A key that a plan has.
+    """A key that exists in a plan.
 
     parts: The dotted key, in parts: `("flows", "0", "size")`.
-    attribute: Its name in the plan's dataclass: `size_bytes`.
-    declared: Its kind, unit and range.
+    attribute: Name of the attribute in the plan's dataclass: `size_bytes`.
+    declared: Declared kind, unit and range.
     """
 
     parts: tuple[str, ...]
@@ -36,11 +36,11 @@ class PlanKey:
         """
         owner: Any = plan
         for part in self.parts[:-1]:
-            # A plan has its medium under one name, whichever of the sections of a scenario it is.
+            # A plan stores its medium under one name, whichever section of the scenario describes it.
             if owner is plan and part == plan.medium.NAME:
                 owner = plan.medium
             elif isinstance(owner, tuple):
-                # Flows and stations go by their place or their name, hosts by their name.
+                # Flows and stations are addressed by place or name, hosts by name.
                 owner = owner[int(part)] if part.isdecimal() else next(item for item in owner if item.name == part)
             else:
                 owner = getattr(owner, part)
@@ -48,7 +48,7 @@ class PlanKey:
 
 
 def plan_key(parts: Sequence[str]) -> PlanKey | None:
-    """The key of these parts; None for sysctls, for whole tables, and for what no scenario has.
+    """The plan key with these parts; None for sysctls, whole tables, and keys that no scenario has.
 
     >>> plan_key(("flows", "0", "size")).attribute
     'size_bytes'
@@ -67,25 +67,25 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
 
 
 def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
-    """Columns of a parameter and what a run has there: quantities as numbers in the plan's unit, and the text as given.
+    """Columns of a parameter and a run's values in them: a quantity as a number in the plan's unit and as text.
 
-    A count and a truth value are one column; a queue is three (`_pkts`, `_bytes`, one of them null, and the text).
+    A count or a truth value has one column; a queue has three (`_pkts` and `_bytes`, one of them null, and the text).
 
-    parts, label: Of the parameter.
-    plan: Of the combination.
-    value: As written in the study file.
+    parts, label: Parts and label of the parameter.
+    plan: Plan of the combination.
+    value: Value as written in the study file.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
     match key.declared.kind if key is not None else "text":
-        # As a number in the unit that its name ends in, to compute with, and as text, to group by: 0.1 ms is no exact
-        # float.
+        # The number, in the unit of the column's name, is for computing; the text is for grouping, because 0.1 ms is
+        # not an exact float.
         case "quantity":
             assert key is not None
             return {name + key.declared.suffix: key.value(plan), name: text_of(value)}
         case "queue":
             assert key is not None
-            # A limit is in packets or in bytes, never both: one of the two columns is null.
+            # A limit is either in packets or in bytes: one of the two columns is null.
             limits = {f"{name}_{unit}": key.value(plan, f"queue_{unit}") for unit in ("pkts", "bytes")}
             return {**limits, name: text_of(value)}
         case "count" | "flag":
@@ -95,9 +95,9 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 
 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
-    """The types of `columns_of`.
+    """Types of the columns from `columns_of`.
 
-    A quantity that is kept in whole units is int64, any other float64; its text is beside it.
+    A quantity kept in whole units is int64, any other float64; its text has a separate column.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
@@ -117,7 +117,7 @@ def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataTy
 
 
 def column_name(parts: Sequence[str], label: str | None) -> str:
-    """The label, or the parts of the key joined: `flows_0_congestion_control`.
+    """The label, or the parts of the key joined by underscores: `flows_0_congestion_control`.
 
     >>> column_name(("flows", "0", "congestion_control"), None), column_name(("isl", "queue"), "queue")
     ('flows_0_congestion_control', 'queue')
@@ -126,7 +126,7 @@ def column_name(parts: Sequence[str], label: str | None) -> str:
 
 
 def text_of(value: Any) -> str | None:
-    """A value as it was written: a string is itself, everything else as JSON.
+    """A value as written: a string unchanged, anything else as JSON.
 
     >>> text_of("25 pkts"), text_of({"net.ipv4.tcp_recovery": "0"})
     ('25 pkts', '{"net.ipv4.tcp_recovery": "0"}')
@@ -134,6 +134,6 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Mapping):
-        # Two tables with the same keys in another order are one value to group by.
+        # Two tables with the same keys in different order are one value for grouping.
         value = dict(sorted(value.items()))
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`{ from = "0 ms", to = "10 ms", count = 5 }`: a range of numbers, written out.
+"""Expand a range of numbers: `{ from = "0 ms", to = "10 ms", count = 5 }`.
 
-The values lie evenly on a straight scale, or evenly on a logarithmic one. Values kept in whole units (times in ns,
-rates in bit/s, sizes in bytes, counts) are rounded to the nearest, ties to even; both ends are exact.
+The values are evenly spaced on a linear or a logarithmic scale. Values kept in whole units (times in ns, rates in
+bit/s, sizes in bytes, counts) are rounded to the nearest, ties to even. Both ends are exact.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from leowarp.base.units import BYTES, PACKETS, Quantity
 from leowarp.study.sweep.parameters.keys import PlanKey
 
 MOST_SHOWN = 12
-"""Seeds that a table names one by one."""
+"""Number of seeds that a table lists individually."""
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 100_000
-"""A step that is too small by a unit ("1 us" for "1 ms") is an error and not a list that fills the memory."""
+"""Limit on values: a step with a wrong unit ("1 us" for "1 ms") is an error and must not fill the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
-    """The values of a range, as a scenario would have them: strings with a unit, or integers for a count.
+    """The values of a range as a scenario accepts them: strings with a unit, or integers for a count.
 
     given: `from`, `to`, one of `count` and `step`, and perhaps `scale`, as plain TOML values.
-    key: What is varied; its quantity says which units there are and whether it is kept in whole ones.
-    Returns: In the unit of `from`.
-    Raises ScenarioError: With what is wrong with it.
+    key: The varied key; its quantity determines the units and whether values are kept in whole units.
+    Returns: Values in the unit of `from`.
+    Raises ScenarioError: If the range is wrong; the error names the mistake.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> values_of_range({"from": "0 ms", "to": "10 ms", "count": 3}, plan_key(("chain", "delay")))
@@ -55,13 +55,13 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     if "step" in given:
         if scale != "linear":
             raise ScenarioError("a logarithmic range has no `step`", "write count = 5")
-        # Exact fractions of the kept unit, so that ten steps of 0.1 ms end at 1 ms.
+        # Exact fractions of the stored unit, so that ten steps of 0.1 ms end exactly at 1 ms.
         numbers = _steps(first, last, kind.number(given["step"]))
     else:
         numbers = _evenly(first, last, given["count"], scale)
     values = [kind.text(number) for number in numbers]
     twice = (
-        # Quadratic only once it is known that there is one: a million values are compared as a set.
+        # The quadratic search runs only if a duplicate exists: a million values are compared as a set.
         next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
     )
     if twice is not None:
@@ -70,10 +70,10 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
 
 
 def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
-    """Whether the values of a parameter are numbers that all rise or all fall, so that a line may join them.
+    """Whether all values of a parameter are numbers that rise or fall, so that a line may join them.
 
-    values: As a scenario would have them.
-    key: What is varied; None of what no plan has as one key, whose values are in no order.
+    values: Values as a scenario accepts them.
+    key: The varied key; None if no plan has it as a single key, so that its values have no order.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
@@ -87,23 +87,23 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
         kind = _Kind(key, values[0])
         numbers = [kind.number(value) for value in values]
     except ScenarioError:
-        # A word, such as "none" or "auto", or packets beside bytes: no number to put it by.
+        # A word such as "none" or "auto", or a mixture of packets and bytes, has no numeric order.
         return False
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     return all(step > 0 for step in steps) or all(step < 0 for step in steps)
 
 
 class _Kind:
-    """How the numbers of a key are read and written.
+    """How numbers of a key are read and written.
 
-    sample: The value of `from`, whose unit the others are written in; of a queue it also says whether packets or bytes
-        count.
-    Raises ScenarioError if values of this key are no numbers.
+    sample: The value of `from`, whose unit the other values are written in; for a queue it also selects packets or
+        bytes.
+    Raises ScenarioError if values of this key are not numbers.
     """
 
     def __init__(self, key: PlanKey, sample: Any) -> None:
         self._quantity: Quantity | None = key.declared.quantity
-        # Values read as the range was written: "1 ms" to "10 ms" gives ms, though the plan keeps ns.
+        # Values are read in the range's unit: "1 ms" to "10 ms" stays in ms, although the plan stores ns.
         self._unit = str(sample).lstrip("+-0123456789._eE ").strip()
         if key.declared.kind == "queue":
             self._quantity = BYTES if self._unit in BYTES.units else PACKETS
@@ -111,7 +111,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
-        """A text as an exact number in the kept unit; of a count, the integer itself."""
+        """A text as an exact number in the stored unit; for a count, the integer itself."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):
@@ -119,20 +119,18 @@ class _Kind:
         return Fraction(given)
 
     def text(self, number: Fraction) -> Any:
-        """A number as a scenario has it: of a count an integer, else a string with the unit of the
-        range's beginning.
-        """
+        """A number as a scenario accepts it: an integer for a count, otherwise a string with the unit of `from`."""
         if self._quantity is None:
             return round(number)
-        # In the unit of the range's beginning, which `number` has found to be one.
+        # The unit of `from`, which `number` has already validated.
         return self._quantity.format_in(round(number) if self._quantity.whole else float(number), self._unit)
 
 
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
     """`count` numbers from first to last, both included.
 
-    Fractions: 0 to 1 in 10 steps gives 0.3, not 0.30000000000000004. On the logarithmic scale neighbours have one
-    ratio.
+    Fractions: 0 to 1 in 10 steps gives 0.3, not 0.30000000000000004. On the logarithmic scale, the ratio between
+    neighbours is constant.
 
     >>> [str(number) for number in _evenly(Fraction(1), Fraction(100), 3, "linear")]
     ['1', '101/2', '100']
@@ -143,26 +141,27 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
         return [first + (last - first) * place / (count - 1) for place in range(count)]
     if first <= 0 or last <= 0:
         raise ScenarioError("a logarithmic range begins and ends above 0", 'write scale = "linear", or other ends')
-    # The two ends are not computed: exp(log(x)) need not be x.
+    # The two ends are copied, not computed: exp(log(x)) may differ from x.
     low, high = math.log(first), math.log(last)
     inner = [Fraction(math.exp(low + (high - low) * place / (count - 1))) for place in range(1, count - 1)]
     return [first, *inner, last]
 
 
 def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
-    """first, first + step, ... up to last, which is reached only if it is a whole number of steps away."""
-    # A step of 0 is asked first, as it would divide.
+    """Numbers first, first + step, ... up to last, which is included only if it is a whole number of steps away."""
+    # A step of 0 is checked first, because it would divide by zero.
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")
     count = int((last - first) / step) + 1
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
-    # A product and no running sum, as in `_evenly`.
+    # A product instead of a running sum, as in `_evenly`.
     return [first + step * place for place in range(count)]
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """Seeds for a table: "1 to 30" if they follow one another, else each, or the first ones and the last."""
+    """Seeds as text for a table: "1 to 30" if they are consecutive; otherwise all of them, or the first ones and the
+    last."""
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]} to {seeds[-1]}"
     shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]
@@ -170,6 +169,6 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def _example(key: PlanKey) -> str:
-    """An example of `from` for this key, for a hint."""
+    """Example value of `from` for this key, for a hint."""
     quantity = key.declared.quantity
     return f'"{quantity.example}"' if quantity is not None else "1"

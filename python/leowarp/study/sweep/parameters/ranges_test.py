@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeds in words; values that are numbers in order."""
+"""Seeds as text; parameters whose values are ordered numbers."""
 
 import pytest
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in columns without a header: `time sequence rtt`, or whatever `--columns t_ns,rtt_ms` says they are.
+"""Numbers in columns without a header: `time sequence rtt`, or as given by `--columns t_ns,rtt_ms`.
 
-Cells are apart by commas, semicolons, tabs or blanks. A row is a probe, at the time at which it was sent. Where
-sequence numbers are given, missing ones are lost probes, and those that come twice are duplicates. Without names, three
-columns whose second counts on are read as ``t_s,seq,rtt_ms``; of any others a guess is shown, and has to be said.
+Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe, with its sending time. With sequence
+numbers, missing ones are lost probes and repeated ones are duplicates. Without names, three columns whose second one
+counts up are read as ``t_s,seq,rtt_ms``. For other columns, the reader only shows a guess, which the user has to
+confirm.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ DELAYS = tuple(f"{what}_{unit}" for what in ("rtt", "delay") for unit in _UNIT_N
 SEQUENCE, SKIPPED = "seq", "-"
 _THREE = ("t_s", SEQUENCE, "rtt_ms")
 _LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1", "-1.0"})
-"""Values of recorders in place of the delay of a probe that was lost."""
+"""Values that recorders write instead of the delay of a lost probe."""
 
 _GUESSED_FROM_ROWS = 1000
-# A minute, as for the delays of the other formats: more is another unit, or another column.
+# One minute, as for delays in other formats: a larger value has another unit, or belongs to another column.
 _LONGEST_NS = 60_000_000_000
 _RISES = 0.9
-"""A clock that is set back now and then still is one."""
+"""A clock that is occasionally set back is still recognised as a clock."""
 
-# 1e9 s since 1970 are the year 2001; no measurement lasts so long, and no wall clock that measures is before it.
+# 1e9 s since 1970 is the year 2001; no measurement lasts that long, and no wall clock of a measurement is earlier.
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
-# Half of int64, so that the difference of any two times is one as well.
+# Half of int64, so that differences of two times also fit.
 _LAST_NS = 2**62
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?")
 _APART = re.compile(r"\s*[,;]\s*|\s+")
@@ -51,16 +52,16 @@ _NAMES_HINT = (
 
 @dataclass(frozen=True)
 class Guess:
-    """Likely meaning of columns, and of the first row then."""
+    """Likely meaning of the columns, shown with the first row."""
 
     columns: tuple[str, ...]
     reading: str
 
 
 def parsed_columns(text: str) -> tuple[str, ...]:
-    """Names as `--columns` gives them.
+    """Column names as given by `--columns`.
 
-    Raises ScenarioError if one is none, or there is no time or no delay among them, or more than one.
+    Raises ScenarioError if a name is unknown, or if there is not exactly one time and one delay among them.
     """
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
@@ -78,7 +79,7 @@ def parsed_columns(text: str) -> tuple[str, ...]:
 
 
 def looks_like_columns(text: str) -> bool:
-    """Whether the first line begins with a number, and two of its cells or more are numbers."""
+    """Whether the first line begins with a number, and at least two of its cells are numbers."""
     lines = numbered(text[:4096])
     numbers = [bool(_NUMBER.fullmatch(cell)) for cell in _cells(lines[0][1])] if lines else []
     return sum(numbers) > 1 and numbers[0]
@@ -87,15 +88,15 @@ def looks_like_columns(text: str) -> bool:
 def guess(path: Path, text: str) -> Guess | None:
     """Likely meaning of the columns; None if nothing fits.
 
-    A column that rises by similar steps is the time; one of whole numbers that counts on is the sequence. The first of
-    the rest is the round trip, in the unit in which it is between 0.1 ms and 10 s.
+    A column that rises in similar steps is the time; whole numbers that count up are the sequence. The first of the
+    remaining columns is the round trip, in the unit in which it is between 0.1 ms and 10 s.
 
     path: For messages.
-    text: Of the file; its first 1000 rows are looked at, those of another width than most left out.
+    text: Content of the file; only its first 1000 rows are used, without those of unusual width.
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)
-    # A row that is cut short, or a remark among the rows, says nothing about the others.
+    # A truncated row, or a remark among the rows, says nothing about the others.
     rows = [cells for cells in rows if len(cells) == width]
     if width < 2:
         return None
@@ -105,15 +106,15 @@ def guess(path: Path, text: str) -> Guess | None:
     names = [SKIPPED] * width
     for place in range(width):
         known = [Decimal(cells[place]) for cells in rows if _NUMBER.fullmatch(cells[place])]
-        # A column that is mostly words (names of hosts, flags) is none of the three, whatever numbers stand among them.
+        # A column that is mostly words (host names, flags) is none of the three, even with some numbers.
         if len(known) * 2 < len(rows):
             continue
         values = np.array([float(value) for value in known])
-        # 1e20 is beyond any time in ns; an identifier of this number of digits is no quantity.
+        # 1e20 is beyond any time in ns; an identifier with that many digits is not a quantity.
         if not len(values) or np.abs(values).max() > 1e20:
             continue
         steps = np.diff(values)
-        # Numbers that count on rise as times do, so they are looked for first.
+        # Numbers that count up also rise like times, so they are recognised first.
         if "seq" not in columns and _counts_on(values):
             columns["seq"] = names[place] = SEQUENCE
         elif "time" not in columns and (not len(steps) or (steps.any() and (steps >= 0).mean() > _RISES)):
@@ -121,7 +122,7 @@ def guess(path: Path, text: str) -> Guess | None:
         elif "delay" not in columns:
             columns["delay"] = names[place] = f"rtt_{_delay_unit(float(np.median(values)))}"
     if "time" not in columns and "seq" in columns:
-        columns["time"] = names[names.index(SEQUENCE)] = "t_s"  # one probe a second
+        columns["time"] = names[names.index(SEQUENCE)] = "t_s"  # one probe per second
     if not {"time", "delay"} <= columns.keys():
         return None
     return _of_first_row(path, rows[0], tuple(names))
@@ -137,18 +138,18 @@ def _of_first_row(path: Path, cells: list[str], columns: tuple[str, ...]) -> Gue
 
 
 def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurement:
-    """Round trips, or one-way delays, of numbers in columns.
+    """Round trips, or one-way delays, from numbers in columns.
 
-    columns: As `parsed_columns` has them; if not given, three columns whose second counts on are time, sequence, round
+    columns: As from `parsed_columns`; by default, three columns whose second one counts up are time, sequence, round
         trip.
-    Raises ScenarioError: With file and line; with the guess, if there is no saying what the columns are.
+    Raises ScenarioError: With file and line; with the guess, if the meaning of the columns is not certain.
     """
     text = text_of(path)
     lines = numbered(text)
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     notes: tuple[str, ...] = ()
-    # Also where the columns were said: an error then names what the file looks like beside what was typed.
+    # Also with given columns, so that an error can mention both the guess and the names that were typed.
     seems = guess(path, text)
     if columns is None:
         if seems is None or seems.columns != _THREE:
@@ -173,8 +174,8 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
         )
     if not text.endswith("\n"):
         notes = (*notes, f"line {lines[-1][0]} has no end, so it may be cut short; it is read as it stands")
-    # The file's every row is read by what was said, and not by what each looks like: a row that does not fit is an
-    # error and no probe that was lost.
+    # Every row is read by the given columns, whatever it looks like: a row that does not fit is an error, not a lost
+    # probe.
     rows = []
     for number, line in lines:
         cells = _cells(line)
@@ -196,7 +197,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
 
 class _Row:
-    """One row, with what its columns say."""
+    """One row, read by its columns."""
 
     def __init__(self, path: Path, line: int, cells: list[str], columns: tuple[str, ...]) -> None:
         self.line, self._where, self._columns, self._path = line, f"{path}:{line}", columns, path
@@ -210,10 +211,10 @@ class _Row:
                 self.delay_ns = self._whole_ns(name, cell, _LONGEST_NS)
 
     def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
-        """A time or a delay in ns; an error if it is no number, or out of range."""
+        """A time or a delay in ns; an error if it is not a number or out of range."""
         try:
-            # Decimal: a float of 1734546419.040123 s is off by up to 119 ns, half of the 238 between two floats of that
-            # size.
+            # Decimal: a float of 1734546419.040123 s has an error of up to 119 ns, half of the distance (238 ns)
+            # between floats of that size.
             value = Decimal(cell) * _UNIT_NS[name.rsplit("_", 1)[1]]
         except DecimalException:
             value = Decimal("nan")
@@ -240,10 +241,10 @@ class _Row:
 
 
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
-    """Probes in the order of the rows: whether one is missing is not known.
+    """Probes in the order of the rows; missing ones cannot be detected.
 
-    Raises ScenarioError if times go back: without numbers there is no telling a clock that was set from rows in
-        disorder.
+    Raises ScenarioError if times decrease: without numbers, an adjusted clock cannot be distinguished from unordered
+        rows.
     """
     t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
     if (np.diff(t_ns) < 0).any():
@@ -253,7 +254,7 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
             f"{rows[place - 1].line}",
             "rows are in order of sending; with a column of sequence numbers (seq) they need not be",
         )
-    # The first of several rows of one time: a series has one delay at an instant.
+    # The first of several rows with the same time, because a series has one delay per instant.
     kept = np.concatenate([[True], np.diff(t_ns) > 0])
     duplicates = int((~kept).sum())
     delay_ns = np.array([np.nan if row.delay_ns is None else row.delay_ns for row in rows], dtype=np.float64)
@@ -271,28 +272,28 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
 
 
 def _cells(line: str) -> list[str]:
-    """A row's cells: apart by a comma or a semicolon with blanks around it, or by blanks or tabs."""
+    """A row's cells, separated by a comma or semicolon with optional blanks, or by blanks or tabs."""
     return [cell.strip() for cell in _APART.split(line.strip())]
 
 
 def _usual_width(rows: list[list[str]]) -> int:
-    """Number of cells of most rows."""
+    """Most frequent number of cells per row."""
     widths = Counter(len(cells) for cells in rows)
-    # Among equally frequent widths the larger: a missing cell is more likely than an additional one.
+    # The larger of two equally frequent widths, because a missing cell is more likely than an extra one.
     return max(widths, key=lambda width: (widths[width], width), default=0)
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
-    """Whole numbers that rise by one, or a little more where probes are missing."""
-    # Half of the steps are 1 even where up to every second probe is missing; times in whole ms seldom step by 1 so
-    # often.
+    """Whole numbers that rise by one, or by a little more where probes are missing."""
+    # At least half of the steps are 1 even if every second probe is missing; times in whole ms seldom have that many
+    # steps of 1.
     steps = np.diff(values)
     return bool(len(steps) and values[0] < 1e9 and (steps >= 0).all() and not (values % 1).any()
                 and np.count_nonzero(steps == 1) * 2 >= np.count_nonzero(steps))  # fmt: skip
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """By size if it is of the wall clock, else by the step: probes are 0.5 ms to 60 s apart."""
+    """By size for wall-clock times, otherwise by the step: probes are 0.5 ms to 60 s apart."""
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit
@@ -306,7 +307,7 @@ def _delay_unit(median: float) -> str:
 
 
 def _instant(t_ns: int) -> str:
-    """A time as people read it: seconds, or date and time if it is of the wall clock."""
+    """A readable time: seconds, or date and time for the wall clock."""
     if t_ns < _CLOCK_NS:
         return f"{t_ns / 1e9:.6f} s"
     since = datetime.datetime.fromtimestamp(t_ns // 1_000_000_000, datetime.UTC)

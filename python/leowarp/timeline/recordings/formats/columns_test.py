@@ -213,6 +213,7 @@ def test_every_row_of_a_table_holds_until_the_next_or_the_table_is_refused(
     except ScenarioError:
         return
     assert found.down is not None
-    # A row that was cut within its last number, as in 0.5, is another row: a table has no redundancy to find that by.
+    # A row truncated within its last number, as in 0.5, is a valid other row: a table has no redundancy that would show
+    # it.
     assert len(found.down) == sum(bool(row.strip()) for row in rows)
     assert np.isin(found.down.delay_ns / MS, [20 + n / 8 for n in range(1, 41)]).all()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of JSON with one long list in them: what irtt and iperf3 write.
+"""JSON files that contain one long list, as irtt and iperf3 write them.
 
-A file may hold several documents: iperf 3.16 and 3.17 print the same one twice, `--logfile` appends, `--json-stream`
-writes one a line. Text around them (warnings of a shell's `2>&1`) is passed over and counted.
+A file may hold several documents: iperf 3.16 and 3.17 print the same document twice, `--logfile` appends, and
+`--json-stream` writes one per line. Text around them (warnings from a shell's `2>&1`) is skipped and counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IRTT_HINT = "write it with: irtt client -i 10ms -d 5m -o trace.json SERVER"
 IPERF3_HINT = "write it with: iperf3 -J -i 0.1 -t 300 -c SERVER > transfer.json"
 JSON_HINT = f"{IRTT_HINT}, or: {IPERF3_HINT.removeprefix('write it with: ')}"
 
-# iperf3 divides by an interval of no length (esnet/iperf 364), and what C prints of that is no JSON.
+# iperf3 divides by an interval of length zero (esnet/iperf 364), and C prints the result in a form that is not JSON.
 _NOT_A_NUMBER = re.compile(r"(?<=:)(\s*)(-?(?:nan|inf))\b", re.IGNORECASE)
 
 Pairs = Callable[[list[tuple[str, Any]]], Any]
@@ -31,7 +31,7 @@ Pairs = Callable[[list[tuple[str, Any]]], Any]
 class Document:
     """One JSON value of a file.
 
-    line, last_line: Where it begins and ends, from 1.
+    line, last_line: First and last line, from 1.
     """
 
     line: int
@@ -44,12 +44,12 @@ def documents_of(
 ) -> list[Document]:
     """All JSON values in a text.
 
-    path: Where the text is from, for messages.
-    tool: Who writes such files.
-    hint: How to write another.
-    skips: Counts what is no JSON.
-    pairs: Makes an object of its pairs, of which two may have one key.
-    Raises ScenarioError: With the line, if there is none.
+    path: Source of the text, for messages.
+    tool: The tool that writes such files.
+    hint: How to write another file.
+    skips: Counts parts that are not JSON.
+    pairs: Makes an object from its pairs, of which two may have the same key.
+    Raises ScenarioError: With the line, if there is no JSON value.
     """
     text = _NOT_A_NUMBER.sub(lambda found: found[1] + "null".ljust(len(found[2])), text)
     decoder = json.JSONDecoder(object_pairs_hook=pairs)
@@ -66,7 +66,7 @@ def documents_of(
                 value, end = decoder.raw_decode(text, place)
             except json.JSONDecodeError as error:
                 failed = failed or _not_json(path, text, error, hint)
-            # ValueError of a number: Python refuses to read one of more than 4300 digits.
+            # ValueError for a number: Python refuses to parse more than 4300 digits.
             except (RecursionError, ValueError):
                 failed = failed or ScenarioError(
                     f"{path}: JSON nested too deeply, or with numbers too long, for {tool}'s", hint
@@ -87,24 +87,24 @@ def documents_of(
 def document_of(
     path: Path, text: str, key: str, tool: str, hint: str, skips: Skips, pairs: Pairs | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """The one object with a list in it that a text of JSON is, and what there is to say of others.
+    """The only object with the given list in a text of JSON, and remarks about others.
 
-    key: Name of the list that must be in it.
-    path, text, tool, hint, skips, pairs: As `documents_of` takes them.
-    Raises ScenarioError: With the line, if it is not JSON or ends in the middle; if there is no such list, or nothing
-        in it; if there are two that differ.
+    key: Name of the required list.
+    path, text, tool, hint, skips, pairs: As for `documents_of`.
+    Raises ScenarioError: With the line, if it is not JSON or is truncated; if there is no such list, or it is empty; if
+        there are two different ones.
     """
     mine = Skips()
     documents = documents_of(path, text, tool, hint, mine, pairs)
     having = [one for one in documents if isinstance(one.value, dict) and isinstance(one.value.get(key), list)]
     if not having:
-        # A broken document has whole objects in it, and none of them is the one that is looked for.
+        # A truncated document contains complete inner objects, none of which is the required one.
         if len(mine) and text.lstrip().startswith(("{", "[")):
             raise _failure(path, text, tool, hint)
         raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)
     for skip in mine.found:
         skips.add(skip.why, skip.first, skip.count)
-    # iperf3 ends with an error as JSON when its server is busy: what it says is worth more than "nothing was measured".
+    # If its server is busy, iperf3 ends with an error as JSON, which is more useful than "nothing was measured".
     full = [one for one in having if one.value[key]]
     if not full:
         said = next((one.value["error"] for one in having if isinstance(one.value.get("error"), str)), None)
@@ -126,7 +126,7 @@ def document_of(
 
 
 def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
-    """Why a text that begins with JSON gives none that is looked for."""
+    """Why a text that begins with JSON does not contain the required object."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -137,14 +137,14 @@ def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
 
 
 def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> ScenarioError:
-    # Either tool writes its JSON in one piece at its end: half of it is half of a copy, and nothing of it is whole.
+    # Both tools write their JSON at once when they end: half of it is an incomplete copy.
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return ScenarioError(f"{path}:{error.lineno}: the JSON ends in the middle: the file was cut short", hint)
     return ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg} (column {error.colno})", hint)
 
 
 def _apart(path: Path, first: Document, second: Document) -> str:
-    """The command that puts two documents into files of their own."""
+    """The command that splits two documents into separate files."""
     if second.line > first.last_line:
         cut = f"head -n {second.line - 1} {path} > first.json; tail -n +{second.line} {path} > second.json"
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any measured file as a `Measurement`: what wrote it is seen in the content."""
+"""Reads any measured file as a `Measurement`; recognises the tool by the content."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def read(
     columns: tuple[str, ...] | None = None,
     stretch: Stretch | None = None,
 ) -> Measurement:
-    """A file of delays, or of a transfer.
+    """Read a file of delays, or of a transfer.
 
     format: csv, irtt, ping, columns, leoreplayer, iperf3; auto: by the content.
-    interval_ns: Time between the lines of a format that does not say it.
-    columns: What the columns of a table without a header are (`columns.parsed_columns`); the format is then columns.
-    stretch: What is needed of it: of a large table in CSV no more is read.
+    interval_ns: Time between lines, for a format that does not give it.
+    columns: Meaning of the columns of a table without a header (`columns.parsed_columns`); the format is then columns.
+    stretch: The part that is needed; a large CSV table is read only there.
     Raises ScenarioError: With file and line.
     """
     path = Path(path)
@@ -42,10 +42,10 @@ def read(
             f"{path}: columns have no effect: they are of a table without a header, not of {format}", "take them out"
         )
     if format == "auto" and stretch is not None and columns is None and is_large_table(path):
-        # By the first line alone: whoever looks at all of a large table has it in memory.
+        # From the first line only: inspecting all of a large table would load it into memory.
         format = "csv"
     kind = "columns" if columns is not None else format_of(path) if format == "auto" else format
-    # An option that changes nothing is refused: its user believes that it does.
+    # An option without effect is rejected, because its user expects an effect.
     if interval_ns is not None and kind in ("csv", "irtt", "columns", "iperf3"):
         raise ScenarioError(f"{path}: an interval has no effect: {kind} says when each sample was", "take it out")
     match kind:
@@ -67,16 +67,16 @@ def read(
 def read_capacity(
     path: str | Path, format: str = "auto", *, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None
 ) -> tuple[Capacity, Capacity | None, int | None]:
-    """A file of capacity: down, up if it has both, and what the wall clock showed at its zero if it says so.
+    """Read a file of capacity: down, up if present, and the wall clock at its zero if given.
 
     format: csv, mahimahi; auto: by the content.
-    packet_bytes: What an opportunity of Mahimahi's delivers.
-    until_ns: It begins anew until then.
+    packet_bytes: Size of one of Mahimahi's opportunities.
+    until_ns: The trace repeats until then.
     Raises ScenarioError: With file and line.
     """
     path, kind = Path(path), format
     if kind == "auto":
-        # Mahimahi's file is bare numbers, so what has no header is taken for one; its reader refuses what is not.
+        # A Mahimahi file has only numbers, so a file without a header is tried as one; its reader rejects other files.
         kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
     if kind == "mahimahi":
         return read_mahimahi(path, packet_bytes, until_ns), None, None
@@ -89,12 +89,12 @@ def read_capacity(
 
 
 def capacity_format_of(path: Path) -> str | None:
-    """csv or mahimahi if a file can only be one of capacity; None if it may be one of delays."""
+    """csv or mahimahi if a file can only contain capacity; None if it may contain delays."""
     lines = numbered(text_of(path))
     if lines and looks_like_csv(lines[0][1]):
         names = {name.strip() for name in lines[0][1].split(",")}
         return None if names & {"delay_ms", "rtt_ms"} else "csv"
-    # Times of opportunities do not decrease, which delays do.
+    # Times of opportunities never decrease, unlike delays.
     numbers = [int(line) for _, line in lines if line.isascii() and line.isdigit() and len(line) < 18]
     rising = len(numbers) == len(lines) > 1 and all(a <= b for a, b in pairwise(numbers))
     return "mahimahi" if rising and numbers[-1] > numbers[0] else None
@@ -110,20 +110,20 @@ def format_of(path: Path) -> str:
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     first, line = lines[0]
-    # ping -D begins its lines with a bracket, as JSON may.
+    # Lines of ping -D begin with a bracket, like JSON.
     if looks_like_ping(text):
         return "ping"
-    # A shell's 2>&1 puts warnings in front of the JSON.
+    # A shell's 2>&1 puts warnings before the JSON.
     if line.startswith(("{", "[")) or any(line.startswith("{") for _, line in lines[:100]):
         if looks_like_iperf3(text):
             return "iperf3"
         if looks_like_irtt(text):
             return "irtt"
         raise ScenarioError(f"{path}: JSON with neither iperf3's intervals nor irtt's round_trips", JSON_HINT)
-    # Before CSV: a row of numbers apart by commas has a comma too, and no header.
+    # Before CSV: a row of comma-separated numbers has a comma, too, but no header.
     if looks_like_columns(text):
         return "columns"
-    # A header without the right columns is still one: what is wrong with it is said where it is read.
+    # A header with wrong columns is still a header; its reader reports the mistake.
     if looks_like_csv(text) or "," in line:
         return "csv"
     if line.isascii() and line.isdigit():

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): what a transfer by TCP got in each interval.
+"""iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): result of a TCP transfer in each interval.
 
-iperf_api.c of iperf 3.9 to 3.17, print_interval_results. The client is where the user is: it sends *up*, and with
-``--reverse`` the server sends *down*; with ``--bidir`` there is a transfer of each. Retransmissions, congestion window
-and round trip are the sender's, so of a reversed transfer they are not in the client's file. The throughput is what one
-flow made of the path, and the round trip is TCP's smoothed one with the flow's own queue in it. Neither is the capacity
-or the delay of an idle path.
+iperf_api.c of iperf 3.9 to 3.17, print_interval_results. The client is at the user: it sends *up*, and with
+``--reverse`` the server sends *down*; with ``--bidir`` there is a transfer in each direction. Retransmissions,
+congestion window and round trip are known to the sender, so for a reversed transfer they are not in the client's file.
+The throughput is what one flow achieved on the path. The round trip is TCP's smoothed one, including the flow's own
+queue. Neither is the capacity or the delay of the idle path.
 
-Intervals that ``--omit`` leaves out are left out here. ``--json-stream`` writes the same as events, one a line.
+Intervals that ``--omit`` excludes are excluded here, too. ``--json-stream`` writes the same data as events, one per
+line.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from leowarp.timeline.recordings.measurement import Measurement, Series, Transfe
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
 _APART_RATIO = 0.02
-"""Allowed difference of sums in one file: rates are rounded, and intervals end with a segment."""
+"""Allowed difference of sums within a file: rates are rounded, and intervals end with a segment."""
 
 
 def looks_like_iperf3(text: str) -> bool:
@@ -40,7 +41,7 @@ def looks_like_iperf3(text: str) -> bool:
 
 
 def read_iperf3(path: Path) -> Measurement:
-    """The transfer, or one in each direction; its smoothed round trips as a series, if the file is the sender's.
+    """The transfer, or one per direction; its smoothed round trips as a series, if the file is the sender's.
 
     Raises ScenarioError: With the file, and the interval or the line at fault.
     """
@@ -62,7 +63,7 @@ def read_iperf3(path: Path) -> Measurement:
     notes += _notes(document, test, intervals)
     ways = [way for way in ("up", "down") if any(way in one.ways for one in intervals)]
     transfers = [_transfer(intervals, way) for way in ways]
-    # Of a test in both directions the sums at the end are of both.
+    # In a test of both directions, the sums at the end cover both.
     if len(transfers) == 1:
         total = _part(_part(document, "end"), "sum_sent").get("retransmits")
         if isinstance(total, int) and not isinstance(total, bool) and 0 <= total < 2**40:
@@ -72,7 +73,7 @@ def read_iperf3(path: Path) -> Measurement:
     if senders:
         measured = senders[0].rtt_ns > 0
         notes.append("round trips are TCP's smoothed ones, with the flow's own queue in them")
-        # At the end of the interval, when iperf3 asks the socket (iperf_api.c, iperf_stats_callback).
+        # At the end of the interval, when iperf3 queries the socket (iperf_api.c, iperf_stats_callback).
         end_ns = senders[0].t_ns + senders[0].length_ns
         round_trip = Series.of(end_ns[measured], np.round(senders[0].rtt_ns[measured]))
     return Measurement(
@@ -103,7 +104,7 @@ def _document(path: Path, skips: Skips) -> tuple[dict[str, Any], list[str]]:
 
 
 def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], list[str]]:
-    """The document that a stream of events makes (``--json-stream``)."""
+    """The document made from a stream of events (``--json-stream``)."""
     whole: dict[str, Any] = {"intervals": []}
     notes = []
     for one in documents_of(path, text, "iperf3", _HINT, skips, _with_both_sums):
@@ -133,7 +134,7 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
 
 
 def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which a second sum keeps a name of its own: some releases write both of --bidir as `sum`."""
+    """An object in which a second sum gets its own name: some releases write both sums of --bidir as `sum`."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value
@@ -141,15 +142,15 @@ def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
-    """An object within an object; an empty one if it is missing, since older iperf3 leave some out."""
+    """An object within an object; empty if it is missing, because older iperf3 versions omit some."""
     part = of.get(name)
     return part if isinstance(part, dict) else {}
 
 
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
-    """Those that can be read and count.
+    """The intervals that can be read and count.
 
-    Raises ScenarioError if none does: the first one's fault.
+    Raises ScenarioError if none can be read: the first one's fault.
     """
     found: list[Interval] = []
     failed: ScenarioError | None = None
@@ -206,16 +207,16 @@ def _transfer(intervals: list[Interval], way: str) -> Transfer:
 
 def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
     seconds, omitted_s = _part(start, "timestamp").get("timesecs"), test.get("omit", 0)
-    # From 2001 on: a machine without a clock begins in 1970, and its wall clock says nothing.
+    # From 2001 on: a machine without a clock starts in 1970, and its wall clock means nothing.
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1_000_000_000 <= seconds < 2**33:
         return None
-    # The clock of the intervals begins anew when those that are omitted are over (iperf_api.c, iperf_reset_stats).
+    # The clock of the intervals restarts after the omitted ones (iperf_api.c, iperf_reset_stats).
     known = isinstance(omitted_s, int) and not isinstance(omitted_s, bool) and 0 <= omitted_s <= 600
     return (seconds + (omitted_s if known else 0)) * 1_000_000_000
 
 
 def _notes(document: dict[str, Any], test: dict[str, Any], intervals: list[Interval]) -> list[str]:
-    """Where the intervals and what iperf3 says of the whole test differ."""
+    """Differences between the intervals and iperf3's values for the whole test."""
     notes = []
     counts = {one.streams for one in intervals}
     if len(counts) > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One interval of iperf3's JSON: its streams, which way each sends, and whether its sums are those of its streams."""
+"""One interval of iperf3's JSON: its streams with their directions, and whether its sums match its streams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EMPTY = "intervals of no length"
 class Roles:
     """Writer of the file, and sender.
 
-    server: The file is the server's.
+    server: The server wrote the file.
     reverse: The server sends.
     both: Both send (``--bidir``).
     """
@@ -36,12 +36,12 @@ class Roles:
 
 @dataclass(frozen=True)
 class Interval:
-    """One that counts.
+    """An interval that counts.
 
-    where: As messages name it.
-    ways: Of ``up``, ``down`` or both: `VALUES` in the file's units; nan of what the file does not tell.
-    moved_bytes: Payload, in both ways; None if a stream does not tell.
-    sends: The one who wrote the file sends.
+    where: Its name in messages.
+    ways: For ``up``, ``down`` or both: `VALUES` in the file's units; nan for values not in the file.
+    moved_bytes: Payload in both directions; None if a stream does not give it.
+    sends: The writer of the file sends.
     """
 
     where: str
@@ -54,7 +54,7 @@ class Interval:
 
 
 def interval_of(where: str, interval: Any, roles: Roles) -> Interval | str:
-    """An interval, or why it does not count.
+    """An interval, or the reason why it does not count.
 
     Raises ScenarioError if it cannot be read, or contradicts itself.
     """
@@ -69,8 +69,8 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | str:
         return OMITTED
     whole = sums[0] if sums else streams[0] if streams else {}
     start_s, end_s = (_number(f"{where}.sum", whole, name, _MOST_S) for name in ("start", "end"))
-    # The end of the test may fall on the end of an interval: nothing is left for the last one, and its rate is null,
-    # 0 or not a number (esnet/iperf 278, 388).
+    # The test may end exactly at the end of an interval. The last interval is then empty, and its rate is null, 0 or
+    # not a number (esnet/iperf 278, 388).
     t_ns, end_ns = round(start_s * 1e9), round(end_s * 1e9)
     if t_ns == end_ns:
         return EMPTY
@@ -96,7 +96,7 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | str:
 
 
 def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
-    """down or up: the client is where the user is."""
+    """down or up: the client is at the user."""
     sender = stream.get("sender")
     if not isinstance(sender, bool):
         if roles.both:
@@ -110,7 +110,7 @@ def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
 
 
 def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, float]:
-    """Over streams of one direction: rates, retransmissions and windows add up, round trips are their mean."""
+    """Over streams of one direction: rates, retransmissions and windows are added, round trips are averaged."""
     for place, stream in streams:
         _number(f"{where}.streams[{place}]", stream, "bits_per_second", VALUES["bits_per_second"])
         _check_rate(f"{where}.streams[{place}]", stream)
@@ -120,7 +120,7 @@ def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, 
             _number(f"{where}.streams[{place}]", stream, name, most) if name in stream else float("nan")
             for place, stream in streams
         ]
-        # nan of a single stream makes the sum nan: a total over the others would look whole.
+        # nan of a single stream makes the sum nan; a total over the other streams would look complete.
         total = sum(values)
         found[name] = total / len(values) if name == "rtt" else total
     return found
@@ -129,7 +129,7 @@ def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, 
 def _sum_of(
     sums: list[dict[str, Any]], streams: list[tuple[int, dict[str, Any]]], *, alone: bool
 ) -> dict[str, Any] | None:
-    """The sum that is of these streams."""
+    """The sum that belongs to these streams."""
     if alone and len(sums) == 1:
         return sums[0]
     sender = streams[0][1].get("sender")
@@ -137,7 +137,7 @@ def _sum_of(
 
 
 def _check_rate(where: str, stream: dict[str, Any]) -> None:
-    """Bytes, time and rate go together; a damaged one does not."""
+    """Check that bytes, time and rate are consistent, which shows damage."""
     names = ("start", "end", "bytes", "bits_per_second")
     start, end, moved, bps = (stream.get(name) for name in names)
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (start, end, moved, bps)):
@@ -153,10 +153,10 @@ def _check_rate(where: str, stream: dict[str, Any]) -> None:
 def _check_sum(
     where: str, values: dict[str, float], streams: list[tuple[int, dict[str, Any]]], whole: dict[str, Any] | None
 ) -> None:
-    """iperf3's sums are the sums of its streams."""
+    """Check that iperf3's sums equal the sums of its streams."""
     if whole is None:
         return
-    # By bytes where there are any: each stream has its own clock, by which its rate is taken.
+    # By bytes if available, because each stream computes its rate with its own clock.
     name, total = "bits_per_second", values["bits_per_second"]
     if all(_has_bytes(stream) for _, stream in streams):
         name, total = "bytes", sum(stream["bytes"] for _, stream in streams)
@@ -172,7 +172,7 @@ def _has_bytes(stream: dict[str, Any]) -> bool:
 
 
 def _number(where: str, of: Any, name: str, most: float) -> float:
-    """A number of the file as it is, in the file's unit; an error if it is none, below 0 or above `most`."""
+    """A number in the file's unit; an error if it is not a number, below 0 or above `most`."""
     value = of.get(name) if isinstance(of, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise ScenarioError(f"{where}.{name} = {value!r:.40} is not a number from 0 to {most:g}", _HINT)

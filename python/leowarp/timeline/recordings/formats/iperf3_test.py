@@ -93,7 +93,7 @@ def test_json_of_nobody_names_the_two_that_can_be_read(tmp_path: Path, content: 
 
 
 def sent(number: float, mbps: float, *, sender: bool = True, length_s: float = 1.0, **more: Any) -> dict[str, Any]:
-    """A stream of an interval, as iperf 3.16 has it."""
+    """A stream of an interval, as written by iperf 3.16."""
     of_sender = {"retransmits": 3, "snd_cwnd": 800_000, "rtt": 34_000} if sender else {}
     return {
         "socket": 5, "start": number, "end": number + length_s, "seconds": length_s,
@@ -128,7 +128,7 @@ def test_both_directions_are_two_transfers(tmp_path: Path, of_39: bool, server: 
     if server:
         start |= {"accepted_connection": {"host": "192.0.2.1"}}
     content = text(*(both(n) for n in range(10)), **start)
-    if of_39:  # two keys of one name
+    if of_39:  # two keys with the same name
         content = content.replace('"sum_bidir_reverse"', '"sum"')
     of = read(written(tmp_path, content))
     assert of.transfer is not None
@@ -243,7 +243,7 @@ def test_a_damaged_number_is_found(tmp_path: Path, name: str, of: str) -> None:
     except ScenarioError:
         return
     assert found.transfer is not None
-    # The sum's own rate and end are not needed where its bytes are those of the streams.
+    # The sum's own rate and end are not needed if its bytes match the streams.
     if of == "streams" or name == "bytes":
         assert (len(found.transfer.rate_bps), sum(skip.count for skip in found.skipped)) == (5, 1)
 
@@ -301,7 +301,7 @@ def test_every_interval_counts_or_is_skipped_or_the_file_refused(
     assert found.transfer is not None
     counted = len(found.transfer.length_ns)
     assert counted + sum(skip.count for skip in found.skipped) == len(rows)
-    # The sum at the end tells of what is missing.
+    # The sum at the end shows what is missing.
     assert counted == 10 or any("sum_sent" in note for note in found.notes)
 
 

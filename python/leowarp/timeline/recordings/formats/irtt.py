@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""irtt's JSON (``irtt client -o FILE``): round trips, and one-way delays if the server stamped its clock.
+"""irtt's JSON (``irtt client -o FILE``): round trips, and one-way delays if the server sent time stamps.
 
-irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` is what the server's own processing is taken out of; `send`
-is client to server, here *up*, because the client is where the user is; `receive` is *down*. One-way delays are
-differences of two machines' clocks: only as good as those agree, and negative if they do not.
+irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the server's own processing time. `send` is client
+to server, here *up*, because the client is at the user; `receive` is *down*. One-way delays are differences between two
+machines' clocks: they are only as good as the clocks agree, and may be negative.
 
-A round trip below 0, or one that contradicts its own time stamps, is left out: neither lost nor answered.
+A round trip below 0, or one that contradicts its own time stamps, is left out: it counts neither as lost nor as
+answered.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Measurement, Series
 
 _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
-"""Headers of IP and UDP before irtt's own packet, whose length `config.params.length` is."""
+"""Headers of IP and UDP before irtt's own packet, whose length is `config.params.length`."""
 
 
 def looks_like_irtt(text: str) -> bool:
-    """Whether a JSON text has irtt's round trips; or irtt's version, if it was cut short before them."""
+    """Whether a JSON text has irtt's round trips, or irtt's version, if it was truncated before the round trips."""
     return '"round_trips"' in text or '"irtt"' in text
 
 
 def read_irtt(path: Path) -> Measurement:
-    """Round trips with the ways lost ones were lost, one-way delays where there are any.
+    """Round trips, with the direction in which lost ones were lost; one-way delays if available.
 
     Raises ScenarioError: With the file, and the round trip or the line at fault.
     """
     skips = Skips()
     document, notes = document_of(path, text_of(path), "round_trips", "irtt", _HINT, skips)
     trips = _trips(path, document, skips)
-    # By sending: irtt lists them by sequence number, but a clock that was set puts later ones first.
+    # By sending time: irtt sorts by sequence number, but after a clock adjustment later probes may have earlier times.
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
     zero_ns = kept[0].sent_ns
@@ -73,9 +74,9 @@ def read_irtt(path: Path) -> Measurement:
 
 
 def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
-    """Those that can be read, each once, on one clock.
+    """The readable round trips, each once, on one clock.
 
-    Raises ScenarioError if none can be: the first one's fault.
+    Raises ScenarioError if none is readable: the first one's fault.
     """
     read: list[Trip] = []
     failed: ScenarioError | None = None
@@ -89,7 +90,7 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
             if value in alike:
                 skips.add("round trips that stand twice", where)
                 continue
-            # A file may hold thousands of one number: only the first few are compared.
+            # A file may contain thousands with the same number: only the first few are compared.
             alike += [value] if len(alike) < 4 else []
         try:
             trip = Trip(f"{path}: {where}", value, clock, interval_ns)
@@ -98,7 +99,7 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
             failed = failed or error
             skips.add("round trips that cannot be read", error.message.removeprefix(f"{path}: "))
             continue
-        # A coarse timer, or a server's processing time that was more than the packet's whole (heistp/irtt 13).
+        # A coarse timer, or a server processing time longer than the packet's round trip (heistp/irtt 13).
         if below_ns < 0:
             skips.add("round trips below 0, left out", f"{where}, {below_ns / 1e3:g} us")
             failed = failed or ScenarioError(f"{path}: {where}: delay.rtt = {below_ns:g} is below 0", _HINT)
@@ -108,7 +109,7 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
         assert failed is not None, "there is one at least"
         raise failed
     damaged = [trip for trip in read if trip.contradicts]
-    # A few are damaged. If most of them are so, the file is of another version and says something else.
+    # A few may be damaged. If most are, the file is of another version with another meaning.
     if damaged and len(damaged) * 2 < len(read):
         skips.add(
             "round trips that their time stamps contradict", damaged[0].where.removeprefix(f"{path}: "), len(damaged)
@@ -118,12 +119,13 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
 
 
 def _clock(document: dict[str, Any]) -> tuple[str, int]:
-    """wall or monotonic: the one that most round trips have, so that all are on one; number, and irtt's interval."""
+    """wall or monotonic: the clock that most round trips have, so that all use the same one; number: irtt's
+    interval."""
     have: Counter[str] = Counter()
     for trip in document["round_trips"]:
         stamps = part_of(trip, ("timestamps", "client", "send"))
         have.update(name for name in ("wall", "monotonic") if isinstance(stamps, dict) and stamps.get(name) is not None)
-    # Without a stamp of the wall clock the monotonic one orders the probes as well, but dates none.
+    # Without wall-clock stamps, the monotonic clock still orders the probes, but gives no date.
     if have:
         return ("monotonic" if have["monotonic"] > have["wall"] else "wall"), 0
     interval_ns = part_of(document, ("config", "params", "interval"))
@@ -132,8 +134,8 @@ def _clock(document: dict[str, Any]) -> tuple[str, int]:
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:
-    """Delays of one way; a probe that is known to be lost this way is lost, of all others without a reply nothing is
-    known."""
+    """Delays in one direction. A probe known to be lost in this direction is lost; nothing is known of other probes
+    without a reply."""
     if np.isnan(delay_ns).all():
         return None
     known = np.array([not np.isnan(d) or w == way for d, w in zip(delay_ns, lost, strict=True)])

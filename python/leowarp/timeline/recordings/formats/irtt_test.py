@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""irtt's JSON as people have it: round trips below 0, other clocks, damaged and missing entries."""
+"""irtt's JSON as found in practice: round trips below 0, other clocks, damaged and missing entries."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ BEGIN_NS = 1_700_000_000 * S
 
 
 def trip(number: int, rtt_ns: int = 400_000, offset_ns: int = 0) -> dict[str, Any]:
-    """One whose stamps go together; the server's clock is `offset_ns` ahead and its processing takes 20 us."""
+    """A round trip with consistent stamps; the server's clock is `offset_ns` ahead and its processing takes 20 us."""
     mono, at = 5 * S + number * 10 * MS, BEGIN_NS + number * 10 * MS
     client = {
         "send": {"wall": at, "monotonic": mono},

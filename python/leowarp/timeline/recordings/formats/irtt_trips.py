@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One round trip of irtt's JSON, and what irtt's own statistics say of all."""
+"""One round trip of irtt's JSON, and irtt's own statistics of all."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _SLACK_NS = 1_000
 
 
 class Trip:
-    """One of the round trips, with the few things that are needed of it.
+    """One round trip, with the values that are needed.
 
-    where: As messages name it.
-    trip: As the file has it.
-    clock: wall, monotonic; number: no round trip has a time stamp, and they are as far apart as irtt's interval.
-    interval_ns: That time.
+    where: Its name in messages.
+    trip: As in the file.
+    clock: wall, monotonic; number: no round trip has a time stamp, and they are spaced by irtt's interval.
+    interval_ns: irtt's interval.
     """
 
     def __init__(self, where: str, trip: Any, clock: str, interval_ns: int) -> None:
         self.where, self._trip, self.clock = where, trip, clock
         lost = self._value(("lost",))
-        # irtt writes "false", "true", "true_up" or "true_down"; its documentation shows bare true and false.
+        # irtt writes "false", "true", "true_up" or "true_down"; its documentation shows plain true and false.
         self.lost = _LOST[lost] if isinstance(lost, bool) else str(lost)
         if self.lost not in ("false", "true", "true_up", "true_down"):
             raise ScenarioError(f"{where}: lost = {lost!r} is none of false, true, true_up, true_down", _HINT)
@@ -38,8 +38,8 @@ class Trip:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the round trip is more than the client's own time stamps say, or less than them by more than the
-        server took."""
+        """Whether the round trip is longer than the client's own time stamps allow, or shorter by more than the
+        server's processing time."""
         stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
         if self.lost != "false" or stamps[0] is None or stamps[1] is None:
             return False
@@ -54,10 +54,10 @@ class Trip:
         return not took_ns - server_ns - _SLACK_NS <= rtt_ns <= took_ns + _SLACK_NS
 
     def delay_ns(self, name: str) -> float:
-        """A delay; nan of a lost round trip, and where the server did not stamp."""
+        """A delay; nan for a lost round trip, or if the server sent no time stamps."""
         if self.lost != "false" or (name != "rtt" and self._optional(("delay", name)) is None):
             return float("nan")
-        # One-way delays below 0 are of two clocks that disagree.
+        # Negative one-way delays come from two clocks that disagree.
         return float(self._integer(("delay", name), least=None))
 
     def _stamp(self, who: str, when: str, clock: str) -> int | None:
@@ -83,7 +83,7 @@ class Trip:
 
 
 def part_of(value: Any, keys: tuple[str, ...]) -> Any:
-    """Value in objects within objects; None if one of them is missing."""
+    """Value in nested objects; None if one of them is missing."""
     for key in keys:
         if not isinstance(value, dict):
             return None
@@ -92,12 +92,12 @@ def part_of(value: Any, keys: tuple[str, ...]) -> Any:
 
 
 def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
-    """Where irtt's own counts differ from the round trips that were read."""
+    """Differences between irtt's own counts and the round trips that were read."""
     answered = sum(trip.lost == "false" for trip in trips)
     notes = []
     for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
         said = part_of(document, ("stats", name))
-        # Copies count as received, and so do replies that came too late to be listed.
+        # Duplicates count as received, and so do replies that came too late to be listed.
         copies = part_of(document, ("stats", "duplicates"))
         more = copies if name == "packets_received" and isinstance(copies, int) else 0
         if isinstance(said, int) and not isinstance(said, bool) and said not in (count, count + more):
@@ -110,12 +110,12 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 
 
 def clocks_note(send_ns: list[float], receive_ns: list[float]) -> list[str]:
-    """A sentence if the clocks of client and server are further apart than a round trip takes."""
+    """A sentence if the clocks of client and server differ by more than a round trip."""
     send, receive = np.array(send_ns), np.array(receive_ns)
     known = ~np.isnan(send) & ~np.isnan(receive)
     if not known.any():
         return []
-    # The way up has the offset added, the way down has it taken off.
+    # The uplink delay includes the offset with plus, the downlink delay with minus.
     offset_ns = float(np.median((send - receive)[known]) / 2)
     if abs(offset_ns) <= float(np.median((send + receive)[known])):
         return []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LeoReplayer's delays: one whole number a line, the one-way delay in ms, one line for each 10 ms.
+"""LeoReplayer's delays: one integer per line, the one-way delay in ms, one line per 10 ms.
 
 SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k holds for packets
-that are sent from 10 k ms to 10 (k + 1) ms after its base time; it begins anew after the last (here: ``repeat``). They
-are halves of round trips that ping measured.
+sent from 10 k ms to 10 (k + 1) ms after its base time; after the last line it repeats (here: ``repeat``). The values
+are halves of round trips measured by ping.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_MS = 60_000
 
 
 def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
-    """Delays, down, each of which holds until the next line.
+    """Downlink delays, each of which holds until the next line.
 
     Raises ScenarioError: With file and line.
     """
@@ -32,7 +32,7 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
         source=str(path),
         format="leoreplayer",
         down=series,
-        # Its delays are halves of pings' round trips, so a ping's own time on the link is in them.
+        # Its delays are halves of pings' round trips, so they include a ping's own transmission time.
         probe_bytes=PING_BYTES,
         probes=False,
         end_ns=len(delay_ms) * step_ns,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text files as lines with numbers, whoever wrote them."""
+"""Text files as numbered lines, from any tool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leowarp.timeline.recordings.window import check_memory
 
 
 def text_of(path: Path) -> str:
-    """A file's text; what gzip or zstd packed is unpacked, whatever the file is called.
+    """A file's text; gzip or zstd files are unpacked, whatever their name.
 
     Raises ScenarioError if it cannot be read, or is not text.
     """
@@ -27,7 +27,8 @@ def text_of(path: Path) -> str:
             hint = f"take a part of it: head -n 1000000 {path} > part.txt"
         raise ScenarioError(f"reading a measurement: {path}: {error.strerror}", hint) from error
     try:
-        # utf-8-sig: spreadsheets begin a CSV with a byte order mark, which would be part of the first column's name.
+        # utf-8-sig: spreadsheets begin a CSV with a byte order mark, which would become part of the first column's
+        # name.
         text = unpacked(path, raw)
         check_memory(path, len(text))
         return text.decode("utf-8-sig")
@@ -38,13 +39,13 @@ def text_of(path: Path) -> str:
 
 
 def numbered(text: str) -> list[tuple[int, str]]:
-    """Lines with their numbers, stripped; blank ones and comments (#) left out."""
+    """Stripped lines with their numbers, without blank ones and comments (#)."""
     lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
 
 def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
-    """A file of one whole number a line, from 0 on; and its lines, as `numbered`.
+    """A file with one non-negative integer per line; and its lines, as from `numbered`.
 
     Raises ScenarioError: With file and line; if there is no line.
     """
@@ -52,15 +53,14 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
     if not lines:
         raise ScenarioError(f"{path} is empty", hint)
     for line, text in lines:
-        # isascii, since isdigit alone takes superscripts and digits of all scripts; 18 digits are what int64 surely
-        # holds.
+        # isascii, because isdigit alone accepts superscripts and digits of all scripts; 18 digits always fit int64.
         if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
             raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {what} (a whole number up to {highest})", hint)
     return np.array([int(text) for _, text in lines], dtype=np.int64), lines
 
 
 def without_line(path: Path, line: int) -> str:
-    """The shell command that writes the file without one of its lines, unpacked.
+    """The shell command that writes the unpacked file without one of its lines.
 
     line: Counted from 1, as in the file's text.
     """

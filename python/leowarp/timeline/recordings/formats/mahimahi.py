@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mahimahi's traces: one whole number a line, the time in ms of one opportunity to deliver 1500 bytes.
+"""Mahimahi's traces: one integer per line, the time in ms of one opportunity to deliver 1500 bytes.
 
-mm-link(1) of Mahimahi 0.98. Times do not decrease; the same time on several lines is as many opportunities. Mahimahi
-begins anew after the last time, which is the length of the trace (here: ``repeat``): opportunities at 0 then come
-together with those at the end.
+mm-link(1) of Mahimahi 0.98. Times do not decrease; a time that occurs on several lines means several opportunities.
+After the last time, which is the length of the trace, Mahimahi starts again (here: ``repeat``); opportunities at 0 then
+coincide with those at the end.
 
-A link that sends bits cannot deliver 1500 bytes in no time. So the opportunities of millisecond k are the capacity of
-the millisecond before it, and packets are delivered by k ms as in Mahimahi. Those at 0 of the first round are the
-first millisecond's.
+A link that sends bits cannot deliver 1500 bytes in zero time. So the opportunities of millisecond k are the capacity of
+the millisecond before it, and packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first round
+belong to the first millisecond.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LONGEST_MS = 30 * 86_400_000
 def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64]:
     """The times in a trace.
 
-    skips: Counts lines that are passed over.
+    skips: Counts skipped lines.
     Raises ScenarioError: With file and line.
     """
     skips = Skips() if skips is None else skips
@@ -43,7 +43,7 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
         raise ScenarioError(f"{path} is empty", _HINT)
     times, places = _times(path, lines, skips)
     back = np.flatnonzero(np.diff(times) < 0)
-    # A copy that was broken off ends inside a number.
+    # A truncated copy ends inside a number.
     if len(back) == 1 and back[0] == len(times) - 2 and not text.endswith("\n") and len(times) > 2:
         skips.add("last lines that were cut off", f"line {places[-1]}")
         times, back = times[:-1], back[:0]
@@ -63,14 +63,14 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
 
 
 def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDArray[np.int64], list[int]]:
-    """Times and their lines; those that are none are counted.
+    """Times and their lines; invalid lines are counted.
 
-    Raises ScenarioError if more than a tenth is none.
+    Raises ScenarioError if more than a tenth is invalid.
     """
     times, places = [], []
     wrong: list[tuple[int, str]] = []
     for line, text in lines:
-        # isascii, since isdigit alone takes superscripts and digits of all scripts.
+        # isascii, because isdigit alone accepts superscripts and digits of all scripts.
         if text.isascii() and text.isdigit() and len(text) <= 18 and int(text) <= _LONGEST_MS:
             times.append(int(text))
             places.append(line)
@@ -96,29 +96,29 @@ def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDAr
 
 
 def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None) -> Capacity:
-    """The capacity that a trace is.
+    """The capacity of a trace.
 
-    packet_bytes: What an opportunity delivers: 1500 bytes and a link's overhead on them, so that it is one full packet.
-    until_ns: The trace begins anew until then; it ends with its last time if not given.
+    packet_bytes: Size of an opportunity: 1500 bytes plus a link's overhead, so that it is one full packet.
+    until_ns: The trace repeats until then; by default it ends with its last time.
     Raises ScenarioError: With file and line.
     """
     skips = Skips()
     times_ms = opportunities_ms(path, skips)
     if until_ns is not None:
-        # Repeated here and not as rates: opportunities at 0 of a later round belong to the ms before it, the end of the
-        # round that is over.
+        # Repeated here and not as rates, because opportunities at 0 of a later round belong to the ms before it, the
+        # end of the previous round.
         rounds = np.arange(-(-until_ns // (int(times_ms[-1]) * _MS_NS)), dtype=np.int64)
         times_ms = np.add.outer(rounds * times_ms[-1], times_ms).ravel()
     return replace(capacity_of(times_ms, packet_bytes), notes=skipped_note(skips.found))
 
 
 def capacity_of(times_ms: NDArray[np.int64], packet_bytes: int = OPPORTUNITY_BYTES) -> Capacity:
-    """Opportunities as a rate in each millisecond, equal ones joined; as long as the last time."""
-    # Without a row for each ms: a trace may last for weeks.
+    """Opportunities as a rate per millisecond, with equal neighbours joined; the length is the last time."""
+    # Without a row per ms, because a trace may last for weeks.
     place_ms, count = np.unique(np.maximum(times_ms - 1, 0), return_counts=True)
     end_ms = int(times_ms[-1])
     after_ms = place_ms + 1
-    # Where the next opportunity is not in the next ms, nothing is sent until then.
+    # If the next opportunity is not in the next ms, nothing is sent until then.
     quiet_ms = after_ms[after_ms != np.append(place_ms[1:], end_ms)]
     begins_ms = np.concatenate([[0] if place_ms[0] > 0 else [], place_ms, quiet_ms]).astype(np.int64)
     rate_bps = np.concatenate([[0] if place_ms[0] > 0 else [], count * (packet_bytes * 8 * 1000), 0 * quiet_ms])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mahimahi's traces as people have them: zeros, gaps, other formats of the same name, damaged lines."""
+"""Mahimahi's traces as found in practice: zeros, gaps, other formats of the same name, damaged lines."""
 
 from pathlib import Path
 

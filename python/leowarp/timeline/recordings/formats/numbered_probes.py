@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with sequence numbers: missing ones were lost, those that come twice are duplicates, and a clock that was set
-back is seen."""
+"""Probes with sequence numbers: missing ones were lost, repeated ones are duplicates, and a clock that was set back is
+detected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Seri
 
 _MOST_PROBES = 100_000_000
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
-# Replies that are printed out of order seem to go back by some ms; clocks that are set go back by far more.
+# Replies printed out of order seem to go back by some ms; a clock adjustment is much larger.
 _SET_BACK_NS = 100_000_000
 _NEIGHBOURS = 8
 
@@ -23,9 +23,9 @@ _NEIGHBOURS = 8
 class NumberedProbe:
     """One probe.
 
-    line: Its line in its file.
-    t_ns: When it was sent, by the sender's clock.
-    delay_ns: None: the file says that it was lost.
+    line: Its line in the file.
+    t_ns: Sending time on the sender's clock.
+    delay_ns: None: the file marks it as lost.
     """
 
     line: int
@@ -39,8 +39,8 @@ class Sent:
     """Probes in the order of their numbers.
 
     series: From time 0 on.
-    zero_ns: What the sender's clock showed then.
-    clock_steps: When it was set back.
+    zero_ns: The sender's clock at time 0.
+    clock_steps: Times at which it was set back.
     steady_ns: int64 array of shape (n,) or None. Times on a clock that was not set back; None if it never was.
     """
 
@@ -53,16 +53,16 @@ class Sent:
 def measurement_of_probes(
     source: str, format: str, probes: list[NumberedProbe], notes: tuple[str, ...] = ()
 ) -> Measurement:
-    """Round trips of probes that were written down in any order.
+    """Round trips of probes recorded in any order.
 
-    source, format: As `Measurement` has them.
-    probes: At least one. Among those with one number the first counts; the others are duplicates.
-    notes: What the reader has to say.
-    Raises ScenarioError if their numbers span more than can be held.
+    source, format: As in `Measurement`.
+    probes: At least one. If several have the same number, the first counts; the others are duplicates.
+    notes: Remarks of the reader.
+    Raises ScenarioError if their numbers span too large a range.
     """
     first: dict[int, NumberedProbe] = {}
     for probe in probes:
-        # The first reply counts: that is the path's round trip, and the other a copy that some link made.
+        # The first reply is the path's round trip; another is a copy made by some link.
         first.setdefault(probe.sequence, probe)
     duplicates = len(probes) - len(first)
     if duplicates:
@@ -93,11 +93,12 @@ def sent_in_order(
     delay_ns: NDArray[np.float64],
     unknown: NDArray[np.int64] | None = None,
 ) -> Sent:
-    """All probes: those without a reply were sent between their neighbours, in step.
+    """All probes; those without a reply were sent between their neighbours, at even intervals.
 
     sequence: int64 array of shape (n,). Strictly increasing.
-    sent_ns, delay_ns: arrays of shape (n,). Reading of the sender's clock; nan: lost.
-    unknown: int64 array of shape (m,). Numbers of which nothing is known: neither lost nor answered, and so no samples.
+    sent_ns, delay_ns: arrays of shape (n,). Sending time on the sender's clock; nan: lost.
+    unknown: int64 array of shape (m,). Numbers about which nothing is known: neither lost nor answered, and therefore
+        no samples.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:
@@ -108,7 +109,7 @@ def sent_in_order(
     whole = _interpolated(sequence, sent_ns)
     delays = np.full(count, np.nan)
     delays[sequence - sequence[0]] = delay_ns
-    # A series has one sample at an instant, and interpolated times are whole ns: of equal ones the first stays.
+    # A series has one sample per instant, and interpolated times are whole ns: the first of equal ones is kept.
     distinct = np.concatenate([[True], np.diff(np.maximum.accumulate(whole)) > 0])
     if unknown is not None:
         places = unknown - sequence[0]
@@ -127,21 +128,22 @@ def sent_in_order(
 
 
 def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sending times of all numbers from the first to the last, never before the one in front."""
-    # A reply that was printed late (a busy machine) can seem to have been sent before the one in front of it.
+    """Sending times of all numbers from the first to the last, never decreasing."""
+    # A reply that was printed late (a busy machine) can seem to have been sent before its predecessor.
     sent_ns = np.maximum.accumulate(sent_ns)
     sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
     every = np.arange(int(sequence[-1] - sequence[0]) + 1)
-    # From the first on as floats: an offset has at most 53 bits up to 104 days, ns since 1970 have more.
+    # Relative to the first, as floats: an offset needs at most 53 bits up to 104 days, but ns since 1970 need more.
     offset_ns = np.interp(every, sequence - sequence[0], (sent_ns - sent_ns[0]).astype(np.float64))
     return np.asarray(np.round(offset_ns).astype(np.int64) + sent_ns[0])
 
 
 def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Places from which on the clock is behind, and by how much (below 0): for good, not of one late line."""
+    """Places from which on the clock is permanently behind, with the (negative) amount; a single late line does not
+    count."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
-        # Medians of eight on either side: one line that was printed late goes back and comes forth again.
+        # Medians of eight on either side: a single line printed late does not change them.
         before, after = sent_ns[max(place - _NEIGHBOURS, 0) : place], sent_ns[place : place + _NEIGHBOURS]
         if np.median(after) < np.median(before) + (after[-1] - after[0]) - _SET_BACK_NS // 2:
             step_ns = int(np.median(np.diff(sent_ns[max(place - 50, 0) : place]))) if place > 1 else 0
@@ -150,7 +152,7 @@ def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of equal ones before each: 0, 1, 2 ns distinguish what the stamps (us) do not."""
+    """Index among equal values: offsets of 0, 1, 2 ns distinguish what the stamps (us) do not."""
     begins = np.concatenate([[True], np.diff(t_ns) > 0])
     places = np.arange(len(t_ns))
     return places - np.maximum.accumulate(np.where(begins, places, 0))

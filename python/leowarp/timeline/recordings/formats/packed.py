@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that gzip or zstd packed, unpacked as far as is bearable."""
+"""Unpacks gzip and zstd files, up to a size limit."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PIECE_BYTES = 1 << 20
 
 
 def unpacked(path: Path, raw: bytes) -> bytes:
-    """Content of a packed file; the same bytes of one that is not packed, whatever it is called.
+    """Content of a packed file; unchanged bytes if it is not packed, whatever its name.
 
     path: For messages.
     raw: The file's content.
-    Raises ScenarioError if it is damaged, or holds more than `plainfiles.MOST_INPUT_BYTES`.
+    Raises ScenarioError if it is damaged, or unpacks to more than `plainfiles.MOST_INPUT_BYTES`.
     """
     kind = _kind(raw)
     if kind is None:
@@ -32,7 +32,7 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     found = io.BytesIO()
     try:
         with _unpacking(kind, raw) as unpacking:
-            # Piece by piece: a bomb of 1 GB packs into 1 MB by gzip, and is refused before it is in memory
+            # In pieces: a bomb of 1 GB packs into 1 MB with gzip, and is rejected before it is in memory
             # (`test_bombs_are_refused_before_they_are_unpacked`).
             while piece := unpacking.read(_PIECE_BYTES):
                 found.write(piece)
@@ -44,20 +44,20 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise ScenarioError(
             f"reading a measurement: {path} is damaged {kind}: {str(error).splitlines()[0]}",
-            # Both tools write what they could unpack before they fail; the last line of it ends anywhere.
+            # Both tools write what they could unpack before they fail; the last line may be incomplete.
             f"take the part that is whole: {kind} -dc {path} | head -n -1 > whole.txt",
         ) from error
     return found.getvalue()
 
 
 def kind_of(path: Path) -> str | None:
-    """gzip or zstd; None of a file that is not packed."""
+    """gzip or zstd; None for a file that is not packed."""
     with path.open("rb") as file:
         return _kind(file.read(max(map(len, _MAGIC))))
 
 
 def _kind(raw: bytes) -> str | None:
-    # By the first bytes, not by the name: a download may have lost its ending.
+    # By the first bytes, not by the name: a download may have lost its suffix.
     return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
 
 

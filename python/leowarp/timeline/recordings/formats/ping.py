@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output of ping: round trips, one line per reply; a missing sequence number is a lost probe.
 
-iputils (``ping -D``: each line begins with the time at which it was printed, in s since 1970), and without ``-D`` the
-same from it, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). A reply was sent its round trip
-before it was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"): they were sent between their
-neighbours, in step. Only the number is known of those lost before the first reply and after the last, if ping prints it
-at its end.
+Supported are iputils (``ping -D``: each line begins with its printing time, in s since 1970) and, without ``-D``,
+iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). A reply's probe was sent one round trip
+before the line was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"): they were sent between their
+neighbours, at even intervals. For probes lost before the first reply and after the last, only their number is known, if
+ping prints it at its end.
 
-Several outputs in one file are one measurement if their replies have time stamps, with nothing known in between. A
-probe whose line cannot be read is neither lost nor answered: it is left out.
+Several outputs in one file are one measurement if their replies have time stamps; nothing is known of the time between
+them. A probe whose line cannot be read is left out; it counts neither as lost nor as answered.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Seri
 _ICMP_HEADER_AND_IP = {4: 20, 6: 40}
 _DIFFERENT = "DIFFERENT ADDRESS"
 _MOST_PARTS = 100
-"""Numbers that go back more often are of lines in disorder."""
+"""If numbers go back more often, the lines are not in order."""
 
 
 def looks_like_ping(text: str) -> bool:
-    """Whether some line among the first is a reply or ping's first line."""
+    """Whether one of the first lines is a reply or ping's first line."""
     beginning = "\n".join(line for line in text[:100_000].splitlines()[:100] if not line.startswith("#"))
     return any(isinstance(line, Header | Reply) for _, line in lines_of(beginning))
 
@@ -61,7 +61,7 @@ class _Read:
     sent : Sent
         Its probes.
     copies : int
-        Replies that came once more.
+        Number of duplicate replies.
     notes : tuple of str
     """
 
@@ -77,12 +77,12 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     Parameters
     ----------
     interval_ns : int, optional
-        Time between probes, of an output without time stamps.
+        Time between probes, for output without time stamps.
 
     Raises
     ------
     ScenarioError
-        With file and line: if there is no reply, or if runs that do not belong together are in one file.
+        With file and line: if there is no reply, or if one file has runs that do not belong together.
     """
     text = text_of(path)
     lines = lines_of(text)
@@ -127,7 +127,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
 
 
 def _cut_line(text: str, runs: list[Run]) -> int | None:
-    """The last line, if it is half a reply: ping was killed while it wrote."""
+    """The last line, if it is half a reply because ping was killed while writing."""
     last = text.rstrip().count("\n") + 1
     unread = [line.line for run in runs for _, line in run.damaged]
     unread += [reply.line for run in runs for _, reply in run.without_time]
@@ -135,7 +135,7 @@ def _cut_line(text: str, runs: list[Run]) -> int | None:
 
 
 def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
-    """Lines that were replies and give none."""
+    """Count lines that were replies but cannot be used."""
     for _, line in run.damaged:
         why = "last lines that were cut off" if line.line == cut else "lines that are no whole replies"
         skips.add(why, f"line {line.line}, {line.text[:60]!r}")
@@ -145,7 +145,7 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
     bad = [reply for reply in run.replies if reply.mark is not None and _DIFFERENT not in reply.mark]
     for reply in bad:
         skips.add(f"replies marked {reply.mark}", f"line {reply.line}")
-    # ping counts them as not received (iputils, gather_statistics), and which probe's they are is in what is bad.
+    # ping counts them as not received (iputils, gather_statistics), and the damaged part includes the probe's number.
     run.replies = [reply for reply in run.replies if reply.mark is None or _DIFFERENT in reply.mark]
     strange = Counter(reply.mark for reply in run.replies if reply.mark is not None)
     for mark, count in strange.items():
@@ -153,12 +153,12 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
-    """The run; each of several, if its numbers begin anew without a first line of ping's.
+    """The run, or its parts, if its numbers restart without a first line of ping.
 
     Raises
     ------
     ScenarioError
-        If they do, and there are no time stamps.
+        If they restart and there are no time stamps.
     """
     found: list[_Read] = []
     rest = _without_strange_numbers(run, interval_ns, skips)
@@ -169,7 +169,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         if rest.replies[place].printed_ns is None or len(found) == _MOST_PARTS:
             raise numbers_begin_anew(path, rest.replies[place - 1], rest.replies[place])
         first = Run(rest.header, rest.replies[:place])
-        # ping's summary is about all that it sent, and these are two of it.
+        # ping's summary covers everything that it sent, but these are two parts of it.
         after = Run(None, rest.replies[place:])
         for n, reply in rest.without_time:
             (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
@@ -181,7 +181,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 
 
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """The run without replies whose number is damaged: the probe is then one of which nothing is known."""
+    """The run without replies whose number is damaged; nothing is then known of the probe."""
     strange = strange_numbers(run.replies, interval_ns)
     if not strange:
         return run
@@ -203,7 +203,7 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
     first: dict[int, Reply] = {}
     marked = twice = unmarked = 0
     notes = []
-    # The first reply of a number is the probe's; what comes after it is a duplicate, made somewhere on the way.
+    # The first reply of a number belongs to the probe; a later one is a duplicate, made somewhere along the path.
     for seq, reply in zip(seqs, run.replies, strict=True):
         if seq in first:
             same = first[seq].text == reply.text
@@ -239,7 +239,8 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
 
 
 def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
-    """Numbers of which nothing is known since their line cannot be read, and how many more nobody can name."""
+    """Numbers about which nothing is known because their line cannot be read, and how many more cannot be
+    identified."""
     known = set(seqs)
     unknown = set()
     for place, reply in run.without_time:
@@ -247,7 +248,7 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
         unknown.add(reply.seq + SEQUENCE_NUMBERS * round((near - reply.seq) / SEQUENCE_NUMBERS))
     unknown -= known
     either = 0
-    # All damaged lines between the same two replies together.
+    # All damaged lines between the same two replies, together.
     counts: Counter[int] = Counter()
     for place, line in run.damaged:
         counts[place] += line.replies
@@ -265,7 +266,7 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
 def _sent_ns(
     sequence: NDArray[np.int64], replies: list[Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
 ) -> NDArray[np.int64]:
-    """When each was sent: when its reply was printed, less its round trip; else in step."""
+    """Sending time of each probe: printing time minus round trip; without time stamps, at even intervals."""
     printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
     if len(printed) == len(replies):
         return np.array(printed, dtype=np.int64) - rtt_ns
@@ -279,7 +280,7 @@ def _joined(path: Path, read: list[_Read]) -> Sent:
     Raises
     ------
     ScenarioError
-        If one begins before the one in front of it ends: what happened when is not known then.
+        If a run begins before the previous one ends, because the order of events is then unknown.
     """
     if len(read) == 1:
         return read[0].sent
@@ -325,7 +326,7 @@ def _runs_note(read: list[_Read]) -> list[str]:
 
 
 def _probe_bytes(run: Run) -> int | None:
-    """The IP length, from ping's first line or from what the first reply says it had."""
+    """The IP length, from ping's first line or from the length in the first reply."""
     if run.header is not None and run.header.ip_bytes is not None:
         return run.header.ip_bytes
     reply = run.replies[0]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that ping prints, of whichever ping and in whichever language.
+"""The lines that ping prints, for all variants of ping and all languages.
 
-iputils 20240905 with its 17 catalogues of translations (`po/*.po`: `icmp_seq=` stands in all but the Czech one, the
-unit and the words around it do not), its older releases (`icmp_req=`), GNU inetutils and macOS (the decimal sign of the
-locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). Something may precede each line: the output of
-`ts`, `--apple-time` or a shell's loop.
+Covered are iputils 20240905 with its 17 translations (`po/*.po`: all but the Czech one keep `icmp_seq=`, but not the
+unit and the words around it), its older releases (`icmp_req=`), GNU inetutils and macOS (decimal sign of the locale),
+the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). Other text may precede each line: the output of `ts`,
+`--apple-time` or a shell's loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNIT_NS = {
 _UNIT = "|".join(sorted(_UNIT_NS, key=len, reverse=True))
 _NUMBER = r"\d{1,9}(?:[.,]\d{1,9})?"
 _SEQUENCE = re.compile(r"(?:\b(?:icmp_)?[sr]eq|\bpořadí)\s?=\s?(?P<seq>\d{1,10})\b")
-"""`icmp_req=` is iputils before 2012; Georgian has a blank before the sign."""
+"""`icmp_req=` is iputils before 2012; Georgian has a blank before the equals sign."""
 _TIME = re.compile(rf"[=<]\s?(?P<time>{_NUMBER})\s*(?P<unit>{_UNIT})(?![^\W\d_])")
 _BYTES = re.compile(r"(?<![\d.:])(?P<bytes>\d{1,6}) bytes from (?P<from>.*?)[:,]?\s*$")
 _ANY_BYTES = re.compile(r"^(?P<bytes>\d{1,6}) ")
@@ -37,7 +37,7 @@ _ICMP_ERROR = re.compile(
     r"\b(?:Unreachable|unreachable|Unknown|Isolated|Prohibited|exceeded|Redirect|Quench|problem|Violation|Cutoff|filtered"
     r"|Frag|Failed|Source Route|Timestamp|Information|Address Mask|Echo|Bad|Type)\b"
 )
-"""The BSDs' output for an ICMP error, `36 bytes from ROUTER: Destination Host Unreachable`: no reply."""
+"""The BSDs' output for an ICMP error, `36 bytes from ROUTER: Destination Host Unreachable`, which is not a reply."""
 _SPREAD = re.compile(
     rf"=\s*(?P<least>{_NUMBER})/(?P<mean>{_NUMBER})/(?P<most>{_NUMBER})(?:/{_NUMBER})?\s*(?P<unit>{_UNIT})"
 )
@@ -49,7 +49,7 @@ _MARK = re.compile(r"\([^()]*!\)")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A line that says that a reply came.
+    """A line that reports a reply.
 
     Attributes
     ----------
@@ -58,23 +58,23 @@ class Reply:
     text : str
         The whole line.
     seq : int
-        As printed: of 16 bits.
+        As printed, with 16 bits.
     rtt_ns : int or None
-        None: the line has no time that can be read.
+        None: the line has no readable time.
     resolution_ns : int
-        A unit of the time's last digit.
+        Value of one unit in the time's last digit.
     printed_ns : int or None
-        When the line was printed, ns since 1970, if `-D` said so.
+        When the line was printed, ns since 1970, if `-D` was used.
     source : str or None
-        The address that replied; None in a language other than English.
+        The address that replied; None in languages other than English.
     length_bytes : int or None
-        Of the ICMP message.
+        Length of the ICMP message.
     copy : bool
-        ping says that it is not the first reply to this probe.
+        ping reports that it is not the first reply to this probe.
     mark : str or None
-        What ping says of the reply besides: a bad checksum, another address.
+        Remarks of ping about the reply: a bad checksum, another address.
     prefix : str
-        What stands in front of the reply and is no time stamp of ping's.
+        Text before the reply that is not a time stamp of ping.
     """
 
     line: int
@@ -92,13 +92,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The line with which an output begins.
+    """The first line of an output.
 
     Attributes
     ----------
     line : int
     target : str or None
-        What was asked to reply.
+        The host that was pinged.
     ip_bytes : int or None
         IP length of a probe.
     """
@@ -110,7 +110,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Numbers of packets that ping says it sent and received."""
+    """Numbers of packets sent and received, as printed by ping."""
 
     line: int
     sent: int
@@ -119,7 +119,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The least, mean and largest round trip, as ping says them."""
+    """Minimum, mean and maximum round trip, as printed by ping."""
 
     line: int
     least_ns: int
@@ -130,32 +130,32 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A line that says that nothing came for a number, or an error instead."""
+    """A line that reports no reply for a number, or an error instead."""
 
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A line that was a reply, or looks like a part of one."""
+    """A line that was a reply, or looks like part of one."""
 
     line: int
     text: str
     replies: int = 1
-    """The least number in it."""
+    """Minimum number of replies in it."""
 
 
 Line = Reply | Header | Tally | Spread | Silence | Damaged | None
 
 
 def lines_of(text: str) -> list[tuple[str, Line]]:
-    """Each line that is not blank, with what it is; None: nothing that ping prints about a reply.
+    """Each non-blank line with its meaning; None: nothing that ping prints about a reply.
 
-    A line occurs twice where another begins inside it: ping was killed while it wrote, and started again.
+    A line occurs twice if another begins inside it: ping was killed while writing, and started again.
     """
     found: list[tuple[str, Line]] = []
     in_statistics = False
-    # Not `splitlines`: a form feed inside a damaged line is no line's end to any other tool.
+    # Not `splitlines`: for other tools, a form feed inside a damaged line does not end the line.
     for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         line = raw.strip()
         if not line:
@@ -169,7 +169,7 @@ def lines_of(text: str) -> list[tuple[str, Line]]:
 
 
 def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
-    # A cheap look before any expression: a file has millions of lines.
+    # A cheap check before any regular expression, because a file may have millions of lines.
     header = HEADER.search(line) if "PING" in line or "Ping" in line or "ПІНГ" in line else None
     numbers = list(_SEQUENCE.finditer(line))
     if header is not None:
@@ -178,7 +178,7 @@ def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
         return (Damaged(number, line), begins) if numbers or "bytes " in line[: header.start()] else (begins,)
     if len(numbers) == 1:
         return (_reply(number, line, numbers[0]),)
-    # Two of them: a line that was cut off, and the next one after it without an end between them.
+    # If there are two: a truncated line, followed by the next one without a line end.
     if numbers:
         return (Damaged(number, line, len(numbers)),)
     if in_statistics and (spread := _SPREAD.search(line)) is not None:
@@ -222,9 +222,9 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
 
 
 def _ns(number: str, unit: str) -> tuple[int, int]:
-    """A printed time in ns, and a unit of its last digit."""
-    # Decimal, as a time in ms with three digits is a whole number of us, and a product of floats is seldom. No ping
-    # writes a sign between thousands: a comma is the decimal sign of the locale.
+    """A printed time in ns, and the value of one unit in its last digit."""
+    # Decimal, because a time in ms with three digits is a whole number of us, but a product of floats seldom is. No
+    # ping writes a thousands separator, so a comma is the decimal sign of the locale.
     value = Decimal(number.replace(",", "."))
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int), "digits alone"
@@ -232,7 +232,7 @@ def _ns(number: str, unit: str) -> tuple[int, int]:
 
 
 def _source(text: str) -> str:
-    """The address, without the name that is found for it at times."""
+    """The address, without the host name that some pings print."""
     addresses = _ADDRESS.findall(text)
     return addresses[-1].lower() if addresses else text.strip()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of ping that are not read, each with what to type instead."""
+"""Outputs of ping that are rejected, each with what to type instead."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PING_HINT = "write it with: LC_ALL=C ping -D -i 0.01 HOST > trace.txt"
 
 
 def apart_hint(path: Path, line: int) -> str:
-    """The commands that put what begins at a line into a file of its own."""
+    """The commands that move everything from a line on into a separate file."""
     return f"read them apart: head -n {line - 1} {path} > first.txt; tail -n +{line} {path} > second.txt"
 
 
 def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
-    """Fault of a file in which no round trip can be read."""
+    """Error for a file without a readable round trip."""
     if "TTL=" in text and "bytes=" in text.lower():
         return ScenarioError(
             f"{path}: the ping of Windows: it numbers no probes, so that nothing tells which were lost",
@@ -52,12 +52,12 @@ def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
 
 
 def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> None:
-    """All replies have time stamps, or an interval is given.
+    """Check that all replies have time stamps, or that an interval is given.
 
     Raises
     ------
     ScenarioError
-        If it is neither, or both.
+        If neither is the case, or both.
     """
     stamped = [reply.printed_ns is not None for reply in replies]
     if any(stamped) and not all(stamped):
@@ -85,7 +85,7 @@ def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> N
 
 
 def in_one_place(path: Path, replies: list[Reply]) -> None:
-    """All replies of a run come from one address, except for those that ping itself marks.
+    """Check that all replies of a run come from one address, except for those marked by ping.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def in_one_place(path: Path, replies: list[Reply]) -> None:
 
 
 def check_together(path: Path, runs: list[Run]) -> None:
-    """Runs go to one host, with probes of one length.
+    """Check that runs go to one host, with probes of one length.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _length(run: Run) -> int | None:
 
 
 def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError:
-    """Numbers go back in an output without time stamps."""
+    """Error: numbers go back in an output without time stamps."""
     return ScenarioError(
         f"{path}:{reply.line}: number {reply.seq} after number {before.seq}, and not overtaken: two outputs of ping in "
         "one file (or lines in disorder), and without time stamps nothing says what was between them",
@@ -142,7 +142,7 @@ def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError
 
 
 def two_without_stamps(path: Path, runs: list[Run]) -> ScenarioError:
-    """Several outputs in one file, of which nothing tells the time between them."""
+    """Error: several outputs in one file, with an unknown time between them."""
     return ScenarioError(
         f"{path}:{runs[1].line}: a second output of ping begins (of {len(runs)}), and without time stamps nothing says "
         "how long after the first",

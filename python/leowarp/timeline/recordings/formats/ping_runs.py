@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of ping in one file: where another one begins, and which number of 16 bits is which probe.
+"""Several outputs of ping in one file: where each begins, and which probe a 16-bit number belongs to.
 
-ping was stopped and started again with `>>`: its numbers begin anew. A file says so by a second first line; one of
-which only the replies were kept says so by numbers that go back while time goes on.
+If ping was stopped and started again with `>>`, its numbers restart. A second first line shows this. If only the
+replies were kept, numbers that go back while time advances show it.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import numpy as np
 from leowarp.timeline.recordings.formats.ping_lines import Damaged, Header, Line, Reply, Spread, Tally
 
 SEQUENCE_NUMBERS = 65536
-"""icmp_seq has 16 bits and begins anew after 65535."""
+"""icmp_seq has 16 bits and wraps after 65535."""
 
 _FIRST_NUMBERS = (0, 1)
 """iputils counts from 1, the BSDs, inetutils and BusyBox from 0."""
 
 _LONG_PKTS, _NEAR = 1000, 16
-# Intervals are seldom what ping -i was given: 10 ms become 10.1 or 10.2 ms, and 64 probes are what a pause of some
-# seconds may hide.
+# Intervals seldom equal those given to ping -i: 10 ms become 10.1 or 10.2 ms, and a pause of some seconds may hide 64
+# probes.
 _DRIFT_RATIO, _DRIFT_PKTS = 0.02, 64
 
 
 @dataclass
 class Run:
-    """One output of ping, or what is left of it.
+    """One output of ping, or what remains of it.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Run:
     replies : list of Reply
         In the order of the lines; each with a time.
     without_time : list of (int, Reply)
-        Replies whose time cannot be read, and how many of `replies` stand before each.
+        Replies with an unreadable time, and the number of `replies` before each.
     damaged : list of (int, Damaged)
-        Lines that were replies; as `without_time`.
+        Lines that were replies, in the same form as `without_time`.
     tally, spread : Tally, Spread or None
-        What ping says at its end.
+        ping's statistics at the end.
     """
 
     header: Header | None = None
@@ -53,7 +53,7 @@ class Run:
 
     @property
     def line(self) -> int:
-        """Where it begins."""
+        """Line on which it begins."""
         if self.header is not None:
             return self.header.line
         unread = [*(line.line for _, line in self.without_time), *(line.line for _, line in self.damaged)]
@@ -61,11 +61,12 @@ class Run:
 
 
 def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
-    """Outputs by their first lines, and by what ping says at the end of each; those without a reply, too."""
+    """Outputs, separated by their first lines and by ping's statistics at the end of each; also those without a
+    reply."""
     runs = [Run()]
     for _, line in lines:
         now = runs[-1]
-        # After its statistics an output is over, whatever the next one begins with.
+        # After its statistics an output is over, whatever follows.
         over = now.tally is not None and isinstance(line, Reply | Damaged)
         if isinstance(line, Header) or over:
             now = Run(header=line if isinstance(line, Header) else None)
@@ -85,12 +86,12 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
 
 
 def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
-    """Places of replies whose neighbours follow each other, and whose own number is none that may stand between them.
+    """Indexes of replies whose neighbours are consecutive, but whose own number cannot be between them.
 
     Parameters
     ----------
     replies, interval_ns
-        As `unwrapped` takes them.
+        As for `unwrapped`.
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     found: set[int] = set()
@@ -100,7 +101,7 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
         into = (reply.seq - before.seq) % SEQUENCE_NUMBERS
         if not 0 < apart <= _NEAR or into <= apart or place - 1 in found:
             continue
-        # Overtaken ones, and those that overtook, may stand anywhere: if the time says the same.
+        # Replies that overtook or were overtaken may be anywhere, if the times agree.
         off = into - SEQUENCE_NUMBERS * (into > SEQUENCE_NUMBERS // 2)
         if before.printed_ns is not None and reply.printed_ns is not None:
             strange = step_ns > 0 and abs((_sent_ns(reply) - _sent_ns(before)) / step_ns - off) > max(2, abs(off) / 2)
@@ -114,28 +115,29 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
 
 
 def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> bool:
-    """Whether a reply took so much longer than one that was sent later, by this many numbers, that it came after it."""
+    """Whether a reply was overtaken: it took so much longer than a reply whose probe was sent later, by this number of
+    probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
-    # Half of it, as nobody measured the interval.
+    # Half of it, because the interval was not measured.
     slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
     return slower_ns >= numbers * step_ns / 2
 
 
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
-    """Sequence numbers that go on after 65535, and the place at which another run begins, if one does.
+    """Sequence numbers that continue after 65535, and the index at which another run begins, if any.
 
     Parameters
     ----------
     replies : list of Reply
         In the order of their lines.
     interval_ns : int or None
-        Time between probes, of replies without time stamps.
+        Time between probes, for replies without time stamps.
 
     Returns
     -------
     seqs : list of int
-        Of the replies up to that place.
+        Numbers of the replies up to that index.
     place : int or None
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
@@ -153,27 +155,28 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
 
 
 def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The number that the time stamps say, also of an outage of more than 32,768 probes; None: another run's."""
+    """The number that follows from the time stamps, even after an outage of more than 32,768 probes; None: it belongs
+    to another run."""
     later_ns = _sent_ns(reply) - _sent_ns(before)
     expected = last + later_ns / step_ns
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     off = abs(expected - number)
     if number < last:
-        # A reply that was overtaken was sent before the other. One that was sent after it by its own clock, with a
-        # smaller number, is of another run.
+        # An overtaken reply was sent before the other one. A reply that was sent later by its own clock but has a
+        # smaller number belongs to another run.
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     if number - last <= _LONG_PKTS or (
         off <= max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last)) and not (wraps and reply.seq in _FIRST_NUMBERS)
     ):
         return number
-    # The clock does not say how many probes were sent meanwhile: ping was stopped, or its machine slept.
+    # The clock does not show how many probes were sent meanwhile: ping was stopped, or its machine slept.
     nearest = last + (reply.seq - last) % SEQUENCE_NUMBERS
     return nearest if reply.seq > before.seq or nearest - last <= _LONG_PKTS else None
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The number that comes next, of replies without time stamps; None: another run's."""
+    """The next number, for replies without time stamps; None: it belongs to another run."""
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:
@@ -190,7 +193,7 @@ def _sent_ns(reply: Reply) -> int:
 
 
 def _step_ns(replies: list[Reply]) -> float:
-    """Time between probes, from those whose numbers follow each other."""
+    """Time between probes, from those with consecutive numbers."""
     steps = [
         _sent_ns(b) - _sent_ns(a)
         for a, b in pairwise(replies)

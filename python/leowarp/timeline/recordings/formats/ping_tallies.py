@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ping's own statistics beside the replies that were read: a reply that is missing or damaged shows in them."""
+"""Compares ping's own statistics with the replies that were read, which shows missing or damaged replies."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
 _MOST_PKTS = 65_000
-"""With more probes the numbers begin anew, and do not show how many there were."""
+"""With more probes the numbers wrap, and no longer show the number of probes."""
 
 
 def tally_notes(run: Run) -> list[str]:
-    """A sentence for each thing that ping says otherwise; none if all of it agrees, or if it says nothing."""
+    """One sentence per difference from ping's statistics; empty if all agree, or if there are none."""
     notes = []
     firsts = [reply for reply in run.replies if not reply.copy]
-    # A line that occurs twice is one reply; beyond 65,536 numbers two replies may read the same.
+    # A line that occurs twice is one reply; beyond 65,536 numbers, two replies may have the same text.
     received = len(firsts) if len(firsts) > _MOST_PKTS else len({reply.text for reply in firsts})
     if run.tally is not None:
         if run.tally.received != received:
@@ -25,7 +25,7 @@ def tally_notes(run: Run) -> list[str]:
         notes += _ends(run)
     if run.spread is None or not firsts:
         return notes
-    # iputils' sums have the copies in them, too (ping_common.c, gather_statistics).
+    # iputils' sums also include duplicates (ping_common.c, gather_statistics).
     rtt_ns = np.array([reply.rtt_ns for reply in run.replies], dtype=np.float64)
     resolution_ns = np.array([reply.resolution_ns for reply in run.replies], dtype=np.float64)
     spread = run.spread
@@ -42,7 +42,7 @@ def tally_notes(run: Run) -> list[str]:
 
 
 def _ends(run: Run) -> list[str]:
-    """Probes that ping sent before its first reply and after its last, of which no line tells."""
+    """Probes that ping sent before its first reply and after its last, for which there is no line."""
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:

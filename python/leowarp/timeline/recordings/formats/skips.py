@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Skipped parts of a reader, how often, and why: nothing of a file is dropped without a word."""
+"""Parts that a reader skipped, with counts and reasons: nothing in a file is dropped silently."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Skip:
-    """Records that were passed over for one reason.
+    """Records that were skipped for one reason.
 
     why: As a noun with its reason, in the plural: "replies without a time".
-    first: Where the first of them stands.
+    first: Place of the first of them.
     """
 
     count: int
@@ -24,12 +24,12 @@ class Skip:
 
 @dataclass
 class Skips:
-    """Counts by reason, in the order in which reasons were met."""
+    """Counts by reason, in the order of first occurrence."""
 
     _counts: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def add(self, why: str, where: str, count: int = 1) -> None:
-        """Count `count` more records that are passed over for a reason; `where` the first of them stands."""
+        """Count `count` more skipped records for a reason; `where` is the place of the first."""
         before, first = self._counts.get(why, (0, where))
         self._counts[why] = (before + count, first)
 
@@ -38,10 +38,10 @@ class Skips:
 
     @property
     def found(self) -> tuple[Skip, ...]:
-        """One for each reason."""
+        """One entry per reason."""
         return tuple(Skip(count, why, first) for why, (count, first) in self._counts.items())
 
 
 def skipped_note(skips: tuple[Skip, ...]) -> tuple[str, ...]:
-    """One line that names all of them; none if nothing was passed over."""
+    """One line that names all of them; none if nothing was skipped."""
     return (f"skipped {', '.join(str(skip) for skip in skips)}",) if skips else ()

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV with a header: one's own table of a path, or of its capacity alone.
+"""CSV with a header: the user's own table of a path, or only of its capacity.
 
-Columns: ``t_s`` and ``delay_ms`` (one way) or ``rtt_ms``, and if known ``rate_mbps, loss_ratio`` for A to B and
-``delay_up_ms, rate_up_mbps, loss_up_ratio`` for B to A (each without its column as A to B). A table of capacity has
-``t_s``, ``rate_mbps`` (or ``mbps``) and if known ``rate_up_mbps``. Lines that begin with ``#`` are comments.
+Columns: ``t_s`` and ``delay_ms`` (one way) or ``rtt_ms``. Optional are ``rate_mbps, loss_ratio`` for A to B and
+``delay_up_ms, rate_up_mbps, loss_up_ratio`` for B to A (without such a column, B to A equals A to B). A table of
+capacity has ``t_s``, ``rate_mbps`` (or ``mbps``) and optionally ``rate_up_mbps``. Lines that begin with ``#`` are
+comments.
 
-- A row holds from its time on, until the next row. Times increase strictly. If the first is 1e9 or more, they are
-  seconds since 1970, and the first is the table's zero.
-- ``down`` as delay: no connection until the next row; the other cells of that row are then empty. ``lost``: the probe
-  that was sent then was lost. An empty cell elsewhere is an error, because a value would have to be guessed.
+- A row holds from its time until the next row. Times must increase. If the first is 1e9 or more, times are seconds
+  since 1970, and the first one is the table's zero.
+- ``down`` as delay: no connection until the next row; the other cells of that row must be empty. ``lost``: the probe
+  sent at that time was lost. Any other empty cell is an error, because a value would have to be guessed.
 - The rate ``unshaped`` is allowed; 0 sends nothing until the next row.
 """
 
@@ -34,17 +35,17 @@ _OTHER_NAMES = {"mbps": "rate_mbps"}
 _HEADER = f"columns: t_s, delay_ms (or rtt_ms), and if known {', '.join(COLUMNS[3:])}"
 _CAPACITY_HEADER = "columns: t_s, rate_mbps (or mbps), and if known rate_up_mbps"
 _CLOCK_S = 1_000_000_000
-"""From here on times are of the wall clock: 2001-09-09 in seconds since 1970."""
+"""From this value on, times are on the wall clock: 2001-09-09 in seconds since 1970."""
 
 
 def looks_like_csv(text: str) -> bool:
-    """Whether its first line is a header that one of the two tables may have."""
+    """Whether its first line is a header of one of the two tables."""
     lines = numbered(text)
     return bool(lines) and "t_s" in {name.strip() for name in lines[0][1].split(",")}
 
 
 def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
-    """A table of delays; of a large one only the rows around the stretch, if there is one (`window`).
+    """A table of delays; a large one is read only around the stretch, if there is one (`window`).
 
     Raises ScenarioError: With file and line.
     """
@@ -56,7 +57,7 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
         raise ScenarioError(f"{path}:{table.header_line}: delay_up_ms beside rtt_ms", "one-way delays or round trips")
     delay = "delay_ms" if "delay_ms" in table.columns else "rtt_ms"
     cut = table.words(delay, "down")
-    # Before any number is read: cells that must be empty would otherwise fail as numbers that are missing.
+    # Before any number is read: otherwise cells that must be empty would fail as missing numbers.
     table.check_cut(delay, cut)
     t_ns, wall_ns = table.times_ns()
     lost = table.words(delay, "lost")
@@ -82,7 +83,7 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
 
 
 def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None]:
-    """A table of capacity: down, up if it has that column, and the wall clock at its zero.
+    """A table of capacity: down, up if there is a column, and the wall clock at its zero.
 
     Raises ScenarioError: With file and line.
     """
@@ -97,27 +98,28 @@ def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None
 
 
 def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np.float64] | None) -> Series | None:
-    """The table's values for the direction up; None if it has none of its own."""
+    """The table's values for the uplink; None if it has none."""
     if "delay_up_ms" not in table.columns and loss_up is None:
         return None
     lost, delay_ns = down.lost, down.delay_ns
     if "delay_up_ms" in table.columns:
         lost = table.words("delay_up_ms", "lost")
         delay_ns = table.numbers("delay_up_ms", cut | lost, _delay_ns)
-    # A way up of which the table says nothing is as the way down (the module's docstring): zero loss would be a claim.
+    # An uplink without columns is equal to the downlink (see the module's docstring): zero loss would be a claim.
     ratio = down.loss_ratio if loss_up is None else loss_up
     return Series(t_ns=down.t_ns, delay_ns=delay_ns, lost=lost, cut=cut, loss_ratio=ratio)
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Cells by column, with where they stand.
+    """Cells by column, with their places in the file.
 
-    lines: Of each row.
-    columns: Cells, stripped.
-    hint: What columns there may be.
-    zero_ns: Of a part of a table, the time of the whole's first row on the wall clock; None: its own first row says it.
-    longest_ns: Of a part of a table, the longest step of the whole.
+    lines: Line of each row.
+    columns: Stripped cells.
+    hint: The allowed columns.
+    zero_ns: For a part of a table, the wall-clock time of the whole table's first row; None: this part's first row
+        gives it.
+    longest_ns: For a part of a table, the longest step of the whole table.
     """
 
     path: Path
@@ -129,8 +131,8 @@ class _Table:
     longest_ns: int | None = None
 
     def times_ns(self) -> tuple[NDArray[np.int64], int | None]:
-        """Times since the table's zero, and what the wall clock showed then."""
-        # From Decimal, not from float: seconds since 1970 with nine digits have 19, and a float has 15 to 17.
+        """Times since the table's zero, and the wall clock at that zero."""
+        # From Decimal, not from float: seconds since 1970 with nine decimals have 19 digits, but a float has 15 to 17.
         t_ns = np.array([int(t_s * 1_000_000_000) for t_s in self._decimals("t_s", None, _time)], dtype=np.int64)
         for place in np.flatnonzero(np.diff(t_ns) <= 0)[:1]:
             raise ScenarioError(
@@ -144,7 +146,7 @@ class _Table:
         return t_ns, None
 
     def words(self, name: str, word: str) -> NDArray[np.bool_]:
-        """Where a column says this word; bool array of shape (rows,)."""
+        """Where a column contains this word; bool array of shape (rows,)."""
         return np.array([cell == word for cell in self.columns[name]], dtype=bool)
 
     def numbers(
@@ -152,9 +154,9 @@ class _Table:
     ) -> NDArray[np.float64]:
         """A column; nan where `without`.
 
-        without: bool array of shape (rows,). Rows in which the cell says a word, or nothing.
-        convert: From the column's unit to ours; one of `_RANGES`.
-        Raises ScenarioError: With file and line, of a cell that is no number or out of range.
+        without: bool array of shape (rows,). Rows in which the cell contains a word, or nothing.
+        convert: Conversion from the column's unit; one of `_RANGES`.
+        Raises ScenarioError: With file and line, for a cell that is not a number or out of range.
         """
         return np.array([float(value) for value in self._decimals(name, without, convert)])
 
@@ -172,14 +174,14 @@ class _Table:
         if not len(known):
             return None
         rate_bps = np.array([UNSHAPED if rate.is_nan() else int(rate) for rate in rates], dtype=np.int64)
-        # While there is no connection the rate makes no difference: that of the row before.
+        # Without a connection the rate has no effect; the previous row's rate is used.
         rate_bps = rate_bps[known[np.maximum(np.searchsorted(known, np.arange(len(t_ns)), side="right") - 1, 0)]]
-        # -2 is no rate and not UNSHAPED (-1) either, so that the first row always begins one.
+        # -2 is neither a rate nor UNSHAPED (-1), so that the first row always starts a new entry.
         begins = np.flatnonzero(np.diff(rate_bps, prepend=-2))
         return Capacity(t_ns=t_ns[begins], rate_bps=rate_bps[begins], end_ns=int(t_ns[-1]))
 
     def check_cut(self, delay: str, cut: NDArray[np.bool_]) -> None:
-        """Rows that say that there is no connection say nothing else."""
+        """Check that rows without a connection contain nothing else."""
         for place in np.flatnonzero(cut):
             for name, cells in self.columns.items():
                 if cells[place] and name not in ("t_s", delay):
@@ -200,7 +202,7 @@ class _Table:
                 value = Decimal("nan")
             if not value.is_finite():
                 raise self._error(place, name, "not a number")
-            # Before it is converted: to Decimal 1e999999 is a number, and to an int one of a million digits.
+            # Before conversion: Decimal accepts 1e999999, which as an int would have a million digits.
             low, high = _RANGES[convert]
             kept = convert(value) if low <= value <= high else None
             if kept is None:
@@ -219,7 +221,7 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
     lines = numbered(text_of(path)) if part is None else part.lines
     if not lines:
         raise ScenarioError(f"{path} is empty: a table needs a header and at least one row", hint)
-    # Line by line, so that every error can name the line; a quoted cell over two lines has no use among numbers.
+    # Line by line, so that every error can name its line; a quoted cell that spans two lines has no use among numbers.
     rows = [(number, _cells(path, number, line, hint)) for number, line in lines]
     header_line, header = rows[0][0], [_OTHER_NAMES.get(name, name) for name in rows[0][1]]
     unknown = [name for name in header if name not in allowed]
@@ -239,7 +241,7 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
 
 
 def _cells(path: Path, number: int, line: str, hint: str) -> list[str]:
-    """Cells of a line, stripped; an error if one of them is longer than any number."""
+    """Stripped cells of a line; an error if one is longer than any number."""
     try:
         return [cell.strip() for cell in next(csv.reader([line]))]
     except csv.Error as error:

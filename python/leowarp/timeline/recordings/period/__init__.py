@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The period of reconfigurations, found in a recording."""
+"""Finds the period of reconfigurations in a recording."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Period and phase to a fraction of a bin: where the signs around all instants of a schedule, laid over each other, are
-strongest.
+"""Period and phase to a fraction of a bin: where the superposed signs around all instants of a schedule are strongest.
 
-One step among noise cannot be placed; twenty can together. Around each instant every sign is a curve over the offset
-from it. It is the level's difference before and after, the excess of lost probes after over before, or the excess of
-the delays. The sum of the curves is largest at the offset that is right, and only if the period is.
+One step in noise cannot be located; twenty together can. Around each instant, every sign is a curve over the offset
+from the instant. The curve is the difference of the level before and after, the excess of lost probes after over
+before, or the excess of the delays. The sum of the curves is largest at the right offset, and only if the period is
+right.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from leowarp.timeline.recordings.period.signs import LOSSES, SPIKES, STEPS, chan
 from leowarp.timeline.recordings.period.spikes import find_spikes
 
 _SAMPLE_NS = 50_000_000
-"""With denser probes the least and the most in this time, and the share lost."""
+"""For denser probes, minimum, maximum and loss ratio within this time are used."""
 
-# The search is right to some bins of 0.2 s (`signs.BIN_S`); beyond this a curve would be drawn to the next event.
+# The search is correct to some bins of 0.2 s (`signs.BIN_S`); a larger reach would move a curve to the next event.
 _REACH_NS = 1_000_000_000
 _EDGE_NS = 300_000_000
-# For a period of 15 s about a quarter on either side: with more, the step before or after the one looked at would be in
-# the mean as well.
+# With a period of 15 s, about a quarter of it on either side; a larger value would include the previous or next step in
+# the mean.
 _LEVEL_NS = 4_000_000_000
 _CALM_NS = 3_000_000_000
-# From coarse to fine: the first line is only as good as a bin of the search, and with each fit fewer events of other
-# causes are near.
+# From coarse to fine: the first fit is only as good as a bin of the search, and with each fit fewer unrelated events
+# are near.
 _NEAR_NS = (400_000_000, 200_000_000, 150_000_000)
 _TELLING = 3.0
-"""Log Bayes factor from which on a sign says where an instant is..."""
+"""Log Bayes factor from which on a sign is used to locate an instant..."""
 
 _ALMOST = 0.7
 """... if it is not much below that of the strongest sign."""
@@ -40,11 +40,11 @@ _ALMOST = 0.7
 def aligned(
     series: Series, period_ns: float, phase_ns: float, by_sign: dict[str, float], *, loose_ratio: float = np.inf
 ) -> tuple[float, float]:
-    """Period and phase, near those given; the phase on the series' clock.
+    """Period and phase near the given ones; the phase is on the series' clock.
 
-    period_ns, phase_ns: Right to a bin of `signs`, at either end of the series.
-    by_sign: Log Bayes factors; what signs say little about it are not asked.
-    loose_ratio: By how much the period may change.
+    period_ns, phase_ns: Correct to a bin of `signs`, at both ends of the series.
+    by_sign: Log Bayes factors; signs with weak evidence are not used.
+    loose_ratio: Relative amount by which the period may change.
     """
     of = _Samples(series)
     reach_ns = max(_REACH_NS, 1.5 * of.apart_ns)
@@ -52,7 +52,7 @@ def aligned(
     offsets_ns = np.arange(-round(2 * reach_ns / step_ns), round(2 * reach_ns / step_ns) + 1) * step_ns
     first = int(np.ceil((of.t_ns[0] - phase_ns) / period_ns))
     numbers = np.arange(first, int((of.t_ns[-1] - phase_ns) // period_ns) + 1)
-    # A weak sign would blur the place that a strong one shows: a step is known to seconds, a loss to one probe.
+    # A weak sign would blur the position that a strong one shows: a step is known to seconds, a loss to one probe.
     least = max(_TELLING, _ALMOST * max(by_sign.get(sign, 0.0) for sign in _CURVES))
     telling = {sign: weight for sign, weight in by_sign.items() if sign in _CURVES and weight >= least}
     if len(numbers) < 3 or not telling:
@@ -61,29 +61,29 @@ def aligned(
     curves = np.zeros(at.shape)
     for sign, weight in telling.items():
         curve = _CURVES[sign](of, at, period_ns)
-        # Curves are ns, shares and deviations: each in units of its own spread, before they are added up.
+        # Curves are ns, shares and deviations: each is scaled by its own spread before they are added.
         scale = np.abs(curve - np.median(curve)).mean()
         if scale > 0:
-            # Bounded twice, or one event that towers over all others would place the schedule by itself.
+            # Bounded twice, so that a single very strong event cannot determine the schedule.
             curves += min(weight, 30.0) * np.clip(curve / scale, -10, 10)
-    # The middle instants stay; the outermost move by up to half of what is searched.
+    # The middle instants stay; the outermost move by up to half of the search range.
     middle = (numbers[0] + numbers[-1]) / 2
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
     outermost_ns = np.arange(-12, 13) * (reach_ns / 24)
-    # A period that is known by name (15 s) is only off by as much as the recorder's clock is.
+    # A known period (15 s) can only be off by the error of the recorder's clock.
     outermost_ns = outermost_ns[np.abs(outermost_ns) <= loose_ratio * period_ns * far]
     totals = []
     for outermost in outermost_ns:
         moved = np.rint(outermost * (numbers - middle) / far / step_ns).astype(np.int64)
         totals.append(curves[np.arange(len(numbers))[:, None], kept[None, :] + moved[:, None]].sum(axis=0))
     total = np.array(totals)
-    # Between two probes all offsets are the same one, and so are periods that differ by less: their middle.
+    # Between two probes all offsets are equivalent, and so are periods that differ by less: take the middle.
     top = total >= total.max() - 0.02 * (total.max() - np.median(total))
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
     period_ns, phase_ns = period_ns + outermost / far, phase_ns + offset_ns - outermost * middle / far
-    # Losses and spikes begin at one probe, and say where even if steps say more surely that there is a period.
+    # Losses and spikes begin at one probe and locate an instant, even if steps are stronger evidence for the period.
     sharp = {sign for sign in (LOSSES, SPIKES) if by_sign.get(sign, 0.0) >= _TELLING}
     return _through_beginnings(series, period_ns, phase_ns, sharp, loose_ratio)
 
@@ -91,10 +91,10 @@ def aligned(
 def _through_beginnings(
     series: Series, period_ns: float, phase_ns: float, sharp: set[str], loose_ratio: float
 ) -> tuple[float, float]:
-    """A line through what begins near the instants, if something does near enough of them: losses, and tall spikes.
+    """A line through events that begin near the instants, if enough do: losses, and tall spikes.
 
-    A beginning is known to one probe, a step of the level only to some seconds. So the line is drawn again and again
-    through what is near, each time nearer, until too few are.
+    The beginning of an event is known to one probe, a step of the level only to some seconds. So the line is fitted
+    repeatedly through the events near it, each time within a smaller distance, until too few remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []
@@ -107,22 +107,21 @@ def _through_beginnings(
     for near_ns in _NEAR_NS:
         number = np.round((t_ns - phase_ns) / period_ns)
         near = np.abs(t_ns - phase_ns - number * period_ns) < near_ns
-        # As many as that are there by chance, if they come at any time.
+        # The number of events expected near it by chance, if they come at random times.
         chance = len(t_ns) * min(2 * near_ns / period_ns, 1.0)
-        # Counted by instant, not by event: one long outage breaks into many runs of losses at the same instant.
+        # Counted by instant, not by event: one long outage consists of many runs of losses at the same instant.
         if len(np.unique(number[near])) < max(4, 0.3 * instants, 2 * chance):
             break
         fitted_ns, at_zero_ns = np.polyfit(number[near], t_ns[near], 1)
         if abs(fitted_ns / period_ns - 1) > loose_ratio:
-            # The period is certain and only the phase is fitted: among few events a slope follows those of other
-            # causes.
+            # The period is certain and only the phase is fitted: with few events, a slope would follow unrelated ones.
             fitted_ns, at_zero_ns = period_ns, float((t_ns[near] - number[near] * period_ns).mean())
         period_ns, phase_ns = fitted_ns, at_zero_ns
     return float(period_ns), float(phase_ns)
 
 
 class _Samples:
-    """Probes, or what those of 50 ms are together; ``apart_ns`` the time from one to the next."""
+    """Probes, or combinations of those within 50 ms; ``apart_ns`` is the time between them."""
 
     def __init__(self, series: Series) -> None:
         interval_ns = series.interval_ns or _SAMPLE_NS
@@ -136,7 +135,8 @@ class _Samples:
         self.apart_ns = float(_SAMPLE_NS)
         self.t_ns = series.t_ns[0] + place[begins] * _SAMPLE_NS
         self.lost = np.add.reduceat(lost, begins) / np.diff(np.append(begins, len(place)))
-        # Infinite where nothing came back, since a least of nan and a number would be nan; below it is nan again.
+        # Infinite if nothing came back, because the minimum of nan and a number would be nan; below it becomes nan
+        # again.
         least_ns = np.minimum.reduceat(np.where(np.isnan(series.delay_ns), np.inf, series.delay_ns), begins)
         most_ns = np.maximum.reduceat(np.where(np.isnan(series.delay_ns), -np.inf, series.delay_ns), begins)
         self.least_ns = np.where(np.isinf(least_ns), np.nan, least_ns)
@@ -144,19 +144,19 @@ class _Samples:
 
 
 def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """How much the level of the samples from each place on differs from that of those before it, ns.
+    """Difference between the level after each place and the level before it, ns.
 
     at: int64 array of shape (instants, offsets). Places among the samples.
     Returns: float64 array of the same shape
     """
     width = max(int(min(_LEVEL_NS, period_ns / 3) / of.apart_ns), 3)
-    # The least and not the mean of the probes: queues only ever add to the base delay.
+    # The minimum, not the mean of the probes: queues only ever add to the base delay.
     level_ns = clipped(of.least_ns, max(int(_CALM_NS / of.apart_ns) | 1, 5))
     return np.asarray(np.nan_to_num(np.abs(changes(level_ns, width)))[at])
 
 
 def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) -> NDArray[np.float64]:
-    """How much larger the values from each place on are than those before it.
+    """Excess of the values after each place over those before it.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArra
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """How much higher above their median delays are after each place, in median deviations, at most 20."""
+    """Excess of delays over their median after each place, in median deviations, at most 20."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much more likely the signs are if something happens every period than if nothing keeps a schedule.
+"""Bayes factor of the signs: something happens every period, against nothing keeps a schedule.
 
-Without a schedule the shares of `signs` at the instants of one are uniform in (0, 1]. If there is one, a part q of them
-are small: of the density ``a s^(a - 1)``, a below 1. The mean of the likelihood ratio over a grid of q and a is a Bayes
-factor, of one way to look. The mean of these over all ways is that of a period and a phase, because nobody knows which
-sign a path shows. It compares periods as it compares phases: half of the true period has as many instants more at which
-nothing happens, twice the true one misses half of what happens.
+Without a schedule, the shares of `signs` at its instants are uniform in (0, 1]. With a schedule, a part q of them is
+small: with density ``a s^(a - 1)``, a below 1. The mean of the likelihood ratio over a grid of q and a is the Bayes
+factor of one way to look at a sign. The mean of these over all ways is the Bayes factor of a period and a phase,
+because it is unknown which sign a path shows. It compares periods in the same way as phases: half of the true period
+has additional instants at which nothing happens; twice the true period misses half of the events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from leowarp.timeline.recordings.period.signs import SIGNS, TOGETHER, Signs
 
-# Coarse on purpose: between neighbours the likelihood hardly differs, and every bin is weighed by every model.
+# Coarse on purpose: neighbouring models have almost the same likelihood, and every bin is evaluated with every model.
 _PARTS = (0.3, 0.6, 0.9)
 _EXPONENTS = (0.15, 0.4)
 _GRID = tuple((part, exponent) for part in _PARTS for exponent in _EXPONENTS)
@@ -28,7 +28,7 @@ MIDDLE = 3
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Log likelihood ratios of every bin, by way to look and by model.
+    """Log likelihood ratios of every bin, by way to look at signs and by model.
 
     of: float64 array of shape (rows, models, bins). 0 where nothing is known.
     """
@@ -38,15 +38,15 @@ class Ratios:
 
     @staticmethod
     def from_signs(signs: Signs) -> Ratios:
-        """Those of all ways to look, by every model of the grid.
+        """The ratios for all ways to look, with every model of the grid.
 
-        The density ``a s^(a - 1)`` of shares is the beta distribution's with its second parameter 1. By this
-        alternative Sellke, Bayarri and Berger make Bayes factors of p-values ("Calibration of p Values for Testing
-        Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
+        The density ``a s^(a - 1)`` of shares is the beta distribution's with second parameter 1. With this alternative,
+        Sellke, Bayarri and Berger convert p-values to Bayes factors ("Calibration of p Values for Testing Precise Null
+        Hypotheses", The American Statistician 55, 2001, section 3).
         """
         log_share = np.log(signs.shares)
         models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
-        # A bin of which a sign knows nothing speaks neither for nor against: a log ratio of 0.
+        # A bin without information about a sign is neutral: a log ratio of 0.
         return Ratios(signs, np.nan_to_num(np.stack(models, axis=1)))
 
     @property
@@ -73,14 +73,14 @@ class Ratios:
         return int(np.ceil(period_s / self.signs.bin_s))
 
     def starts(self, period_s: float) -> NDArray[np.int64]:
-        """The bin that the first of `phases` is in, of every period."""
+        """The bin of the first of `phases`, in every period."""
         count = int(np.ceil(self.span_s / period_s))
         return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
 
     def folded(self, period_s: float) -> NDArray[np.float64]:
-        """Log likelihood ratios over instants at each of `phases`.
+        """Sums of log likelihood ratios over the instants, for each of `phases`.
 
-        Returns: float64 array of shape (rows, models, phases). Sums over the instants; of an instant after the end, 0.
+        Returns: float64 array of shape (rows, models, phases). An instant after the end adds 0.
         """
         width = self.width(period_s)
         found = np.zeros((*self.of.shape[:2], width))
@@ -90,40 +90,40 @@ class Ratios:
         return found
 
     def strongest(self, row: int, period_s: float) -> float:
-        """The largest log likelihood ratio of any phase, by one row and the middle model: for many periods.
+        """The largest log likelihood ratio of any phase, with one row and the middle model; fast, for many periods.
 
-        row: One way to look.
+        row: One way to look at a sign.
         """
         width = self.width(period_s)
         padded = np.concatenate([self.of[row, MIDDLE], np.zeros(width)])
         return float(sliding_window_view(padded, width)[np.minimum(self.starts(period_s), self.bins)].sum(axis=0).max())
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Log likelihood ratios over instants in these `places`, shape (rows, models, phases)."""
-        # The place -1 of an instant after the end is this last one: it adds nothing.
+        """Sums of log likelihood ratios over the instants in these `places`, shape (rows, models, phases)."""
+        # The place -1 of an instant after the end refers to this last column, which adds nothing.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """For each sign the mean over its ways to look; log.
+        """Log of the mean over the ways to look at each sign.
 
         factors: float64 array of shape (rows, phases). Log Bayes factors.
         Returns: dict of str to float64 array of shape (phases,)
         """
         found = {}
         for name in (*SIGNS, TOGETHER):
-            # The mean and not the best: who looks in six ways finds something in one of them more often.
+            # The mean and not the maximum: with six ways to look, a chance find in one of them is more likely.
             found[name] = log_mean(factors[self.signs.rows(name)], axis=0)
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The mean over the signs, each by itself, and all together; log, shape (phases,)."""
+        """Log of the mean over the signs, each by itself and all together, shape (phases,)."""
         each = np.array(list(self.by_sign(factors).values()))
         return log_mean(each, axis=0)
 
 
 def log_mean(of: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Logarithm of the mean of what these are the logarithms of."""
-    # The largest is taken out first, because the exponential of a log factor above 709 overflows.
+    """Logarithm of the mean, given logarithms."""
+    # The largest is factored out first, because the exponential of a log factor above 709 overflows.
     most = of.max(axis=axis, keepdims=True)
     return np.asarray(np.log(np.exp(of - most).mean(axis=axis)) + most.squeeze(axis))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a path is reconfigured, found from the data alone, with how sure that is and what else it could be."""
+"""The schedule of reconfigurations of a path, found from the data alone, with its confidence and alternatives."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ _ALLOWED = 10.0
 class Finding:
     """The answer, and the others.
 
-    schedule: None: there is no period in it.
-    confidence_ratio: How often such an answer is right (be it that there is none), over made-up recordings; see
-        `confidence`.
-    runners_up: tuple of (Schedule or None, float). Alternatives, with the confidence of each; None: no period.
-    by_sign: dict of str to (Schedule or None). Answers by steps, spikes and losses each by itself.
-    parts: Something also happens at the instants of this number of equal parts of the period, but not the same.
+    schedule: None: no period was found.
+    confidence_ratio: How often such an answer (including "none") is right on synthetic recordings; see `confidence`.
+    runners_up: tuple of (Schedule or None, float). Alternatives, each with its confidence; None: no period.
+    by_sign: dict of str to (Schedule or None). Answers from steps, spikes and losses separately.
+    parts: Something else also happens at this number of equal parts of the period.
     """
 
     schedule: Schedule | None
@@ -41,10 +40,10 @@ class Finding:
 
 
 def find(series: Series) -> Finding:
-    """Period and phase of what happens in a series of probes.
+    """Period and phase of the events in a series of probes.
 
-    series: Its times on a clock that was not set (`numbered_probes`, `undone`).
-    Returns: Also if nothing keeps a schedule; with a confidence of one half if the series is too short to tell.
+    series: Its times must be on a clock without adjustments (`numbered_probes`, `undone`).
+    Returns: A finding even if there is no schedule; with a confidence of one half if the series is too short.
     """
     found = search(series)
     sure = confidence(found)
@@ -54,7 +53,7 @@ def find(series: Series) -> Finding:
     refined = _refined(series, found)
     late_ns = _late_ns(series, found.signs)
     rest = [(_schedule(series, one, late_ns), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
-    # The best one that is not believed is no answer and stands first among the runners-up, with what is left of the
+    # If the best candidate is not believed, it is no answer, but comes first among the runners-up, with the remaining
     # confidence.
     answer = refined if believed(found) else None
     first: tuple[Schedule | None, float] = (None, BELIEVED) if answer is not None else (refined, best.log_odds)
@@ -68,20 +67,20 @@ def find(series: Series) -> Finding:
 
 
 def set_forward(series: Series) -> tuple[ClockStep, ...]:
-    """Pauses that were none: the clock was set forward, for what happens after them keeps its schedule only so.
+    """Pauses that were forward adjustments of the clock: only then do later events keep their schedule.
 
-    A probe that was not sent and a clock that was set look alike in the numbers and in the times. The path
-    distinguishes them: after a pause of the recorder its reconfigurations go on as they were, by the clock.
+    A probe that was not sent and a clock that was set look alike in numbers and times. The path distinguishes them:
+    after a pause of the recorder, its reconfigurations continue as before on the same clock.
 
     series: Of probes.
-    Returns: Empty if there are more than three pauses: recorders pause, and hosts seldom set their clocks.
+    Returns: Empty if there are more than three pauses: recorders pause often, but hosts seldom set their clocks.
     """
     interval_ns = series.interval_ns
     if interval_ns is None:
         return ()
     apart_ns = np.diff(series.t_ns)
     places = np.flatnonzero(apart_ns > max(_PAUSE_INTERVALS * interval_ns, 400_000_000))
-    # A clock is set once or twice in a recording; a recorder that pauses more often is a busy machine.
+    # A clock is set once or twice in a recording; a recorder with more pauses runs on a busy machine.
     if not 0 < len(places) <= _MOST_PAUSES:
         return ()
     steps = []
@@ -90,8 +89,8 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         by_ns = int(apart_ns[place]) - interval_ns
         without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
         other = _odds(without)
-        # Twenty times as likely without the pause, and a schedule that is believed at all: for a path without one
-        # nothing is said (`test_a_clock_set_forward_is_told_from_a_pause`).
+        # At least twenty times as likely without the pause, with a schedule that is believed. Without a schedule,
+        # nothing is concluded (`test_a_clock_set_forward_is_told_from_a_pause`).
         if other - odds > _TELLING and other > BELIEVED:
             steps.append(ClockStep(int(series.t_ns[place]), by_ns))
     return tuple(steps)
@@ -100,7 +99,7 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
 def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
     """The series on a clock that was not set forward.
 
-    steps: Instants on the series' clock as it is.
+    steps: Instants on the unchanged clock of the series.
     """
     t_ns = series.t_ns.copy()
     for step in steps:
@@ -109,32 +108,32 @@ def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
 
 
 def _odds(series: Series) -> float:
-    """Natural logarithm of the odds of the best schedule; minus infinity of a series that is too short."""
+    """Log odds of the best schedule; minus infinity if the series is too short."""
     found = search(series)
     return -np.inf if found is None else found.candidates[0].log_odds
 
 
 def _refined(series: Series, found: Search) -> Schedule:
-    """The best candidate to a fraction of a bin; as it is, if the signs say that it was better."""
+    """The best candidate to a fraction of a bin; unchanged, if the signs favour it."""
     best, zero_ns, late_ns = found.candidates[0], int(series.t_ns[0]), _late_ns(series, found.signs)
     exact = any(abs(best.period_s / usual_s - 1) <= EXACT_WITHIN for usual_s in USUAL)
     period_ns, phase_ns = aligned(
         series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
         loose_ratio=EXACT_WITHIN if exact else np.inf,
     )  # fmt: skip
-    # A step between two bins is as high at either of them, and its peak is at one.
+    # A step between two bins is as high in either of them, and its peak is in one.
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
-    # Laying the instants over each other goes wrong where one sign has more peaks than the search saw; then its answer
-    # stands, which is right to a bin.
+    # Superposing the instants fails if one sign has more peaks than the search found; then the answer of the search
+    # stays, which is correct to a bin.
     if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))
 
 
 def _late_ns(series: Series, signs: Signs) -> float:
-    """Delay of the middle of a bin with one probe at its beginning: the event that the probe is the first to show
-    happened between the one before and this one."""
+    """Offset of the middle of a bin with one probe at its beginning: the event that this probe first shows happened
+    after the previous probe."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

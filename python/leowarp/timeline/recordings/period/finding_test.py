@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often period and phase are right, over made-up recordings; the search was developed with others (`DEVELOPED`)."""
+"""How often period and phase are right on synthetic recordings; the search was developed with others (`DEVELOPED`)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Judgement:
 
 
 def measurement_of(made: Recording) -> Measurement:
-    """As a reader of numbered probes would have it."""
+    """As returned by a reader of numbered probes."""
     sent = sent_in_order("made up", made.sequence, made.t_ns, made.rtt_ns)
     return Measurement(
         source="made up",
@@ -83,13 +83,13 @@ def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine
     of = [judged(seed) for seed in JUDGED]
     confusion = Counter((one.truth.kind, one.answer) for one in of)
     wrong = [(one.seed, one.answer, round(one.confidence_ratio, 2)) for one in of if not one.right]
-    print(confusion, wrong)  # shown if it fails
+    print(confusion, wrong)  # shown if the test fails
     assert all(seeds.stop <= JUDGED.start for seeds in DEVELOPED)
     assert sum(one.right for one in of) >= 0.95 * len(of), wrong
     sure = [one for one in of if one.confidence_ratio >= 0.9]
-    assert len(sure) >= 0.7 * len(of)  # who is never sure is never wrong
+    assert len(sure) >= 0.7 * len(of)  # an answer that is never certain is never wrong
     assert sum(one.right for one in sure) >= 0.9 * len(sure), wrong
-    # The stated confidence is neither boast nor modesty: within three standard deviations of what came true.
+    # The stated confidence is calibrated: within three standard deviations of the actual frequency.
     stated = np.array([one.confidence_ratio for one in of])
     came_true = np.array([one.right for one in of])
     assert abs(stated.sum() - came_true.sum()) <= 3 * max(np.sqrt((stated * (1 - stated)).sum()), 1)
@@ -99,7 +99,7 @@ def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine
 
 
 def made_of(period_s: float, t_ns: np.ndarray, into_ns: np.ndarray, parts: int) -> Series:
-    """Steps every period, and spikes at each of its parts."""
+    """Steps at every period, and spikes at each of its parts."""
     dice = np.random.default_rng(3)
     slot = ((t_ns + period_s * S - into_ns) // (period_s * S)).astype(np.int64)
     rtt_ns = 30 * MS + dice.normal(0, 4 * MS, slot.max() + 1)[slot] + dice.gamma(2, 0.5 * MS, len(t_ns))
@@ -118,7 +118,7 @@ def test_the_whole_period_is_told_from_its_parts(parts: int) -> None:
 
 
 def test_a_part_with_stronger_spikes_is_told_from_the_whole_by_losses_and_steps() -> None:
-    """Spikes at every third of a period of 15 s, losses and steps at the whole one alone; a probe every half second."""
+    """Spikes at every third of a period of 15 s, losses and steps only at whole periods; a probe every half second."""
     dice = np.random.default_rng(8)
     t_ns = np.arange(0, 450 * S, S // 2)
     slot, into_ns = (t_ns - 8 * S) // (15 * S), (t_ns - 8 * S) % (15 * S)

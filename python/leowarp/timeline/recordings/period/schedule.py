@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a path is reconfigured: a period and a phase."""
+"""The schedule of a path's reconfigurations: a period and a phase."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Schedule:
     phase_ns: int
 
     def instants_ns(self, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
-        """Those in [begin, end)."""
-        # Whole numbers throughout: 15 s times k as floats would be off by ns after hours, and instants are compared for
+        """The instants in [begin, end)."""
+        # Integers throughout: as a float, 15 s times k would be off by ns after hours, and instants are compared for
         # equality.
         first = -(-(begin_ns - self.phase_ns) // self.period_ns)
         after = -(-(end_ns - self.phase_ns) // self.period_ns)
         return self.phase_ns + self.period_ns * np.arange(first, max(after, first), dtype=np.int64)
 
     def distance_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Distance of each instant from the schedule's nearest."""
+        """Distance of each instant from the nearest instant of the schedule."""
         into = (t_ns - self.phase_ns) % self.period_ns
         return np.minimum(into, self.period_ns - into)

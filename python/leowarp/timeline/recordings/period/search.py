@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The period and phase at which something happens to a path, searched for in its signs; the runners-up; how sure it is.
+"""Searches the signs for the period and phase of events on a path; also gives runners-up and the confidence.
 
-Candidates are the strongest lines in the spectra of the signs, whole parts and multiples of these, and the periods
-that are known of real networks. Each is weighed by its Bayes factor (`evidence`) and by how many others could have been
-found instead. A period of which every second (third, fourth) instant shows other signs than the rest is not the whole
-one: its multiple is.
+Candidates are the strongest lines in the spectra of the signs, their integer parts and multiples, and the known periods
+of real networks. Each is evaluated by its Bayes factor (`evidence`) and by the number of alternatives that could have
+been found instead. If every second (third, fourth) instant of a period shows other signs than the rest, the period is
+not complete: its multiple is.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from leowarp.timeline.recordings.period.evidence import MIDDLE, Ratios, log_mean
 from leowarp.timeline.recordings.period.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
-"""Periods that are looked for; the longest only if the measurement holds four of it."""
+"""The range of periods to search; the longest only if the measurement contains four of it."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""Prior for periods near (1 %) these, in s; the rest lies anywhere. 15 s is that of the one constellation whose
-reconfigurations are published (`scenario.access`); schedules of machines are round."""
+"""Prior for periods near (1 %) these, in s; other periods share the rest. 15 s belongs to the only constellation with
+published reconfigurations (`scenario.access`); schedules of machines are round numbers."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
-"""Error of a computer's clock that nothing disciplines: RFC 5905 (7.3) allows 15 ppm of one that is disciplined, data
-sheets of quartz 20 to 100 ppm. A schedule that is kept by GPS is seen as wrong by no more."""
+"""Error of an undisciplined computer clock: RFC 5905 (7.3) allows 15 ppm for a disciplined one, data sheets of quartz
+give 20 to 100 ppm. A schedule synchronised by GPS appears shifted by no more than that."""
 
 _EXACT = 0.8
-"""Share of what is believed of a usual period that is within `EXACT_WITHIN` of it."""
+"""Share of the prior of a usual period that is within `EXACT_WITHIN` of it."""
 
-# With three instants two differences are alike by chance (`test_three_handovers_are_not_enough_to_be_certain`).
+# With three instants, two differences are equal by chance (`test_three_handovers_are_not_enough_to_be_certain`).
 _FEWEST_PERIODS = 4
 _KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 _RELATIVES = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 2, 2.0, 3.0, 4.0)
@@ -43,22 +43,22 @@ _MOST_CANDIDATES = 20
 _SAME = 0.01
 _SAYS_SOMETHING = 2.0
 _SPIKES_ALONE = 4.0
-"""Spikes alone may be those of anything else that keeps time, as a timer or another flow."""
+"""Spikes alone may come from anything periodic, such as a timer or another flow."""
 
 _SPLIT_CERTAIN = np.log(30.0)
 _CHOSEN = np.log(2.0)
-"""For each sign it is chosen whether it is of all instants alike."""
+"""For each sign, a choice is made whether it occurs at all instants alike."""
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A period and a phase.
 
-    period_s, phase_s: The phase is that of an instant in [0, period), after the first probe.
+    period_s, phase_s: The phase is that of an instant in [0, period), relative to the first probe.
     log_factor: Natural logarithm of the Bayes factor against no schedule.
-    log_odds: The same with what is believed beforehand: that of this one against no schedule.
-    by_sign: Log Bayes factors of each sign by itself, at this phase.
-    alone: dict of str to (float, float). For each sign the phase at which it is strongest, and its log Bayes factor
+    log_odds: The same including the prior: this candidate against no schedule.
+    by_sign: Log Bayes factors of each sign separately, at this phase.
+    alone: dict of str to (float, float). For each sign, the phase at which it is strongest, and its log Bayes factor
         there.
     """
 
@@ -72,12 +72,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """All candidates, the best one first.
+    """All candidates, best first.
 
-    of_sign: dict of str to (Candidate or None). The best by each sign alone; None if that sign speaks for none.
-    multiple: The best one is this multiple of the period with the largest factor, because its instants are not all
-        alike.
-    split_log_odds: How sure that is; infinite if `multiple` is 1.
+    of_sign: dict of str to (Candidate or None). The best candidate by each sign alone; None if that sign supports none.
+    multiple: The best candidate is this multiple of the period with the largest factor, because its instants differ.
+    split_log_odds: Log odds of that choice; infinite if `multiple` is 1.
     """
 
     signs: Signs
@@ -90,11 +89,12 @@ class Search:
 def search(series: Series) -> Search | None:
     """The search's result; None if the series is too short to hold four periods of 4 s.
 
-    series: Probes, or what probes would meet of a table.
+    series: Probes, or the results of probes over a table.
     Returns: Deterministic: the same series gives the same candidates.
     """
     found = signs(series)
-    # Bins longer than the longest period show none: a pause of years would make billions of periods to try.
+    # If bins are longer than the longest period, no period can be found; a pause of years would give billions of
+    # periods to try.
     if found is None or found.bin_s > max(LONGEST_S, (series.interval_ns or 0) / 1e9):
         return None
     ratios = Ratios.from_signs(found)
@@ -105,12 +105,11 @@ def search(series: Series) -> Search | None:
     weighed = [_weighed(ratios, period_s, row) for period_s, row in _lines(ratios, longest_s)]
     for period_s in _KNOWN_S:
         if period_s <= longest_s:
-            # Near it, and exactly it: the prior of the exact one is higher (`EXACT_WITHIN`), and the grid around it may
+            # Near it, and exactly it: the exact one has a higher prior (`EXACT_WITHIN`), and the grid around it may
             # miss it.
             weighed += [_weighed(ratios, period_s, together), _of_period(ratios, period_s)]
     weighed.sort(key=lambda one: -one.log_odds)
-    # The strongest line is often a half or a double of the period: what happens at each instant has lines at all of
-    # them.
+    # The strongest line is often a half or a multiple of the period, because repeated events have lines at all of them.
     for one in _distinct(weighed)[:3]:
         for times in _RELATIVES:
             if SHORTEST_S <= one.period_s * times <= longest_s:
@@ -123,22 +122,23 @@ def search(series: Series) -> Search | None:
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
     whole = _polished(ratios, whole)
-    # The rival of a schedule may be itself half a period later, as where spikes and losses keep to different instants.
+    # A rival may be the same schedule half a period later, for instance if spikes and losses occur at different
+    # instants.
     other = _other_phase(ratios, whole)
     best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
     return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple, split)
 
 
 def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
-    """Periods of the strongest lines in the spectra, with the row that each is from.
+    """Periods of the strongest lines in the spectra, with the row of each.
 
-    Something short that comes every period has all harmonics, equally strong: their powers are added, as pulsars are
-    searched for (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
+    A short event in every period has all harmonics with equal strength. Their powers are added, as in searches for
+    pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
 
-    Returns: list of (float, int). At most 20, the strongest first.
+    Returns: list of (float, int). At most 20, strongest first.
     """
-    # Four times as long as the data, filled up with zeros: lines of the spectrum then lie closer than they are wide,
-    # and none falls between two.
+    # Four times as long as the data, padded with zeros: the lines of the spectrum are then closer than they are wide,
+    # so none is missed.
     length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
     step_hz = 1 / (length * ratios.signs.bin_s)
     found: list[tuple[float, float, int]] = []
@@ -156,13 +156,13 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
                 strength += power[np.minimum(places * harmonic, len(power) - 1)]
             peaks = 1 + np.flatnonzero((strength[1:-1] >= strength[:-2]) & (strength[1:-1] > strength[2:]))
             for peak in peaks[np.argsort(-strength[peaks])][:_LINES]:
-                # Sums of n powers of noise spread as the root of n, by which sums of one, two, four and eight are made
-                # comparable.
+                # The standard deviation of a sum of n noise powers grows with the root of n; dividing by it makes sums
+                # of one, two, four and eight comparable.
                 found.append((float(strength[peak] / np.sqrt(harmonics)), 1 / (places[peak] * step_hz), row))
     found.sort(reverse=True)
     kept: list[tuple[float, int]] = []
     for _, period_s, row in found:
-        # Two periods that part by less than a third of one over the whole recording cannot be told apart by it.
+        # Two periods that diverge by less than a third of a period over the whole recording cannot be distinguished.
         near = 0.3 * period_s / ratios.span_s
         if all(abs(period_s / other - 1) > near for other, _ in kept):
             kept.append((period_s, row))
@@ -170,7 +170,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """The best period near one, by one way to look, and its best phase."""
+    """The best period near a given one, by one way to look at signs, and its best phase."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     # So fine that the last instant moves by less than a bin.
     step = 0.6 * bin_s / span_s
@@ -180,13 +180,13 @@ def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
 
 
 def _polished(ratios: Ratios, best: Candidate) -> Candidate:
-    """The best of the periods that are nearer to it than the search's steps, at phases as near."""
+    """The best of the periods closer to it than the search's steps, at nearby phases."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     phases_s = (best.phase_s + bin_s * np.arange(-4, 5) / 2) % best.period_s
     found = [best]
     for part in np.arange(-6, 7) / 6:
         period_s = best.period_s * (1 + part * bin_s / span_s)
-        # About the middle of the recording, so that the period turns and does not shift it.
+        # Around the middle of the recording, so that a change of the period does not shift the phase.
         turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
         factors = log_mean(ratios.sums(ratios.places(period_s, turned_s % period_s)), axis=1)
         found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
@@ -195,7 +195,7 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
 
 
 def _of_period(ratios: Ratios, period_s: float) -> Candidate:
-    """A period as it is, at its best phase."""
+    """A given period at its best phase."""
     factors = log_mean(ratios.folded(period_s), axis=1)
     return _candidate(ratios, period_s, ratios.phases(period_s), factors, int(np.argmax(ratios.whole(factors))))
 
@@ -203,11 +203,11 @@ def _of_period(ratios: Ratios, period_s: float) -> Candidate:
 def _candidate(
     ratios: Ratios, period_s: float, phases_s: NDArray[np.float64], factors: NDArray[np.float64], at: int
 ) -> Candidate:
-    """A period and one of its phases, with all that is known of it.
+    """A period and one of its phases, with all results for it.
 
     phases_s: float64 array of shape (phases,)
     factors: float64 array of shape (rows, phases). Log Bayes factors.
-    at: Which of the phases.
+    at: Index of the phase.
     """
     log_factor = float(ratios.whole(factors)[at])
     by_sign = ratios.by_sign(factors)
@@ -225,7 +225,7 @@ def _candidate(
 
 
 def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
-    """The next best phase of a period, well away from the best one."""
+    """The next best phase of a period, at a distance from the best one."""
     phases_s = ratios.phases(best.period_s)
     factors = log_mean(ratios.folded(best.period_s), axis=1)
     apart_s = np.abs((phases_s - best.phase_s + best.period_s / 2) % best.period_s - best.period_s / 2)
@@ -236,7 +236,7 @@ def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
 
 
 def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
-    """Answer by one sign alone."""
+    """The answer from one sign alone."""
     best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)
@@ -251,22 +251,22 @@ def weight(found: Search, period_s: float, phase_s: float) -> float:
 
 
 def _usual(period_s: float) -> bool:
-    """Whether it is within 1 % of a period that networks are known to have."""
+    """Whether it is within 1 % of a known period of a network."""
     return any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Prior for one of the distinguishable periods and phases, before anything is seen."""
+    """Log prior of one of the distinguishable periods and phases."""
     bin_s = ratios.signs.bin_s
-    # Periods that differ by less shift the last instant by less than a bin, so they are one candidate among all.
+    # Periods that differ by less shift the last instant by less than a bin, so they count as one candidate.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
-    # Even in the logarithm: nothing says whether an unknown period is some seconds or a minute.
+    # Uniform in the logarithm: nothing is known about the size of an unknown period.
     density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
     believed = density * apart_s
     for usual_s, share in USUAL.items():
         if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
             believed += share * (1 - _EXACT) * min(apart_s / (2 * _USUAL_WITHIN * usual_s), 1.0)
-        # The part of the periods that look like this one which is the usual one by a clock that is a little off.
+        # The share of the periods indistinguishable from this one that is the usual one on a slightly wrong clock.
         exact_s = EXACT_WITHIN * usual_s
         low_s, high_s = max(period_s - apart_s / 2, usual_s - exact_s), min(period_s + apart_s / 2, usual_s + exact_s)
         believed += share * _EXACT * max(high_s - low_s, 0.0) / (2 * exact_s)
@@ -274,7 +274,7 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """Among those with the same period the first."""
+    """The first of those with the same period."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
@@ -283,10 +283,11 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """The part of the first period that has the largest factor, if that is larger than its own; else the first itself.
+    """The part of the first period that has the largest factor, if that is larger than its own; otherwise the first
+    itself.
 
-    The prior can prefer a period to its half of which the spikes are, at the phase of either half: the half decides
-    which one it is (`_whole`).
+    If spikes follow half of a period, the prior can prefer the whole period at the phase of either half. The half is
+    then used to decide between them (`_whole`).
     """
     best = candidates[0]
     lengths_s = [best.period_s / times for times in (2, 3, 4) if best.period_s / times >= SHORTEST_S]
@@ -296,7 +297,7 @@ def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
 
 
 def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int, float]:
-    """The multiple of a period whose instants are not all alike, and how sure that is; the same and 1 if they are."""
+    """The multiple of a period whose instants differ, and its log odds; the same period and 1 if they do not differ."""
     choices: list[tuple[float, Candidate, int, float]] = []
     for times in (2, 3, 4):
         period_s = best.period_s * times
@@ -315,12 +316,13 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
 
 
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
-    """How much better it is that some signs are of every n-th instant alone; its phase; how far the next is behind it.
+    """By how much it is better to assign some signs only to every n-th instant; the phase; the margin over the next.
 
-    For each sign: the Bayes factor of the n-th instants, against that of all alike, or of none if that is better.
+    For each sign: the Bayes factor of every n-th instant, relative to that of all instants alike, or of none if that is
+        better.
     """
     found, ahead = (0.0, best.phase_s), 0.0
-    # A step and the spike after it need not be in the same bin.
+    # A step and its spike may be in different bins.
     for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
         classes_s = phase_s + best.period_s * np.arange(1, times + 1)
         sums = ratios.sums(ratios.places(best.period_s * times, classes_s % (best.period_s * times)))
@@ -330,7 +332,7 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
             rows = ratios.signs.rows(sign)
             of_class, of_all = log_mean(apart[rows], axis=0), float(log_mean(alike[rows], axis=0))
             at = int(np.argmax(of_class))
-            # Classes that all show the sign, some a little more, are no other period.
+            # If all classes show the sign, some a little more, there is no other period.
             if np.delete(of_class, at).max() <= 0:
                 gain[at] += max(float(of_class[at]) - max(of_all, 0.0) - _CHOSEN, 0.0)
         if gain.max() > found[0]:

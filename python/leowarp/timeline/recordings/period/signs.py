@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs that something happened to a path, on a grid of time: how seldom each instant's is as strong.
+"""Signs of events on a path, on a time grid: how rare the strength of each bin's sign is.
 
-A reconfiguration may show as a step of the least delay, as a spike, as losses; each path has others of these at any
-time, too, more in one minute than in the next. So each sign is a score of every bin of the grid, ranked among those of
-the minute before and after. This rank is a share that is uniform in (0, 1] wherever nothing keeps a schedule, whatever
-the noise is like.
+A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Each path has others of these at
+any time, more in one minute than in the next. So each sign is a score for every bin of the grid, ranked among those of
+the minute before and after. This rank is a share that is uniform in (0, 1] if nothing keeps a schedule, for any kind of
+noise.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from leowarp.timeline.recordings.measurement import Series
 
 BIN_S = 0.2
-"""Width of a bin; more if probes are further apart, or the recording is longer than 20 minutes."""
+"""Width of a bin; larger if probes are further apart, or if the recording is longer than 20 minutes."""
 
 RANKED_WITHIN_S = 60.0
-"""A bin is compared with those so far before and after it."""
+"""Distance before and after a bin within which it is compared."""
 
 _MOST_BINS = 6_000
-# Short ones find steps of paths whose level wanders, long ones small steps under noise; which a path needs is not
-# known.
+# Short windows find steps on paths with a wandering level, long ones small steps in noise; which a path needs is
+# unknown.
 _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
@@ -44,9 +44,9 @@ class Signs:
     """Shares of each sign over time.
 
     begin_ns: Beginning of the first bin.
-    names: What each row is a score of: steps, spikes, losses, together. A sign may be looked at in several ways.
-    shares: float64 array of shape (rows, bins). Share of the bins around that have a score as high or higher, in (0,
-        1]; nan where nothing is known.
+    names: The sign of each row: steps, spikes, losses, together. There may be several ways to look at a sign.
+    shares: float64 array of shape (rows, bins). Share of the surrounding bins with an equal or higher score, in (0, 1];
+        nan where nothing is known.
     """
 
     begin_ns: int
@@ -60,7 +60,7 @@ class Signs:
 
 
 def signs(series: Series) -> Signs | None:
-    """The signs of a series of probes; None if it holds fewer than two, or no reply.
+    """The signs of a series of probes; None if it has fewer than two probes, or no reply.
 
     Returns: Six ways to look at steps (three windows, each at every bin and at its peaks), one at spikes, two at
         losses, and one at all of them together; bins of 0.2 s or more.
@@ -69,7 +69,7 @@ def signs(series: Series) -> Signs | None:
     if interval_ns is None or np.isnan(series.delay_ns).all():
         return None
     span_s = float(series.t_ns[-1] - series.t_ns[0]) / 1e9
-    # 6,000 bins of 0.2 s are 20 minutes: the search's cost grows with their number times that of the periods tried.
+    # 6,000 bins of 0.2 s are 20 minutes: the search's cost grows with the number of bins times that of periods.
     bin_s = max(BIN_S, interval_ns / 1e9, span_s / _MOST_BINS)
     bins = _Bins.of(series, bin_s)
     scores = [(STEPS, score) for score in _steps(bins)]
@@ -77,7 +77,7 @@ def signs(series: Series) -> Signs | None:
     scores += [(LOSSES, _widened(score, bin_s)) for score in _losses(bins)]
     within = max(round(RANKED_WITHIN_S / bin_s), 10)
     shares = [_shares(score, within) for _, score in scores]
-    # Several ways to look at one sign are one witness: their mean.
+    # Several ways to look at one sign count as one: their mean.
     rarity = [-np.log(share) for share in shares]
     witnesses = [_mean([rarity[place] for place, (name, _) in enumerate(scores) if name == sign]) for sign in SIGNS]
     together = _shares(np.where(np.isnan(witnesses).all(axis=0), np.nan, np.nansum(witnesses, axis=0)), within)
@@ -96,12 +96,12 @@ class _Bins:
 
     @staticmethod
     def of(series: Series, bin_s: float) -> _Bins:
-        """Events in each bin of `bin_s`, from the first probe on."""
+        """Values of each bin of `bin_s`, from the first probe on."""
         place = ((series.t_ns - series.t_ns[0]) / (bin_s * 1e9)).astype(np.int64)
         count = int(place[-1]) + 1
         answered = ~np.isnan(series.delay_ns)
         least_ns, most_ns = np.full(count, np.inf), np.full(count, -np.inf)
-        # `minimum.at`: several probes fall into a bin, and an assignment would keep the last of them.
+        # `minimum.at`, because several probes may be in a bin, and an assignment would keep only the last.
         np.minimum.at(least_ns, place[answered], series.delay_ns[answered])
         np.maximum.at(most_ns, place[answered], series.delay_ns[answered])
         return _Bins(
@@ -114,27 +114,27 @@ class _Bins:
 
 
 def _steps(bins: _Bins) -> list[Scores]:
-    """How much the level changes at each bin, over short and long windows; each as it is, and at its peaks alone."""
+    """Change of the level at each bin, over short and long windows; each at all bins, and only at its peaks."""
     level_ns = clipped(bins.least_ns, max(2 * round(_CLIPPED_OVER_S / bins.bin_s) + 1, 5))
     found = []
     for window_s in _STEP_WINDOWS_S:
         width = max(round(window_s / bins.bin_s), 2)
         # The bin itself belongs to neither side.
         change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
-        # A level that drifts all the time changes everywhere alike.
+        # A level that drifts constantly changes equally everywhere.
         score = np.abs(change_ns - _moving_median(change_ns, 2 * round(_DRIFT_S / bins.bin_s) + 1))
         found += [score, _peaks(score, width // 2)]
     return found
 
 
 def clipped(of: Scores, width: int) -> Scores:
-    """Values with what stands out above the median around them cut off, so that a mean can be taken.
+    """Values with outliers above the surrounding median clipped, so that a mean can be used.
 
-    A median alone would do against spikes, but is worth less than a mean where there are none: of normal noise it needs
-    1.57 times the samples for the same error.
+    A median would be robust to spikes, but is less efficient than a mean without them: for normal noise it needs 1.57
+    times as many samples.
 
     of: float64 array of shape (n,). nan: unknown.
-    width: Of the window that the median is taken over.
+    width: Width of the window for the median.
     """
     above = of - _moving_median(of, width)
     spread = float(np.nanquantile(np.abs(above), 0.75)) if not np.isnan(above).all() else 0.0
@@ -142,21 +142,21 @@ def clipped(of: Scores, width: int) -> Scores:
 
 
 def changes(of: Scores, width: int, apart: int = 0) -> Scores:
-    """Mean of the values from each place (and `apart`) on, less that of those before it; nan where half are unknown.
+    """Mean of the values from each place (plus `apart`) on, minus that of those before it; nan if half are unknown.
 
     Parameters
     ----------
     of : float64 array of shape (n,)
         nan: unknown.
     width : int
-        How many values each mean is of.
+        Number of values in each mean.
     apart : int
-        How many values from the place on belong to neither.
+        Number of values from the place on that belong to neither side.
 
     Returns
     -------
     float64 array of shape (n + 1,)
-        The last place is behind all values.
+        The last place is after all values.
     """
     known = ~np.isnan(of)
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
@@ -165,7 +165,7 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
     at = np.arange(last + 1)
     low, begin, end = np.maximum(at - width, 0), np.minimum(at + apart, last), np.minimum(at + apart + width, last)
     before, after = counts[at] - counts[low], counts[end] - counts[begin]
-    # A mean of the few that are left beside an outage would itself look like a step.
+    # A mean of the few values left beside an outage would itself look like a step.
     enough = (before * 2 >= width) & (after * 2 >= width)
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (sums[end] - sums[begin]) / after - (sums[at] - sums[low]) / before
@@ -173,12 +173,12 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
 
 
 def _spikes(bins: _Bins) -> Scores:
-    """Excess of the highest delay of each bin over the median of the bins around it, ns."""
+    """Excess of the highest delay of each bin over the median of the surrounding bins, ns."""
     return np.asarray(bins.most_ns - _moving_median(bins.most_ns, 2 * round(_CALM_S / bins.bin_s) + 1))
 
 
 def _losses(bins: _Bins) -> list[Scores]:
-    """Number lost in each bin; and the excess on its one side over the other (a long run's ends)."""
+    """Number of losses in each bin; and the excess on one side over the other (the ends of a long run)."""
     width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
     lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -188,68 +188,68 @@ def _losses(bins: _Bins) -> list[Scores]:
 
 
 def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.float64]:
-    """Windows over an array with nan around it. Not centred: one more at either end, so that window i + width + 1
-    begins after place i and window i ends before it."""
+    """Windows over an array padded with nan. If not centred, with one more at each end: window i + width + 1 begins
+    after place i and window i ends before it."""
     before = width // 2 if centred else width
     after = width - 1 - before if centred else width
     return sliding_window_view(np.concatenate([np.full(before, np.nan), of, np.full(after, np.nan)]), width)
 
 
 def _moving_median(of: Scores, width: int) -> Scores:
-    """Median of the known values around each (the lower of the two middle ones); nan of none.
+    """Median of the known values around each (the lower of the two middle ones); nan if there are none.
 
-    For wide windows one for every 20th part of the width: such a median changes slowly.
+    Wide windows are computed at every 20th part of their width, because such a median changes slowly.
     """
     every = max(width // 20, 1)
-    ordered = np.sort(_windows(of, width, centred=True)[::every], axis=1)  # nan come last
+    ordered = np.sort(_windows(of, width, centred=True)[::every], axis=1)  # nan are sorted last
     known = (~np.isnan(ordered)).sum(axis=1)
     found = np.where(known > 0, ordered[np.arange(len(ordered)), np.maximum(known - 1, 0) // 2], np.nan)
     return np.asarray(np.repeat(found, every)[: len(of)])
 
 
 def _peaks(score: Scores, reach: int) -> Scores:
-    """Scores that are the highest within reach; 0 elsewhere."""
+    """Scores that are the maximum within reach; 0 elsewhere."""
     highest = _moving_max(score, reach)
     return np.where(np.isnan(score), np.nan, np.where(score >= highest, score, 0.0))
 
 
 def _widened(score: Scores, bin_s: float) -> Scores:
-    """An event at a bin's edge is in the next as easily."""
+    """An event at a bin's edge may also be in the next bin."""
     reach = round(0.15 / bin_s)
     return score if not reach else np.where(np.isnan(score), np.nan, _moving_max(score, reach))
 
 
 def _moving_max(score: Scores, reach: int) -> Scores:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a window of nan alone has no maximum
+        warnings.simplefilter("ignore", RuntimeWarning)  # a window of only nan has no maximum
         return np.asarray(np.nanmax(_windows(score, 2 * reach + 1, centred=True), axis=1))
 
 
 def _mean(of: list[Scores]) -> Scores:
-    """Mean over the ways to look, of each bin; nan where none knows anything."""
+    """Mean over the ways to look, for each bin; nan where none has information."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # nan where no way to look knows anything
+        warnings.simplefilter("ignore", RuntimeWarning)  # nan where no way has information
         return np.asarray(np.nanmean(of, axis=0))
 
 
 def _shares(score: Scores, within: int) -> Scores:
-    """Share of the known scores within this number of bins that are as high or higher.
+    """Share of the known scores within this number of bins that are equal or higher.
 
     This is the p-value of a permutation test of each bin against its surroundings: uniform for any noise that does not
-    change within them, whatever its distribution is.
+    change within them, with any distribution.
 
     score: float64 array of shape (bins,). nan: unknown.
-    within: Bins before and after.
+    within: Number of bins before and after.
     Returns: float64 array of shape (bins,). In (0, 1]; nan where the score is.
     """
     found = np.full(len(score), np.nan)
     windows = _windows(score, 2 * within + 1, centred=True)
-    # In pieces: all windows at once are 6,000 rows of 601 values, 29 MB for each comparison.
+    # In pieces, because all windows together are 6,000 rows of 601 values, 29 MB per comparison.
     for begin in range(0, len(score), 1024):
         rows = windows[begin : begin + 1024]
         known = (~np.isnan(rows)).sum(axis=1)
         with np.errstate(invalid="ignore"):
-            # "Or higher" with itself among them, so that a share is never 0 and its logarithm finite.
+            # "Equal or higher" includes the bin itself, so that a share is never 0 and its logarithm is finite.
             higher = (rows >= score[begin : begin + 1024, None]).sum(axis=1)
         found[begin : begin + 1024] = np.where(higher > 0, higher / np.maximum(known, 1), np.nan)
     return found

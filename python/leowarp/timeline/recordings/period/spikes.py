@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays that stand out of their level."""
+"""Delays that rise above their level."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from leowarp.timeline.recordings.measurement import Series
 LEVEL_NS = 2_000_000_000
 """Width of the window whose median is the level of the delays."""
 
-# A billionth of normal noise is above: not one of the 360,000 probes that an hour has at 10 ms.
+# The probability is a billionth for normal noise: none of the 360,000 probes that an hour has at 10 ms.
 _SPIKE_SIGMAS = 6.0
 
 
 @dataclass(frozen=True)
 class Spike:
-    """A run of delays that stand out of their level.
+    """A run of delays that rise above their level.
 
     t_ns: Sending time of its first probe.
     length_ns: To its last probe, plus the interval between probes.
-    peak_ns: Its largest delay.
-    height_ns: That over the level: the median around it.
+    peak_ns: Largest delay.
+    height_ns: Excess of the peak over the level, the surrounding median.
     """
 
     t_ns: int
@@ -35,17 +35,18 @@ class Spike:
 
 
 def find_spikes(series: Series) -> tuple[Spike, ...]:
-    """Runs of delays more than six standard deviations (of a normal with their median deviation) above their level.
+    """Runs of delays more than six standard deviations above their level (estimated from the median deviation as for a
+    normal distribution).
 
-    series: Of probes; eight replies at least.
-    Returns: In order of time.
+    series: Probes with at least eight replies.
+    Returns: In chronological order.
     """
     answered = series.take(~np.isnan(series.delay_ns))
     interval_ns = series.interval_ns
     if len(answered) < 8 or interval_ns is None:
         return ()
     above_ns = answered.delay_ns - level_ns(answered)
-    # A delay that is given in whole ms has a median deviation of 0 as easily as not: at least a resolution.
+    # Delays in whole ms may have a median deviation of 0, so the threshold is at least one resolution.
     threshold_ns = _SPIKE_SIGMAS * max(_sigma_ns(above_ns), _resolution_ns(answered.delay_ns))
     places = np.flatnonzero(above_ns > threshold_ns)
     # Lost probes inside a spike do not end it; ten intervals without a high delay do.
@@ -64,17 +65,17 @@ def level_ns(answered: Series) -> NDArray[np.float64]:
     """The median of the delays around each, within `LEVEL_NS` or nine probes, whichever is longer."""
     interval_ns = answered.interval_ns or LEVEL_NS
     window_ns = max(LEVEL_NS, 9 * interval_ns)
-    # By time and not by number: where probes were lost, the same number of neighbours reaches further away.
+    # By time and not by number: where probes were lost, the same number of neighbours extends further.
     frame = pd.Series(answered.delay_ns, index=pd.to_datetime(answered.t_ns, unit="ns"))
     return frame.rolling(pd.Timedelta(window_ns, "ns"), center=True).median().to_numpy()
 
 
 def _sigma_ns(deviation_ns: NDArray[np.float64]) -> float:
-    # 1.4826 median deviations are a standard deviation of a normal distribution.
+    # For a normal distribution, 1.4826 median deviations are a standard deviation.
     return 1.4826 * float(np.median(np.abs(deviation_ns - np.median(deviation_ns))))
 
 
 def _resolution_ns(delay_ns: NDArray[np.float64]) -> float:
-    """The smallest difference between two delays that are not equal."""
+    """The smallest difference between two unequal delays."""
     distinct = np.unique(delay_ns)
     return float(np.diff(distinct).min()) if len(distinct) > 1 else 1.0
