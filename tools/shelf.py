@@ -6,9 +6,9 @@
     python tools/shelf.py --page                 and the table of design/shelf.md anew
     python tools/shelf.py -- tests/guest/ipv6_test.py -n 1     other arguments for pytest than all tests of the guest
 
-For each kernel some examples run twice, and once beside the default kernel (`CASES`). Then the tests run with this kernel
-in the default one's place (`pytest --kernel NAME`). Status 1: a run does not repeat, or a test fails for which
-tools/shelf_reasons.toml has no reason.
+For each kernel some examples run twice, and once beside the default kernel (`CASES`). Then the tests run with this
+kernel in the default one's place (`pytest --kernel NAME`). Status 1: a run does not repeat, or a test fails for
+which tools/shelf_reasons.toml has no reason.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def outcome(name: str, arguments: Sequence[str]) -> Outcome:
 
 
 def cases_of(name: str) -> dict[str, Case]:
-    """The cases that a kernel of this name is asked for; `stock` has links by netem alone, and the one with IPv6 more."""
+    """The cases for a kernel of this name: `stock` has links by netem alone, and the kernel with IPv6 has one more."""
     known = {case: examples()[case] for case in CASES}
     if name == "stock":
         return {case: (scenario, {**changes, **NETEM}) for case, (scenario, changes) in known.items()}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from leowarp.guest import GuestImage, GuestResult, Patience, drive
-from leowarp.guest.building import shelf
 from leowarp.guest.building import kernel as building
+from leowarp.guest.building import shelf
 from leowarp.guest.building.kernel import Kernel, is_built
 
 MIB = 1 << 20

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs over IPv6: closed forms, the same instants as over IPv4 with headers of another length, nothing beside the flows."""
+"""Runs over IPv6: closed forms, the instants of IPv4 with as long frames, and no packet beside those of the flows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_captures_are_of_ipv6(ipv6_kernel, tmp_path):
 
 
 def test_a_kernel_without_ipv6_is_refused_before_it_is_built(tmp_path):
-    with pytest.raises(lw.LeowarpError, match='the kernel "default".*it has no IPv6'):
+    with pytest.raises(lw.LeowarpError, match=r'the kernel "default".*it has no IPv6'):
         lw.run(EXAMPLES / "chain.toml", IPV6, tmp_path / "run", kernel="default", report=False, progress=False)
-    with pytest.raises(lw.LeowarpError, match='the kernel "plain".*it has no IPv6'):
+    with pytest.raises(lw.LeowarpError, match=r'the kernel "plain".*it has no IPv6'):
         run_of(tmp_path / "run", IPV6 | {"guest.kernel": "plain"})

@@ -63,12 +63,12 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
         packets are of IPv6 and the kernel of the shelf has none.
     """
     kernel = plan.guest.kernel
-    if plan.network.family == "ipv6" and is_kernel_name(kernel):
-        if "CONFIG_IPV6=y" not in shelf.kernel_of(kernel).options:
-            raise ScenarioError(
-                f'running {plan.name} over the kernel "{kernel}": network.family = "ipv6", and it has no IPv6',
-                hint=f"write --kernel {KERNEL_WITH_IPV6}, or guest.kernel = \"{KERNEL_WITH_IPV6}\"",
-            )
+    needs_ipv6 = plan.network.family == "ipv6" and is_kernel_name(kernel)
+    if needs_ipv6 and "CONFIG_IPV6=y" not in shelf.kernel_of(kernel).options:
+        raise ScenarioError(
+            f'running {plan.name} over the kernel "{kernel}": network.family = "ipv6", and it has no IPv6',
+            hint=f'write --kernel {KERNEL_WITH_IPV6}, or guest.kernel = "{KERNEL_WITH_IPV6}"',
+        )
     if kernel_facts is None:
         purposes = shelf.kernel_of(kernel).purposes if is_kernel_name(kernel) and kernel != shelf.DEFAULT else None
         if purposes is None:

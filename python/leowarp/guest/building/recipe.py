@@ -100,9 +100,7 @@ def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
         another kernel (`_ONLY_WITH`) make no other kernel of it.
     """
     if path.suffix in (".c", ".h"):
-        return _ONLY_WITH.sub(
-            lambda found: found[0] if f"{found[1].decode()}=y" in options else b"", path.read_bytes()
-        )
+        return _ONLY_WITH.sub(lambda found: found[0] if f"{found[1].decode()}=y" in options else b"", path.read_bytes())
     if path.name != LIST:
         return path.read_bytes()
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["override"]

@@ -96,7 +96,12 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
 
 
 def below_capacity_ratio(
-    tables: Tables, number: int, pair: Pair, lived: Life, links: LinkValues, ip_bytes: int = IP_BYTES,
+    tables: Tables,
+    number: int,
+    pair: Pair,
+    lived: Life,
+    links: LinkValues,
+    ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> float | None:
     """Share of a flow's life in which its goodput was below `BELOW_RATIO` of what its path could carry.
@@ -151,9 +156,7 @@ def capacity_scalars(
     return {
         "path_capacity_mean_bps": carries,
         "capacity_used_ratio": used,
-        "below_capacity_ratio": below_capacity_ratio(
-            tables, number, pair, lived, links, ip_bytes, ip_header_bytes
-        ),
+        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, links, ip_bytes, ip_header_bytes),
     }
 
 

@@ -78,9 +78,7 @@ class _Load:
         return 8 * (self.payload_bytes + self.pkts * (self.headers_bytes + overhead_bytes))
 
 
-def _load(
-    tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int
-) -> _Load | None:
+def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
     """None: it is not known, or a flow of programs, whose connections are flows of their own."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
