@@ -28,8 +28,7 @@ demo: doctor ## install what is missing, build the kernel once, run Madrid-Tokyo
 
 test: doctor ## everything needed, then all tests, those in the guest included
 	@cargo test --workspace --locked --quiet
-	@$(PYTHON) -m pytest -m "not guest" $(SPREAD)
-	@$(PYTHON) -m pytest -m guest $(SPREAD)
+	@$(PYTHON) -m pytest $(SPREAD)
 
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)

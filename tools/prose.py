@@ -60,7 +60,8 @@ _READ = (".md", ".py", ".rs", ".c", ".h", ".ts", ".sh")
 _GENERATED = re.compile(r"built/|docs/reference/(api|tables|scenario|clauses)\.md|CHANGELOG")
 _COMMAND = re.compile(r"(python|leowarp|make|cargo|>>>|\.\.\.) ")
 _REASON = re.compile(r"\bprose: \S")
-_COMMENT = re.compile(r"^(?:///|//!|//|/\*+|\*(?!/)|#)\s?(?!include)(.*?)(?:\*/)?$")
+_HASH_COMMENT = re.compile(r"^#\s?(.*)$")
+_SLASH_COMMENT = re.compile(r"^(?:///|//!|//|/\*+|\*(?=\s))\s?(.*?)(?:\*/)?$")
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ def prose_lines(path: str, text: str) -> list[str]:
     """The prose in each line of a file, without marks of comments and quotes; "" where there is none."""
     found, is_code = [], False
     quoted = quoted_lines(text) if path.endswith(".py") else frozenset()
+    comment = _HASH_COMMENT if path.endswith((".py", ".sh")) else _SLASH_COMMENT
     for number, line in enumerate(text.splitlines(), 1):
         stripped, prose = line.strip(), ""
         if path.endswith(".md"):
@@ -111,7 +113,7 @@ def prose_lines(path: str, text: str) -> list[str]:
                 prose = stripped
         elif number in quoted:
             prose = "" if _COMMAND.match(stripped) else stripped.replace('"""', "")
-        elif match := _COMMENT.match(stripped):
+        elif match := comment.match(stripped):
             prose = match[1]
         found.append("" if prose.startswith("SPDX-") else prose)
     return found

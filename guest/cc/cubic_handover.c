@@ -62,7 +62,11 @@ static void cubic_handover_init(struct sock *sk)
 
 static bool cubic_handover_has_ecn(const struct sock *sk)
 {
+#ifdef TCP_ECN_OK /* up to 6.17 */
 	return tcp_sk(sk)->ecn_flags & TCP_ECN_OK;
+#else
+	return tcp_ecn_mode_any(tcp_sk(sk));
+#endif
 }
 
 /* Does a loss found now belong to a handover? */

@@ -22,7 +22,9 @@
 #include <asm/delay.h>
 #include <asm/unistd.h>
 #include <sysdep/ptrace.h>
+#if __has_include(<sysdep/syscalls.h>) /* up to 6.15 */
 #include <sysdep/syscalls.h>
+#endif
 #include "clock.h"
 #define DRAWS_WITHOUT_FILE
 #include "draws.h"

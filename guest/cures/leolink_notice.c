@@ -6,6 +6,7 @@
  */
 #include <linux/hrtimer.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 #include <net/ip.h>
 #include <net/route.h>
 #include "leolink_cures.h"
@@ -115,8 +116,12 @@ int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *g
 		if (last_ns > overtaken_ns && (s64)(last_ns - now) + given->answer_ns > 0)
 			n->r.wait_ns = last_ns - now + given->answer_ns;
 	}
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 	hrtimer_init(&n->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	n->timer.function = due;
+#else
+	hrtimer_setup(&n->timer, due, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+#endif
 	list_add_tail(&n->all, &notices);
 	if (given->flags & LEOLINK_NOTICE_LOST)
 		return 0;

@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <linux/sched/debug.h>
 #include <linux/signal.h>
+#include <linux/version.h>
 #include <asm/ptrace.h>
 #include <asm/ucontext.h>
 #include <kern_util.h>
@@ -43,7 +44,16 @@ struct frame {
 	struct siginfo info;
 };
 
-void __wrap_relay_signal(int sig, struct siginfo *info, struct uml_pt_regs *regs)
+/* From 6.16 on the machine context is the last argument */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define AND_CONTEXT
+#define WITH_CONTEXT
+#else
+#define AND_CONTEXT , void *mc
+#define WITH_CONTEXT , mc
+#endif
+
+void __wrap_relay_signal(int sig, struct siginfo *info, struct uml_pt_regs *regs AND_CONTEXT)
 {
 	if (!UPT_IS_USER(regs)) {
 		/*
@@ -53,5 +63,5 @@ void __wrap_relay_signal(int sig, struct siginfo *info, struct uml_pt_regs *regs
 		get_regs_from_mc(regs, &container_of(info, struct frame, info)->context.uc_mcontext);
 		show_regs(container_of(regs, struct pt_regs, regs));
 	}
-	__real_relay_signal(sig, info, regs);
+	__real_relay_signal(sig, info, regs WITH_CONTEXT);
 }

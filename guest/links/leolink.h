@@ -257,6 +257,12 @@ static inline struct leolink_cb *cb(const struct sk_buff *skb)
 	return (struct leolink_cb *)qdisc_skb_cb(skb)->data;
 }
 
+/* The qdisc whose private data this is, without a load; kernels up to 7.2 call this qdisc_from_priv() */
+static inline const struct Qdisc *leolink_qdisc_of(const struct leolink_sched *q)
+{
+	return container_of((const void *)q, struct Qdisc, privdata);
+}
+
 /* gcc assumes that a function that only prefetches has no effect, and removes its calls; an asm keeps them. */
 static inline void leolink_prefetch(const void *line)
 {

@@ -49,7 +49,7 @@ static bool before(const struct arrival *a, const struct arrival *b)
  */
 static void prefetch_arrival(const struct arrival *a)
 {
-	leolink_prefetch(&qdisc_from_priv(a->q)->q);
+	leolink_prefetch(&leolink_qdisc_of(a->q)->q);
 	leolink_prefetch(a->q);
 	leolink_prefetch(&a->q->first_waiting);
 	leolink_prefetch_packet(a->skb);
@@ -67,7 +67,7 @@ static void prefetch_next(void)
 		if (before(&heap[i], &heap[least]))
 			least = i;
 	leolink_prefetch(heap[least].q->ways);
-	skb = qdisc_from_priv(heap[least].q)->q.head;
+	skb = leolink_qdisc_of(heap[least].q)->q.head;
 	if (skb) {
 		leolink_prefetch_headers(skb);
 		leolink_prefetch_packet(skb->next);

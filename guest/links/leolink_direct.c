@@ -28,6 +28,7 @@
 #include <linux/proc_fs.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 #include <net/arp.h>
 #include <net/hotdata.h>
 #include <net/ip.h>
@@ -163,7 +164,11 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	struct net *net = dev_net(peer);
 	struct flowi4 flow = {
 		.flowi4_iif = peer->ifindex,
+#ifdef flowi4_tos /* up to 6.17 */
 		.flowi4_tos = ip->tos & INET_DSCP_MASK,
+#else
+		.flowi4_dscp = ip4h_dscp(ip),
+#endif
 		.flowi4_scope = RT_SCOPE_UNIVERSE,
 		.saddr = ip->saddr,
 		.daddr = ip->daddr,
@@ -425,11 +430,23 @@ static void prefetch_hop(const struct leolink_sched *q)
 		leolink_prefetch(skb_end_pointer(skb));
 		return;
 	}
-	leolink_prefetch(&qdisc_from_priv((void *)next)->q);
+	leolink_prefetch(&leolink_qdisc_of(next)->q);
 	leolink_prefetch(next);
 	leolink_prefetch(&next->first_waiting);
 	leolink_prefetch(&next->r.delivered_pkts);
 	leolink_prefetch(&next->r.busy_ns);
+}
+
+/* From 6.17 on each namespace has its own list of captures on all interfaces */
+#define PER_NAMESPACE (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0))
+
+static bool is_captured(const struct sk_buff *skb)
+{
+#if PER_NAMESPACE
+	return !list_empty(&dev_net((*brought_by(skb))->ways->peer)->ptype_all);
+#else
+	return !list_empty(&net_hotdata.ptype_all);
+#endif
 }
 
 /* Interrupt: all arrivals of this instant have been taken off their links. `next`, or NULL, delivers next. */
@@ -440,12 +457,12 @@ void leolink_direct_forward(const struct leolink_sched *next)
 	 * captures on all interfaces, and work that the kernel would do before it forwards these packets: timers,
 	 * queues, earlier packets
 	 */
-	if (first && (!list_empty(&net_hotdata.ptype_all) || (local_softirq_pending() & ((2 << NET_RX_SOFTIRQ) - 1))))
+	if (first && (is_captured(first) || (local_softirq_pending() & ((2 << NET_RX_SOFTIRQ) - 1))))
 		leolink_direct_give_way();
 	while (first) {
 		struct sk_buff *skb = take_first();
 
-		if (!forward(skb)) {
+		if ((PER_NAMESPACE && is_captured(skb)) || !forward(skb)) {
 			dev_forward_skb((*brought_by(skb))->ways->peer, skb);
 			leolink_direct_give_way();
 		}

@@ -11,6 +11,7 @@
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/version.h>
 #include <asm/pgtable.h>
 #include <kern_util.h>
 #include <sysdep/ptrace.h>
@@ -51,12 +52,21 @@ static void give_block_of(struct mm_struct *mm, unsigned long address)
 	mmap_read_unlock(mm);
 }
 
-void __wrap_segv_handler(int sig, struct siginfo *info, struct uml_pt_regs *regs)
+/* From 6.16 on the machine context is the last argument */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define AND_CONTEXT
+#define WITH_CONTEXT
+#else
+#define AND_CONTEXT , void *mc
+#define WITH_CONTEXT , mc
+#endif
+
+void __wrap_segv_handler(int sig, struct siginfo *info, struct uml_pt_regs *regs AND_CONTEXT)
 {
 	struct faultinfo fault = *UPT_FAULTINFO(regs);
 	bool writes = UPT_IS_USER(regs) && FAULT_WRITE(fault);
 
-	__real_segv_handler(sig, info, regs);
+	__real_segv_handler(sig, info, regs WITH_CONTEXT);
 	if (writes)
 		give_block_of(current->mm, FAULT_ADDRESS(fault));
 }

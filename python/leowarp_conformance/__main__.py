@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m leowarp_conformance PACKETDRILL``: all scripts on their kernels, with a table of what came out.
+"""``python -m leowarp_conformance PACKETDRILL`` runs all scripts on their kernels and prints a table of results.
 
-Exit status 1: a script fails without a known reason, or passes although `reasons.toml` says that it fails.
+Exit status 1: a script fails without a known reason, or passes although `reasons.toml` lists it as failing.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def say(text: str) -> None:
 
 
 def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list[ScriptSet]:
-    """All sets: each origin on each of the kernels (None: on all), with the scripts that have `only` in their path.
+    """All sets: each origin on each of the kernels (None: on all), limited to scripts with `only` in their path.
 
-    Raises HostError: As `unpacked_selftests` and `selftests`.
+    Raises HostError: See `unpacked_selftests` and `selftests`.
     """
     top = unpacked_selftests(say)
     places = [place for place in PLACES if kernels is None or place[0] in kernels]
@@ -46,13 +46,13 @@ def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list
 
 
 def run(laboratory: Laboratory, scripts: ScriptSet) -> list[Outcome]:
-    """The outcome of each script of a set, told as it is known; a guest on each processor."""
+    """Run each script of a set and report its outcome as soon as it is known, with one guest per processor."""
 
     def outcome(script: str) -> Outcome:
         return climb(script, lambda tolerance_us: attempt(laboratory, scripts, script, tolerance_us))
 
     outcomes = []
-    # Threads: each waits for a guest, which is a process of its own
+    # Threads suffice: each waits for a guest, which is a separate process
     with ThreadPoolExecutor(usable_cores()) as pool:
         for each in pool.map(outcome, scripts.scripts):
             say(told(scripts, each))
@@ -61,13 +61,13 @@ def run(laboratory: Laboratory, scripts: ScriptSet) -> list[Outcome]:
 
 
 def told(scripts: ScriptSet, each: Outcome) -> str:
-    """One line on an outcome."""
+    """An outcome as one line."""
     came_to = f"passes at {each.tolerance_us} us" if each.failure is None else f"fails: {each.failure.why}"
     return f"{scripts.name}: {each.script} {came_to}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs what the command line asks for; returns the exit status."""
+    """Run the tests selected on the command line; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m leowarp_conformance")
     parser.add_argument("packetdrill", nargs="?", help=f"a checkout of {packetdrill.ADDRESS}")
     parser.add_argument("--only", metavar="TEXT", default="", help="only scripts with this in their path")
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def conformance(given: argparse.Namespace) -> int:
-    """The exit status of a run with these options.
+    """Exit status of a run with these options.
 
     Raises LeowarpError if something is missing.
     """
@@ -113,7 +113,7 @@ def conformance(given: argparse.Namespace) -> int:
 
 
 def keep(directory: Path, verdict: reasons.Verdict) -> None:
-    """Write what each failing script printed into a file of its own."""
+    """Write the output of each failing script into a separate file."""
     for each in verdict.failed:
         assert each.failure is not None
         file = directory / verdict.scripts.name.replace(", ", "-") / f"{each.script}.txt"

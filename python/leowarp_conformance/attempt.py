@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One attempt at one script: a guest of its own, in which packetdrill runs as root with all capabilities."""
+"""One attempt at one script: a separate guest in which packetdrill runs as root with all capabilities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from leowarp_conformance.scripts import ScriptSet
 INIT = Path(__file__).with_name("init.c")
 MEMORY_BYTES = 256 << 20
 LIMIT_S = 180
-"""Virtual seconds for a script; as long as run_all.py of packetdrill gives it."""
+"""Virtual seconds for a script; the same limit as in packetdrill's run_all.py."""
 SEED = 1
 
 # Programs that scripts and packetdrill start in the guest, from the PATH of init.c
@@ -31,7 +31,7 @@ _STARTED = (
     ("bash", "bash"), ("ip", "iproute2"), ("tc", "iproute2"), ("sysctl", "procps"), ("python3", "python3"),
     ("ifconfig", "net-tools"), ("ethtool", "ethtool"), ("unshare", "util-linux"),
 )  # fmt: skip
-# "script.pkt:47: error handling packet: ..."; the line of an assertion in Python
+# examples: "script.pkt:47: error handling packet: ...", or the line of an assertion in Python
 _TELLING = re.compile(r"^(\S+\.pkt:\d+: (?!error in Python)|\w*Error\b)")
 
 
@@ -51,11 +51,11 @@ class Laboratory:
 
 @dataclass(frozen=True)
 class Attempt:
-    """How an attempt ended.
+    """Result of an attempt.
 
-    why: One line that says why not; empty if it passed.
-    printed: All that packetdrill and the script's commands printed.
-    hung: Whether the guest stood still, or the script took longer than `LIMIT_S`.
+    why: One line with the reason of the failure; empty if it passed.
+    printed: Output of packetdrill and the script's commands.
+    hung: True if the guest stalled, or the script took longer than `LIMIT_S`.
     """
 
     passed: bool
@@ -65,9 +65,9 @@ class Attempt:
 
 
 def check_host() -> None:
-    """Whether this machine has the programs that scripts start.
+    """Check whether this machine has the programs that scripts start.
 
-    Raises HostError if it lacks some: all of them, in one message.
+    Raises HostError if programs are missing; one message names all of them.
     """
     host.demand([host.tool(name, package, _PATH) for name, package in _STARTED], "running conformance tests")
 
@@ -91,7 +91,7 @@ def init_program(on_message: Callable[[str], None]) -> Path:
 def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_us: int | None = None) -> Attempt:
     """Run one script of a set in a guest.
 
-    script: One of ``scripts.scripts``.
+    script: A path in `scripts.scripts`.
     tolerance_us: packetdrill's ``--tolerance_usecs``; None: what the script asks for, or packetdrill's 4,000.
     Raises HostError if this machine cannot boot a guest.
     """
@@ -124,7 +124,7 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
 
 
 def why_not(printed: str, status: int) -> str:
-    """The line of an attempt's output that says why it failed, or else its last."""
+    """The line of an attempt's output with the reason of the failure, or else its last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.match(line)]
     return (telling or lines[-1:] or [f"it ended with {status}, and printed nothing"])[0]

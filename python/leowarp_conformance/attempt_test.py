@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one line that says why an attempt failed."""
+"""The line of output that contains the reason of a failure."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""packetdrill's sources, which the user has, and the program that is compiled from them."""
+"""Sources of packetdrill from the user, and the program compiled from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leowarp.guest.machine.session import own_session
 
 ADDRESS = "https://github.com/google/packetdrill"
 COMMIT = "8d63bbc7d6273f86e826ac16dbc3c38d4a41b129"
-"""Seven weeks after Linux 6.12. Later commits assert a longer TCP_INFO than 6.12 has, and add no scripts for TCP."""
+"""Commit seven weeks after Linux 6.12. Later commits assert a longer TCP_INFO than 6.12 has, and add no TCP scripts."""
 VARIABLE = "PACKETDRILL"
 PROGRAM = "gtests/net/packetdrill"
 GOOGLES_SCRIPTS = "gtests/net"
@@ -36,8 +36,8 @@ def how_to_get() -> str:
 def checked(named: str | None) -> Path:
     """The directory with packetdrill's sources.
 
-    named: As the user named it; None or empty: not at all.
-    Raises HostError if none is named, or what is named is something else.
+    named: Path given by the user; None or empty: not given.
+    Raises HostError if no path is given, or it is not a checkout of packetdrill.
     """
     if not named:
         raise HostError("running conformance tests: packetdrill's sources are not named", hint=how_to_get())
@@ -51,13 +51,13 @@ def checked(named: str | None) -> Path:
 
 
 def compiled(sources: Path, on_message: Callable[[str], None]) -> Path:
-    """A directory with the program `packetdrill`, static, and the script that gives it a network namespace.
+    """A directory with the static program `packetdrill`, and the script that gives it a network namespace.
 
-    It is in the cache, by the contents of the sources; they stay as they are.
+    The directory is in the cache, by the contents of the sources, which stay unchanged.
 
     sources: As `checked`.
-    on_message: Gets a line of text before it is compiled.
-    Raises HostError if a tool is missing, or it does not compile.
+    on_message: Called with a line of text before the compilation.
+    Raises HostError if a tool is missing, or the sources do not compile.
     """
     host.demand([host.tool(name, package) for name, package in _TOOLS], "compiling packetdrill")
     top = sources / PROGRAM

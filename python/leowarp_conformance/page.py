@@ -20,7 +20,7 @@ _MARKED = re.compile(r"(?<=<!-- conformance -->\n).*?(?=<!-- end of conformance 
 
 
 def tables(verdicts: Sequence[Verdict]) -> str:
-    """Markdown: a row for each set, then the scripts that need more than the smallest tolerance, then failures."""
+    """Markdown: a row per set, then the scripts that need more than the smallest tolerance, then failures."""
     lines = [
         "| scripts | kernel | IP | passed | "
         + " | ".join(f"at {rung:,} us" for rung in RUNGS_US[::-1])
@@ -64,7 +64,7 @@ def _failing(verdicts: Sequence[Verdict]) -> list[str]:
                 failing.setdefault(each.reasons[outcome.script], {})[where] = None
     if not failing:
         return []
-    # Scripts that fail for one reason are one row
+    # Scripts that fail for the same reason share a row
     rows: dict[tuple[str, str, str], list[str]] = {}
     for reason, places in failing.items():
         everywhere = len(places) == len(_places(verdicts, reason.origin))

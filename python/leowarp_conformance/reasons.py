@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reasons for failures, as `reasons.toml` has them, compared with the scripts that fail."""
+"""Reasons of failures from `reasons.toml`, compared with the scripts that fail."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ KINDS = ("newer kernel", "older kernel", "missing option", "missing device featu
 class Reason:
     """An entry of `reasons.toml`: the reason for which a script fails.
 
-    origin: Of its set.
-    script: Below the set's top.
-    kind: One of `KINDS`.
+    origin: Origin of the set.
+    script: Path of the script below the set's top.
+    kind: A kind in `KINDS`.
     reason: A sentence.
-    ips, kernels: Sets in which it fails; None: all.
+    ips, kernels: Sets in which the script fails; None: all.
     """
 
     origin: str
@@ -37,7 +37,7 @@ class Reason:
     kernels: tuple[str, ...] | None = None
 
     def is_of(self, scripts: ScriptSet) -> bool:
-        """Whether the reason applies to this set."""
+        """Whether the reason applies to a set."""
         ip_fits = self.ips is None or scripts.ip in self.ips
         return self.origin == scripts.origin and ip_fits and (self.kernels is None or scripts.kernel in self.kernels)
 
@@ -46,8 +46,8 @@ class Reason:
 class Verdict:
     """The outcomes of one set.
 
-    outcomes: One for each script, in their order.
-    reasons: Of this set, by script.
+    outcomes: One per script, in the order of the scripts.
+    reasons: Reasons that apply to this set, by script.
     """
 
     scripts: ScriptSet
@@ -55,16 +55,17 @@ class Verdict:
     reasons: dict[str, Reason]
 
     def passed(self, tolerance_us: int) -> int:
-        """Number of scripts that pass with this tolerance."""
+        """Number of scripts that pass with the given tolerance."""
         return sum(each.tolerance_us is not None and each.tolerance_us <= tolerance_us for each in self.outcomes)
 
     @property
     def failed(self) -> list[Outcome]:
-        """Those that fail as the driver runs them."""
+        """Scripts that fail when run as by the driver."""
         return [each for each in self.outcomes if each.failure is not None]
 
     def faults(self) -> list[str]:
-        """Sentences on what must be fixed: unexplained failures, failures that are ours, reasons without a failure."""
+        """Sentences about problems to be fixed: unexplained failures, failures caused by leowarp, reasons without a
+        failure."""
         found = []
         for each in self.failed:
             assert each.failure is not None
@@ -99,6 +100,6 @@ def reasons(file: Path = FILE) -> list[Reason]:
 
 
 def verdict(scripts: ScriptSet, outcomes: Iterable[Outcome], listed: Sequence[Reason]) -> Verdict:
-    """The outcomes of a set, with the reasons that apply to it."""
+    """Outcomes of a set, with the reasons that apply."""
     own = {reason.script: reason for reason in listed if reason.is_of(scripts)}
     return Verdict(scripts, tuple(outcomes), own)

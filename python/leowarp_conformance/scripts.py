@@ -33,9 +33,10 @@ _GOOGLES_ADDITIONS = {
     "IPv4": ("-D", "TFO_COOKIE=3021b9d889017eeb", "-D", "CODE=host_unreachable"),
     "IPv6": ("-D", "TFO_COOKIE=c1d1e9742a47a9bc"),
 }
-# The end of a script's name that says that it is for the other version (CmdsTests of its run_all.py)
+# Suffix of a script's name that marks it for the other IP version (CmdsTests of its run_all.py)
 _FOR_OTHER = {"IPv4": "v6.pkt", "IPv6": "v4.pkt"}
-# Where each set runs: every kernel of the shelf that a user may take for its results, and IPv6 where there is IPv6
+# Kernels and IP versions of each set: every optional kernel that a user may use for results, and IPv6 where it is
+# supported
 PLACES = (("default", "IPv4"), ("plain", "IPv4"), ("6.12+net", "IPv6"))
 
 
@@ -44,12 +45,12 @@ class ScriptSet:
     """Scripts that one driver runs on one kernel.
 
     origin: `KERNELS` or `GOOGLES`.
-    kernel: Name on the shelf.
+    kernel: Name of the kernel.
     ip: ``"IPv4"`` or ``"IPv6"``.
-    top: Directory that a script may read all of.
+    top: Directory that a script may read completely.
     scripts: Paths below `top`.
-    words: The command before its options.
-    options: packetdrill's, as the driver gives them.
+    words: Command without its options.
+    options: Options of packetdrill, as given by the driver.
     """
 
     origin: str
@@ -63,20 +64,20 @@ class ScriptSet:
     def command(self, script: str) -> list[str]:
         """The command for a script, without the script.
 
-        An option that the script names itself is left out. packetdrill prefers the command line's, but a script that
-        names its addresses expects packets that depend on them.
+        An option that the script sets itself is left out. packetdrill prefers the command line's, but a script with its
+        own addresses expects packets that depend on them.
         """
         own = own_options((self.top / script).read_text(encoding="utf-8", errors="replace"))
         return [*self.words, *(each for each in self.options if each.partition("=")[0] not in own)]
 
     @property
     def name(self) -> str:
-        """As messages name it."""
+        """Name of the set in messages."""
         return f"{self.origin}, {self.ip}, {self.kernel}"
 
 
 def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
-    """The selftests of the kernel's own source, as its `ksft_runner.sh` runs them.
+    """Selftests of the kernel's own source, run as by its `ksft_runner.sh`.
 
     Raises HostError if there are none in `top`.
     """
@@ -90,7 +91,7 @@ def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
 
 
 def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
-    """The scripts that come with packetdrill, as its `run_all.py` runs them; possibly none.
+    """Scripts that come with packetdrill, run as by its `run_all.py`; possibly none.
 
     sources: The checkout.
     """
@@ -101,7 +102,7 @@ def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
 
 
 def own_options(text: str) -> dict[str, str]:
-    """The options that a script names itself, with their values.
+    """Options that a script sets itself, with their values.
 
     >>> own_options("// A script\n--local_ip=192.168.0.2\n0 socket(..., SOCK_STREAM, 0) = 3")
     {'--local_ip': '192.168.0.2'}
@@ -110,15 +111,15 @@ def own_options(text: str) -> dict[str, str]:
 
 
 def _is_for(script: Path, ip: str) -> bool:
-    """Whether a script is for this version of IP, by its name or the address that it names."""
+    """Whether a script is for an IP version, by its name or the address that it uses."""
     address = own_options(script.read_text(encoding="utf-8", errors="replace")).get("--local_ip")
     return not script.name.endswith(_FOR_OTHER[ip]) and (address is None or (":" in address) == (ip == "IPv6"))
 
 
 def unpacked_selftests(on_message: Callable[[str], None]) -> Path:
-    """The directory of the selftests in the tarball that the guest kernel is built from; in the cache.
+    """Directory of the selftests in the tarball from which the guest kernel is built; in the cache.
 
-    Raises HostError if there is no tarball, or it cannot be read.
+    Raises HostError if the tarball is missing, or cannot be read.
     """
     source = local_source() or fetch_source(on_message)
 
@@ -133,6 +134,6 @@ def unpacked_selftests(on_message: Callable[[str], None]) -> Path:
 def _unpack(source: Source, patterns: Sequence[str], directory: Path) -> None:
     command = ["tar", "-xf", str(source.tarball), "-C", str(directory), "--strip-components=1", "--wildcards"]
     done = subprocess.run([*command, *patterns], capture_output=True, text=True, check=False)
-    # `selftests` reports a tarball without them, as it does a directory without scripts
+    # `selftests` reports a tarball without selftests in the same manner as a directory without scripts
     if done.returncode != 0 and "Not found in archive" not in done.stderr:
         raise HostError(f"unpacking {source.tarball}: {done.stderr.strip()[-500:]}", hint="is it a whole tarball?")

@@ -34,33 +34,41 @@ class Typed:
 
 
 @pytest.fixture
-def leowarp(tmp_path):
-    """Runs `leowarp ...` in an empty directory, without a terminal."""
+def leowarp(monkeypatch, capsys, tmp_path):
+    """Runs `leowarp ...` within this process, in an empty directory and without a terminal.
 
-    def run(*words, env=None, cwd=tmp_path):
+    A new process needs half a second or more to load its libraries.
+    """
+
+    def run(*words, given=b"", env=None, cwd=tmp_path):
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["leowarp", *map(str, words)])
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given))))
+            patch.chdir(cwd)
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        return Typed(ended.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def leowarp_process(tmp_path):
+    """Runs `leowarp ...` in a process of its own."""
+
+    def run(*words, env=None):
         done = subprocess.run(
             [sys.executable, "-m", "leowarp", *map(str, words)],
-            cwd=cwd,
+            cwd=tmp_path,
             env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
         )
         return Typed(done.returncode, done.stdout, done.stderr)
-
-    return run
-
-
-@pytest.fixture
-def leowarp_within(monkeypatch, capsys):
-    """Runs `leowarp ...` within this process, because a new process needs a second to load its libraries."""
-
-    def run(*words, given=b""):
-        monkeypatch.setattr(sys, "argv", ["leowarp", *map(str, words)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given))))
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Typed(ended.value.code or 0, *capsys.readouterr())
 
     return run
 

@@ -52,19 +52,19 @@ def test_warnings_come_before_the_numbers(write_run, monkeypatch):
     assert "goodput 9.500 Mbit/s" in said
 
 
-def test_metrics_are_all_scalars_in_groups_one_column_a_flow(leowarp_within, access):
-    said = lines(leowarp_within("show", access.path, "--metrics").out)
+def test_metrics_are_all_scalars_in_groups_one_column_a_flow(leowarp, access):
+    said = lines(leowarp("show", access.path, "--metrics").out)
     assert "goodput_mean_bps 5,790,262 1,929,894" in said
     assert "fairness.jain_index 0.799904" in said
     assert said.index("cost") < said.index("virtual_s 60") < said.index("route changes")
     assert not [line for line in said if line.split()[1:] == ["–", "–"]]
-    every = lines(leowarp_within("show", access.path, "--metrics", "--all").out)
+    every = lines(leowarp("show", access.path, "--metrics", "--all").out)
     assert "completion_ns – –" in every
     assert "completion_ns – –" not in said
 
 
-def test_every_scalar_has_a_group(leowarp_within, access):
-    said = lines(leowarp_within("show", access.path, "--metrics", "--all").out)
+def test_every_scalar_has_a_group(leowarp, access):
+    said = lines(leowarp("show", access.path, "--metrics", "--all").out)
     # This run has no programs.
     assert set(scalars.Group) - {scalars.Group.MEASURED} <= set(said)
     assert "other" not in said
@@ -123,12 +123,12 @@ def test_a_table_wider_than_the_terminal_keeps_its_numbers(capsys, monkeypatch):
     assert lines(capsys.readouterr().out)[-1] == f"what {'1' * 20} {'2' * 20} {'3' * 20}"
 
 
-def test_compare_warns_and_shows_runs_side_by_side(leowarp_within, write_run, tmp_path, monkeypatch):
+def test_compare_warns_and_shows_runs_side_by_side(leowarp, write_run, tmp_path, monkeypatch):
     from leowarp import report
 
     # The report has its own tests for the page.
     monkeypatch.setattr(report, "write_comparison", lambda runs, out, **_: tmp_path / "page")
-    answer = leowarp_within("compare", write_run("first"), write_run("second"))
+    answer = leowarp("compare", write_run("first"), write_run("second"))
     assert answer.status == 0, answer.err
     assert answer.err.count("look twice") == 2
     said = lines(answer.out)

@@ -19,8 +19,8 @@ SEQUENCE = [1, 4, 2, 5, 3, 6, 7, 8]
 
 
 @pytest.fixture
-def leowarp(leowarp_within):
-    return leowarp_within
+def leowarp(leowarp):
+    return leowarp
 
 
 @pytest.fixture

@@ -171,7 +171,7 @@ def test_an_interrupted_run_is_marked_and_leaves_no_process(tmp_path, spawn, dea
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("congestion_control", ["reno", "cubic", "bbr"])
+@pytest.mark.parametrize("congestion_control", ["cubic", "bbr"])
 def test_neither_place_nor_environment_nor_niceness_shows_in_a_trace(leowarp, tmp_path, congestion_control):
     scenario = EXAMPLES / "madrid-tokyo.toml"
     settings = {"run.duration": "35 s", "flows.0.congestion_control": congestion_control}

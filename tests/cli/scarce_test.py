@@ -61,18 +61,18 @@ def test_tiny_limits_of_the_shell_end_in_a_sentence(one, tmp_path, limit, words)
 
 
 @pytest.mark.parametrize("verb", [("export", "R", "drops", "--out"), ("view", "R", "--out"), ("show",)])
-def test_names_that_are_no_text_are_files_like_any_other(leowarp_within, one, tmp_path, verb):
+def test_names_that_are_no_text_are_files_like_any_other(leowarp, one, tmp_path, verb):
     name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe")
-    answer = leowarp_within(*(one if word == "R" else word for word in verb), name)
+    answer = leowarp(*(one if word == "R" else word for word in verb), name)
     assert answer.status == (5 if verb == ("show",) else 0), answer
     assert "Traceback" not in answer.err
 
 
-def test_a_manifest_with_an_invalid_byte_is_named(leowarp_within, one, tmp_path):
+def test_a_manifest_with_an_invalid_byte_is_named(leowarp, one, tmp_path):
     run = shutil.copytree(one, tmp_path / "run")
     content = (run / layout.MANIFEST).read_bytes()
     (run / layout.MANIFEST).write_bytes(content[:100] + b"\xff" + content[101:])
     for verb in (("show", run), ("report", run), ("verify", run, "--files"), ("view", run)):
-        answer = leowarp_within(*verb)
+        answer = leowarp(*verb)
         assert answer.status == 5, answer
         assert layout.MANIFEST in answer.err

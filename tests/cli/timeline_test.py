@@ -38,10 +38,10 @@ def test_a_scenarios_events_need_no_name_of_a_verb(leowarp):
     assert "describe" in leowarp("timeline", "--help").out
 
 
-def test_a_timeline_is_described_once(leowarp_within, monkeypatch):
+def test_a_timeline_is_described_once(leowarp, monkeypatch):
     calls = []
     monkeypatch.setattr(timeline, "describe", lambda table, real=timeline.describe: calls.append(1) or real(table))
-    assert "nodes: host" in leowarp_within("timeline", CHAIN).out
+    assert "nodes: host" in leowarp("timeline", CHAIN).out
     assert len(calls) == 1
 
 
@@ -124,13 +124,13 @@ def test_a_mobile_channel_is_told_written_and_drawn(leowarp, tmp_path):
     assert sum(row["value"] for row in shares) == pytest.approx(1)
 
 
-def test_a_channel_that_never_changes_is_one_level_and_a_path_without_one_is_refused(leowarp_within):
-    still = leowarp_within("timeline", "channel", MOBILE, "--set", "mobile.fading=false", "--set", "run.duration=1 s")
+def test_a_channel_that_never_changes_is_one_level_and_a_path_without_one_is_refused(leowarp):
+    still = leowarp("timeline", "channel", MOBILE, "--set", "mobile.fading=false", "--set", "run.duration=1 s")
     assert "no fading, 1 s, seed 1: the level is 0.00 dB throughout" in still.out
     assert "100.000 %" in still.out
-    frozen = leowarp_within("timeline", "channel", MOBILE, "--set", "mobile.speed=0 m/s", "--set", "run.duration=1 s")
+    frozen = leowarp("timeline", "channel", MOBILE, "--set", "mobile.speed=0 m/s", "--set", "run.duration=1 s")
     assert "another seed is another place" in frozen.err
-    refused = leowarp_within("timeline", "channel", CHAIN)
+    refused = leowarp("timeline", "channel", CHAIN)
     assert refused.status == 2
     assert "has no mobile channel" in refused.err
 
@@ -156,20 +156,20 @@ def test_a_table_without_a_header_is_guessed_said_folded_and_converted(leowarp, 
     assert again["finding"]["confidence_ratio"] > 0.9
 
 
-def test_a_tables_share_of_losses_is_told_over_time(leowarp_within, tmp_path):
+def test_a_tables_share_of_losses_is_told_over_time(leowarp, tmp_path):
     table = tmp_path / "bursts.csv"
     table.write_text("t_s,delay_ms,loss_ratio\n0,250,0\n9.5,250,1\n10,250,0\n")
-    out = " ".join(leowarp_within("timeline", "describe", table).out.split())
+    out = " ".join(leowarp("timeline", "describe", table).out.split())
     assert "lost, over time 5 %" in out
     assert "0 of" not in out
 
 
-def test_what_a_reader_skipped_is_printed_and_in_the_object(leowarp_within, pings):
+def test_what_a_reader_skipped_is_printed_and_in_the_object(leowarp, pings):
     text = pings.read_text().splitlines()
     text[100] = text[100][:40]
     pings.write_text("\n".join(text))
-    found = leowarp_within("timeline", "describe", pings)
+    found = leowarp("timeline", "describe", pings)
     assert "skipped 1 lines that are no whole replies" in " ".join(found.err.split())
-    described = leowarp_within("timeline", "describe", pings, "--json").json()["described"][0]
+    described = leowarp("timeline", "describe", pings, "--json").json()["described"][0]
     assert described["skipped"][0]["count"] == 1
     assert any(note.startswith("skipped 1") for note in described["notes"])

@@ -42,9 +42,9 @@ def test_help_does_not_wait_for_libraries():
     assert done.stdout == "[]\n"
 
 
-def test_a_shell_completes_verbs(leowarp):
+def test_a_shell_completes_verbs(leowarp_process):
     env = {"_LEOWARP_COMPLETE": "complete_bash", "COMP_WORDS": "leowarp ro", "COMP_CWORD": "1"}
-    assert leowarp(env=env).out.split() == ["routes"]
+    assert leowarp_process(env=env).out.split() == ["routes"]
 
 
 def test_help_names_every_verb(leowarp):
@@ -67,8 +67,8 @@ def test_help_names_every_verb(leowarp):
         (("version",), "leowarp doctor --versions"),
     ],
 )
-def test_a_verb_that_became_an_option_says_what_to_type_now(leowarp_within, words, now):
-    answer = leowarp_within(*words)
+def test_a_verb_that_became_an_option_says_what_to_type_now(leowarp, words, now):
+    answer = leowarp(*words)
     assert answer.status == 2
     assert f"hint: {now}" in answer.err
 
@@ -85,9 +85,9 @@ def test_a_verb_that_became_an_option_says_what_to_type_now(leowarp_within, word
         ("doctor", "--versions", "--build"),
     ],
 )
-def test_an_option_that_would_do_nothing_is_refused(leowarp_within, write_run, words):
+def test_an_option_that_would_do_nothing_is_refused(leowarp, write_run, words):
     run = write_run()
-    answer = leowarp_within(*(run if word == "RUN" else word for word in words))
+    answer = leowarp(*(run if word == "RUN" else word for word in words))
     assert answer.status == 2
     assert "hint:" in answer.err
 
@@ -105,7 +105,7 @@ def test_no_verb_and_no_option_is_hidden_from_help():
     assert seen > 20
 
 
-def test_each_word_of_each_help_is_printed_those_in_square_brackets_too(leowarp_within, monkeypatch):
+def test_each_word_of_each_help_is_printed_those_in_square_brackets_too(leowarp, monkeypatch):
     monkeypatch.setenv("COLUMNS", "500")
     with monkeypatch.context() as without:
         without.setattr("leowarp.cli.app._escape", lambda command: None)
@@ -113,7 +113,7 @@ def test_each_word_of_each_help_is_printed_those_in_square_brackets_too(leowarp_
     bracketed = set()
     while left:
         words, command = left.pop()
-        printed = set(leowarp_within(*words, "--help").out.split())
+        printed = set(leowarp(*words, "--help").out.split())
         for owner in (command, *command.params):
             written = set(" ".join(vars(owner).get(name) or "" for name in ("help", "epilog")).split())
             assert written <= printed, words
@@ -294,8 +294,8 @@ def test_an_error_is_one_json_object_when_json_was_asked_for(leowarp):
 
 
 @pytest.mark.slow
-def test_debugging_shows_the_traceback(leowarp):
-    assert "Traceback" in leowarp("plan", "nowhere.toml", env={"LEOWARP_DEBUG": "1"}).err
+def test_debugging_shows_the_traceback(leowarp_process):
+    assert "Traceback" in leowarp_process("plan", "nowhere.toml", env={"LEOWARP_DEBUG": "1"}).err
 
 
 @pytest.mark.slow
@@ -324,38 +324,38 @@ def test_captures_are_exported_or_the_command_that_makes_them_is_told(leowarp, w
 
 
 @pytest.mark.slow
-def test_the_moving_page_of_a_run_is_one_of_its_files(leowarp_within, tmp_path):
+def test_the_moving_page_of_a_run_is_one_of_its_files(leowarp, tmp_path):
     run = write_synthetic_run(tmp_path / "run")
     metrics(read_tables(run), scenario.plan_of(run / layout.PLAN)).write(run)
-    answer = leowarp_within("view", run, "--json")
+    answer = leowarp("view", run, "--json")
     page = run / "50-report" / "view.html"
     assert json.loads(answer.out) == {"runs": [str(run)], "view": str(page), "bytes": page.stat().st_size}
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert "50-report/view.html" in lw.open(run).manifest["files"]
 
 
-def test_what_does_not_move_is_not_exported_as_czml(leowarp_within, write_run):
+def test_what_does_not_move_is_not_exported_as_czml(leowarp, write_run):
     run = write_run()
-    answer = leowarp_within("export", run, "--czml")
+    answer = leowarp("export", run, "--czml")
     assert answer.status == 2
     assert "no constellation" in answer.err
     for words in ((), ("sockets", "--czml"), ("--czml", "--flow", "0")):
-        answer = leowarp_within("export", run, *words)
+        answer = leowarp("export", run, *words)
         assert answer.status == 2
         assert "--czml" in answer.err
 
 
-def test_a_flow_is_asked_for_by_its_name(leowarp_within, tmp_path):
+def test_a_flow_is_asked_for_by_its_name(leowarp, tmp_path):
     run = write_synthetic_bbr(tmp_path / "run")
     metrics(read_tables(run), scenario.plan_of(run / layout.PLAN)).write(run)
-    by_name, by_number = (leowarp_within("export", run, "sockets", "--flow", flow) for flow in ("upload", "0"))
+    by_name, by_number = (leowarp("export", run, "sockets", "--flow", flow) for flow in ("upload", "0"))
     assert by_name.status == 0
     assert by_name.out == by_number.out
     assert by_name.out.splitlines()[1].endswith('"STARTUP"')
-    drawn = leowarp_within("report", run, "--plot", "bbr_mode", "--flow", "upload", "-o", tmp_path / "mode.svg")
+    drawn = leowarp("report", run, "--plot", "bbr_mode", "--flow", "upload", "-o", tmp_path / "mode.svg")
     assert (drawn.status, drawn.out.strip()) == (0, str(tmp_path / "mode.svg"))
     for words in (("export", run, "packets"), ("report", run, "--plot", "cwnd"), ("report", run)):
-        answer = leowarp_within(*words, "--flow", "uplod")
+        answer = leowarp(*words, "--flow", "uplod")
         assert answer.status == 2
         assert 'did you mean "upload"?' in answer.err
 
@@ -410,7 +410,7 @@ def test_a_broken_pipe_is_no_error(leowarp, tmp_path):
     assert done.stdout.splitlines()[-1] == "0"
 
 
-def test_the_demo_makes_the_reports_of_its_runs(leowarp_within, monkeypatch, tmp_path):
+def test_the_demo_makes_the_reports_of_its_runs(leowarp, monkeypatch, tmp_path):
     asked = []
 
     def run_many(jobs, **options):
@@ -419,7 +419,7 @@ def test_the_demo_makes_the_reports_of_its_runs(leowarp_within, monkeypatch, tmp
 
     monkeypatch.setattr(lw, "run_many", run_many, raising=False)
     monkeypatch.setattr(guest_verbs, "built_image", lambda choice: None)
-    assert leowarp_within("demo", "--out", tmp_path / "demo").status == lw.GuestError.exit_code
+    assert leowarp("demo", "--out", tmp_path / "demo").status == lw.GuestError.exit_code
     assert asked == [(["reno", "cubic", "bbr"], True)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Direct forwarding and the kernel's forwarding give the same records, byte by byte, over a hundred random networks."""
+"""Direct forwarding and the kernel's forwarding give the same records, byte by byte, over random networks."""
 
 import json
 
@@ -14,9 +14,10 @@ pytestmark = pytest.mark.guest
 SHORT_NS = 1_500_000_000
 
 
+# tools/forwarding.py compares hundreds
 @pytest.mark.parametrize(
     ("in_flight", "seeds"),
-    [("drain", range(0, 30)), ("drop", range(30, 55)), ("source", range(55, 80)), ("drain", range(80, 100))],
+    [("drain", range(0, 16)), ("drop", range(30, 38)), ("source", range(55, 63)), ("drain", range(80, 88))],
     ids=["drain", "drop", "source", "loops"],
 )
 def test_both_ways_of_forwarding_give_the_same_records(tmp_path, in_flight, seeds, request):

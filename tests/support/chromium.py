@@ -50,6 +50,7 @@ class Browser:
         self._out, self._in = os.fdopen(own_end, "wb"), os.fdopen(from_it, "rb")
         self._number, self._rest = 0, b""
         self.events = []
+        self._targets = []
 
     def send(self, method, session=None, **params):
         """The result of a command; events that come before it are kept in `events`."""
@@ -69,6 +70,7 @@ class Browser:
     def open(self, url, size=(1280, 900), dark=False, ready=READY):
         """A new page at an address, when the condition `ready` holds in it."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        self._targets.append(target)
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Tab(self, session)
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -78,6 +80,12 @@ class Browser:
         page.send("Emulation.setEmulatedMedia", features=[scheme])
         page.go(url, ready)
         return page
+
+    def close_tabs(self):
+        """Closes all pages that were opened, and forgets their events."""
+        for target in self._targets:
+            self.send("Target.closeTarget", targetId=target)
+        self._targets, self.events = [], []
 
     def close(self):
         """Ends the process and closes its pipes."""
@@ -217,10 +225,17 @@ class Tab:
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory):
+def chromium(tmp_path_factory):
     """A headless Chromium; skips where there is none."""
     if PROGRAM is None:
         pytest.skip("no Chromium here (Debian: apt-get install --no-install-recommends chromium)")
     found = Browser(tmp_path_factory.mktemp("chromium"), (1280, 900))
     yield found
     found.close()
+
+
+@pytest.fixture
+def browser(chromium):
+    """The Chromium without tabs of tests before: a page that moves works on for as long as it is open."""
+    yield chromium
+    chromium.close_tabs()

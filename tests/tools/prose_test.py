@@ -62,6 +62,7 @@ def test_docstrings_and_comments_are_prose_and_code_is_not(prose):
     )
     assert [line for line, _ in faults(prose, "module.py", text)] == [1, 4]
     assert [line for line, _ in faults(prose, "lib.rs", "//! What a crate has in it.\nlet a = 1;\n")] == [1]
+    assert not list(prose.sentences("lib.rs", "#[derive(Debug, Clone, Copy, Eq)]\n*first += second + third;\n"))
 
 
 def test_a_sentence_over_several_lines_has_the_number_of_its_first(prose):

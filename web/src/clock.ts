@@ -26,7 +26,7 @@ export class Clock {
     this.t_s = Math.min(Math.max(t_s, 0), this.end_s);
   }
 
-  /** Advances the clock by this real time. */
+  /** Advances the clock by an amount of real time. */
   advance(wall_s: number): void {
     this.seek(this.t_s + wall_s * this.rate());
     if (this.t_s >= this.end_s) this.playing = false;

@@ -36,7 +36,7 @@ export class Load {
   constructor(
     readonly document: LoadDocument,
     private readonly links: Link[],
-    /** Nodes below this number are satellites. */
+    /** Number of satellites: nodes below it are satellites. */
     private readonly satellites: number,
   ) {
     this.step_s = document.step_s;
@@ -82,7 +82,7 @@ export class Load {
     return this.now;
   }
 
-  /** The same values for the whole run. */
+  /** Values of all directions for the whole run. */
   get run(): { links: LoadRow[]; satellites: LoadRow[] } {
     return { links: this.whole, satellites: this.bySatellite(this.whole) };
   }

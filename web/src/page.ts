@@ -392,7 +392,7 @@ export class Page {
       n: () => this.bar.flip("names"),
       d: () => this.bar.flip("night"),
       f: () => this.bar.flip("flows"),
-      // Each measure in turn, then the paths again.
+      // Shows each measure in turn, then only the paths again.
       b: () => this.setLoad(this.measure === null ? MEASURES[0] : (MEASURES[MEASURES.indexOf(this.measure) + 1] ?? null)),
       Escape: () => this.chooseSatellite(""),
     });

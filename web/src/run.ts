@@ -9,7 +9,7 @@ import { Sky } from "./sky";
 
 export interface InForce {
   path: Path;
-  /** Time since which these nodes are the path, s. */
+  /** Time since which the pair has used this path, s. */
   since_s: number;
   /** Delay of each link, s. */
   delays_s: number[];
@@ -109,7 +109,8 @@ export class Run {
     while (first > 0 && path[first - 1] === path[row]) first--;
     if (first <= 0 || path[first - 1] < 0) return null;
     const found = this.forced(pair, first - 1, first - 1);
-    // Its link delays still follow the satellites; if there is no path now, the delays at the replacement are used.
+    // The link delays of this path still follow the satellites; if there is no path now, the delays at the replacement
+    // are used.
     const offset = this.offsets[pair].left[first];
     if (path[first] >= 0) found.delays_s = found.delays_s.map((_, i) => left_us[offset + i] / 1e6);
     return { ...found, until_s: t[first] * this.document.tick_s };

@@ -31,7 +31,7 @@ pub fn ethernet(ip: &[u8], tags: usize) -> Vec<u8> {
     }
     frame.extend(if ip[0] >> 4 == 4 { [8, 0] } else { [0x86, 0xdd] });
     frame.extend(ip);
-    // Padded to Ethernet's minimum frame size; the padding is not part of the packet.
+    // The frame is padded to Ethernet's minimum size; the padding is not part of the packet.
     frame.resize(frame.len().max(60), 0xee);
     frame
 }
@@ -282,7 +282,7 @@ fn a_file_that_ends_early_is_told_with_packet_and_byte() {
         "it is cut short: packet 3 begins at byte 188 and reaches to byte 270, but the file ends at byte 218"
     );
     assert_eq!(result.unwrap_err(), cut);
-    // Inside the third record's header: the record's length is unknown, but it is longer.
+    // The file ends inside the third record's header: the record's length is unknown, but it is longer.
     let (_, result) = read(&file[..24 + 2 * frame + 3], 50, Settings::default());
     assert_eq!(result.unwrap_err(), Error::CutShort { what: "packet 3".into(), from: 188, to: 204, end: 191 });
     assert_eq!(read(&file[..24 + 2 * frame], 50, Settings::default()).1.unwrap().seq.len(), 2);
@@ -396,7 +396,7 @@ proptest! {
     #[test]
     fn any_bytes_end_with_one_error(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 1usize..100, settings in any_settings()) {
         agrees(&bytes, cut, settings)?;
-        // After a correct beginning
+        // The damage comes after a correct beginning
         agrees(&[&pcap(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
         agrees(&[&pcapng(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
     }

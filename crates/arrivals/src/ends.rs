@@ -14,9 +14,9 @@ const CUT_ENDS_MAX: usize = 65_536;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneWay {
     pub facts: Facts,
-    /// The last acknowledgement in this direction.
+    /// The last acknowledgement sent in the direction.
     pub acknowledged: Option<u32>,
-    /// Maximum segment size that this direction's sender accepts.
+    /// Maximum segment size that the direction's sender accepts.
     pub mss_bytes: Option<u16>,
 }
 
@@ -37,7 +37,7 @@ impl Ends {
         if way == next {
             self.ways.extend([OneWay::default(); 2]);
             let reversed = key.reversed();
-            // If both ends are the same, both directions are one.
+            // If both ends are equal, both directions are one.
             self.keys.entry(reversed).or_insert(next + 1);
         }
         way
@@ -65,7 +65,7 @@ impl Ends {
         }
     }
 
-    /// Number of such packets between two ends.
+    /// Number of truncated packets between two ends.
     pub fn cut_pkts(&self, source: IpAddr, destination: IpAddr) -> u64 {
         self.cut.get(&(source, destination)).copied().unwrap_or(0)
     }

@@ -27,9 +27,9 @@ pub enum Error {
     CutShort {
         /// Name of the element: "packet 17", "its header".
         what: String,
-        /// Its first byte, counted from 0.
+        /// First byte of the element, counted from 0.
         from: u64,
-        /// First byte after it.
+        /// First byte after the element.
         to: u64,
         /// Length of the file.
         end: u64,
@@ -39,7 +39,7 @@ pub enum Error {
     Malformed {
         /// Name of the element: "packet 17", "the block".
         what: String,
-        /// Its beginning, counted from 0.
+        /// Beginning of the element, counted from 0.
         at: u64,
         /// The violated rule.
         why: String,

@@ -81,7 +81,7 @@ fn acked(k: u32, to: u32) -> One {
 
 #[test]
 fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
-    // Not captured: 3 and 4, which are acknowledged, and 7, which is not.
+    // The capture lacks 3 and 4, which are acknowledged, and 7, which is not.
     let mut all: Vec<_> = [0, 1, 2, 5, 6, 8].map(data).into();
     let (_, lost) = read(&of(&all), 1000, Settings::default());
     assert_eq!(lost.unwrap().seq, [0, 1, 2, 5, 6, 8]);
@@ -94,7 +94,8 @@ fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
 
 #[test]
 fn a_capture_that_begins_in_a_recovery_or_ends_early_counts_nothing_as_lost() {
-    // A repetition of an old segment, then new segments 400 above; finally, answers to segments that were not captured.
+    // Segments: a repetition of an old one, then new ones 400 above; finally, answers to segments that were not
+    // captured.
     let mut all = vec![data(0), One { t_us: 50, ack: 41_000, ..ANSWER }];
     all.extend((400..410).map(|k| One { t_us: k, ..data(k) }));
     all.push(One { t_us: 9000, ack: 1000 + 100 * 412, ..ANSWER });
@@ -131,7 +132,7 @@ fn equal_timestamps_leave_it_to_the_identification_if_that_counts() {
     // All segments have the same timestamp: the identification decides, which counts from 100.
     assert_eq!(numbers([100, 101, 102, 104, 105, 103], |_| 9), (overtaken.clone(), 0, 0));
     assert_eq!(numbers([100, 101, 102, 104, 105, 106], |_| 9), (repeated.clone(), 1, 0));
-    // No identification, or a random one: there is no evidence.
+    // Without an identification, or with a random one, there is no evidence.
     assert_eq!(numbers([0; 6], |_| 9), (overtaken.clone(), 0, 1));
     assert_eq!(numbers([100, 20_000, 7, 60_000, 9000, 3], |_| 9), (overtaken.clone(), 0, 1));
     // A different timestamp is stronger evidence than the identification.
@@ -154,7 +155,7 @@ fn data_in_a_syn_are_no_packet_and_leave_no_hole() {
         assert_eq!(result.unwrap().seq, expected);
         assert_eq!(capture.counts().repeated_pkts + capture.counts().missed_pkts, 0);
     }
-    // The first segment after it is lost: a hole of one segment.
+    // The first segment after the SYN is lost, which leaves a hole of one segment.
     let all = [vec![syn, answer(1500)], accepted[1..].to_vec()].concat();
     assert_eq!(whole(&of(&all), Settings::default()).seq, (1..20).collect::<Vec<_>>());
 }
@@ -172,7 +173,7 @@ fn transfer(ahead_us: u32, behind_us: u32, with_handshake: bool, with_stamps: bo
         all.push(One { t_us: ahead_us + behind_us, seq: 1000, data: 0, ..forward });
     }
     for k in 0..20 {
-        // A window of one segment: each segment reacts to an answer.
+        // The window is one segment, so each segment reacts to an answer.
         let t_us = (k + 1) * (ahead_us + behind_us);
         all.push(One { t_us, seq: 1000 + 100 * k, stamps: stamps(500 + k, 700 + k), ..forward });
         all.push(One { t_us: t_us + ahead_us, ack: 1100 + 100 * k, stamps: stamps(701 + k, 500 + k), ..answer });
@@ -201,7 +202,7 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
     for (hops, place) in [((64, 57), Sender), ((52, 128), Receiver), ((60, 119), Middle)] {
         assert_eq!(places(&transfer(20, 20, false, false, hops), Settings::default()), [place]);
     }
-    // They contradict each other.
+    // The two kinds of evidence contradict each other.
     assert_eq!(places(&transfer(20_000, 100, true, true, (52, 64)), Settings::default()), []);
 }
 
@@ -242,7 +243,7 @@ fn replies_are_measured_if_asked_for_and_tell_where_requests_tell_nothing() {
     assert_eq!((capture.counts().numbered_pkts, capture.counts().answer_pkts), (6, 6));
     assert_eq!(capture.flows()[0].source.to_string(), "10.0.0.2");
     assert_eq!(places(&file, replies), [Middle, Receiver]);
-    // At the receiver: requests out of order, each with an immediate reply.
+    // A capture at the receiver has requests out of order, each with an immediate reply.
     let there: Vec<_> = [0, 1, 3, 2].iter().zip(0..).map(|(&seq, k)| (seq, 1000 * k, 1000 * k + 20)).collect();
     assert_eq!(places(&pinged(&there, (64, 64)), Settings::default()), [Middle, Receiver]);
     assert_eq!(places(&pinged(&there, (50, 64)), Settings::default()), [Receiver]);
@@ -262,7 +263,7 @@ proptest! {
         let (capture, result) = read(&of(&all), 1000, Settings::default());
         let captured = all.len() as u64 - 1;
         prop_assert_eq!(result.unwrap().seq, (0..captured).collect::<Vec<_>>());
-        // One byte is the sequence number of a FIN.
+        // One of the bytes is the sequence number of a FIN.
         prop_assert_eq!(capture.counts().missed_bytes, 100 * (u64::from(end) - captured));
     }
 

@@ -26,7 +26,7 @@ pub enum Protocol {
 pub struct Field {
     /// Bytes before it.
     pub offset: usize,
-    /// 2, 4 or 8 bytes.
+    /// Length of the number: 2, 4 or 8 bytes.
     pub size: usize,
     /// Byte order of the number.
     pub order: Order,
@@ -74,7 +74,7 @@ impl Key {
 /// Number of a packet in its sequence.
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
-    /// A number in a field with this many bits.
+    /// A number, and the bits of its field.
     Field {
         value: u64,
         bits: u32,
@@ -95,7 +95,7 @@ pub struct Begin {
     pub seq: u32,
     /// Data in the SYN (RFC 7413).
     pub len_bytes: u32,
-    /// Maximum segment size for the other end.
+    /// Maximum segment size that the other end may send.
     pub mss_bytes: Option<u16>,
 }
 
@@ -181,7 +181,7 @@ fn ports(bytes: &[u8]) -> Option<(u16, u16)> {
 /// Captured payload of a UDP datagram, and its full length.
 fn udp_payload<'a>(datagram: &Datagram<'a>) -> Result<(&'a [u8], u32), Without> {
     let said = u32::from(half(datagram.payload, 4).ok_or(Without::Cut)?);
-    // 0: longer than the field can express (RFC 2675), or left to the network card.
+    // A length of 0 means longer than the field can express (RFC 2675), or left to the network card.
     let said = if said == 0 { datagram.payload_bytes } else { said.min(datagram.payload_bytes) };
     let payload = datagram.payload.get(8..).ok_or(Without::Cut)?;
     let len_bytes = said.saturating_sub(8);
@@ -221,7 +221,7 @@ fn rtp(datagram: &Datagram) -> Result<Numbered, Without> {
     else {
         return Err(Without::Cut);
     };
-    // Version 2; 192 to 223 are RTCP's packet types (RFC 5761, 4).
+    // RTP has version 2; payload types 192 to 223 are RTCP's packet types (RFC 5761, 4).
     if first >> 6 != 2 || (192..=223).contains(&second) {
         return Err(Without::Field);
     }

@@ -20,7 +20,7 @@ const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 /// Packets of one direction that share a number sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// Field that numbers its packets.
+    /// Field that numbers the flow's packets.
     pub protocol: Protocol,
     /// Sender's address.
     pub source: IpAddr,
@@ -30,7 +30,7 @@ pub struct Flow {
     pub ports: Option<(u16, u16)>,
     /// Identifier of ICMP, or synchronization source of RTP, else 0.
     pub id: u32,
-    /// Encapsulations around its packets.
+    /// Encapsulations around the flow's packets.
     pub via: Via,
     /// Numbered packets.
     pub packets: u64,
@@ -56,11 +56,11 @@ struct Entry {
 /// Classification of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It belongs to a flow.
+    /// The packet belongs to a flow.
     Counted,
-    /// It has no selected number: TCP without data, or an echo of the other kind.
+    /// The packet has no selected number: TCP without data, or an echo of the other kind.
     Answer,
-    /// It belongs to the measured flow, and its number is larger than any sequence number.
+    /// The packet belongs to the measured flow, and its number is larger than any sequence number.
     TooLarge,
 }
 
@@ -148,7 +148,7 @@ impl Flows {
         Ok(Outcome::Counted)
     }
 
-    /// Outputs arrivals that still wait.
+    /// Outputs arrivals whose numbers are not known yet.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if let Some(measured) = &mut self.measured {
             measured.finish(on_arrival);
@@ -171,7 +171,7 @@ impl Flows {
                 self.ends.way_mut(reverse(way)).acknowledged = None;
             }
         } else if begin.len_bytes > 0 {
-            // A retransmitted SYN, perhaps with data as the first time.
+            // The SYN was retransmitted, perhaps with data as the first time.
             self.entries[entry].begin = Some(begin);
         }
         let one = self.ends.way_mut(way);

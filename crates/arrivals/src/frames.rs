@@ -27,7 +27,7 @@ const OPTION_TSOFFSET: u16 = 14;
 pub struct Frame<'a> {
     /// Number in the file, from 1.
     pub number: u64,
-    /// Offset of its record in the file.
+    /// Offset of the frame's record in the file.
     pub at: u64,
     /// None: a simple packet block.
     pub t_ns: Option<i64>,
@@ -76,7 +76,7 @@ pub struct Frames {
 
 /// What the next step needs.
 enum Step {
-    /// This number of bytes has been processed.
+    /// This number of bytes has been processed and can be dropped.
     Done(usize),
     /// This number of bytes must be available, from the beginning of `pending`.
     Need(usize),
@@ -192,7 +192,7 @@ impl Frames {
         if bytes.len() < 12 {
             return Ok(Step::Need(12));
         }
-        // The same four bytes in either byte order
+        // The magic number's four bytes in either byte order
         let begins_section = bytes[..4] == SECTION.to_be_bytes();
         if begins_section {
             *big_endian = match bytes[8..12] {
@@ -274,7 +274,7 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     if kind == SIMPLE {
         let (interface, original_bytes) = (of(0)?, body.word(0)?);
         let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
-        // Padded to 4 bytes; the length follows only from the two limits.
+        // The frame is padded to 4 bytes; its length follows only from the two limits.
         let captured = original_bytes.min(limit);
         return Some(Described { interface, ticks: None, captured, original_bytes, from: 4 });
     }

@@ -18,7 +18,7 @@ const PPPOE_SESSION: u16 = 0x8864;
 /// Direction in which a packet crossed the interface, if the link layer records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// To this machine, or to all machines.
+    /// The packet was sent to this machine, or to all machines.
     In,
     /// Between two others.
     Past,
@@ -37,7 +37,7 @@ pub fn first(link_type: u16, frame: Slice) -> Found<(Layer, Slice)> {
         0 | 108 => Ok((Layer::Ip, frame.from(4)?)),
         9 | 50 => Ok((Layer::Ppp, frame)),
         51 => Ok((Layer::Type(PPPOE_SESSION), frame)),
-        // Address, control and an ethertype.
+        // The header has address, control and an ethertype.
         104 => Ok((Layer::Type(frame.half(2)?), frame.from(4)?)),
         other => Err(Stop::For(Reason::LinkType(other))),
     }

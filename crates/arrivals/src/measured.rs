@@ -18,7 +18,7 @@ enum Sequence {
 #[derive(Debug)]
 pub struct Measured {
     protocol: Protocol,
-    /// Direction of its packets.
+    /// Direction of the flow's packets.
     way: usize,
     /// Start of its packets, from the SYN, the first segment and the other end's acknowledgement.
     sequence: Sequence,
@@ -117,7 +117,7 @@ impl Measured {
         self.is_over |= way == self.way || way == reverse(self.way);
     }
 
-    /// Outputs arrivals that still wait.
+    /// Outputs arrivals whose numbers are not known yet.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if let Sequence::Tcp(numbering) = &mut self.sequence {
             numbering.finish(on_arrival);
@@ -132,7 +132,7 @@ impl Measured {
         }
     }
 
-    /// Captured segments that consist of several.
+    /// Captured segments that consist of several original ones.
     pub fn merged(&self, ends: &Ends) -> Option<Merged> {
         self.lengths.merged(ends.way(reverse(self.way)).mss_bytes)
     }

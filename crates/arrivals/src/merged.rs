@@ -20,7 +20,7 @@ pub struct Lengths {
 /// Evidence for merging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// Number of segments that consist of several.
+    /// Number of captured segments that consist of several original ones.
     pub packets: u64,
     /// The longest.
     pub longest_bytes: u32,
@@ -56,7 +56,7 @@ impl Lengths {
     /// Length of a full segment: the shortest length for which nine of ten longer segments are multiples.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
-        // If no single segment was captured: the common divisor of all segments too long for a frame.
+        // If no single segment was captured, the unit is the common divisor of all segments too long for a frame.
         let common = self.longer_than(USUAL_BYTES).map(|(length, _)| length).reduce(gcd);
         let common = common.filter(|&unit| (FULL_LEAST_BYTES..=USUAL_BYTES).contains(&unit));
         seen.chain(common).find(|&unit| {

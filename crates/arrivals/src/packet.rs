@@ -83,7 +83,7 @@ fn ipv4(ip: Slice, via: Via) -> Found<Datagram> {
     if fragment & 0x1fff != 0 {
         return Err(Stop::For(Reason::Fragment));
     }
-    // 0: a segment longer than the field can express, which the network card was going to split.
+    // A length of 0 is a segment longer than the field can express, which the network card was going to split.
     let total = if total == 0 { ip.wire_bytes } else { u32::from(total) };
     if protocol == AUTHENTICATION {
         protocol = ip.byte(header)?;
@@ -100,7 +100,8 @@ fn ipv6(ip: Slice, via: Via) -> Found<Datagram> {
     let destination = Ipv6Addr::from(array::<16>(ip.bytes, 24)?);
     let (mut protocol, hops, mut at) = (ip.byte(6)?, ip.byte(7)?, 40);
     let said = u32::from(ip.half(4)?);
-    // 0: longer than the field can express. A jumbo option has the length; Linux has omitted it since 6.18 (BIG TCP).
+    // A payload length of 0 means longer than the field can express. A jumbo option has the length; Linux has omitted
+    // it since 6.18 (BIG TCP).
     let mut total = if said == 0 { ip.wire_bytes } else { 40 + said };
     for _ in 0..EXTENSIONS_MAX {
         let length = match protocol {

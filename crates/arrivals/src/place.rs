@@ -32,11 +32,11 @@ const ECHOES: usize = 4096;
 /// A place on a flow's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The place where its packets were sent.
+    /// The place where the flow's packets were sent.
     Sender,
     /// Between.
     Middle,
-    /// The place where they were received.
+    /// The place where the flow's packets were received.
     Receiver,
 }
 
@@ -45,7 +45,7 @@ pub enum Place {
 pub struct Verdict {
     /// Places that are not excluded; empty if evidence is contradictory.
     pub places: Vec<Place>,
-    /// Evidence that excludes the others.
+    /// Evidence that excludes the other places.
     pub evidence: Vec<String>,
 }
 

@@ -30,11 +30,11 @@ pub enum Reason {
     Short,
     /// Too many nested headers.
     Deep,
-    /// Its record in the file is inconsistent.
+    /// The packet's record in the file is inconsistent.
     Record,
-    /// Its time does not fit into 64 bits of ns.
+    /// The packet's time does not fit into 64 bits of ns.
     Time,
-    /// Its flow would exceed the number of flows that fit into bounded memory.
+    /// The packet's flow would exceed the number of flows that fit into bounded memory.
     Flows(usize),
 }
 

@@ -10,7 +10,7 @@
 //!   has an earlier timestamp; a retransmission has a later one. If both have the same timestamp or none, IPv4's
 //!   identification is used, which Linux increments per connection, provided that it is seen to count. Without either,
 //!   the segment is assumed to be the first transmission, and counted as undecided;
-//! - no new bytes: a spurious retransmission, or a copy made by the network. It is left out and counted.
+//! - no new bytes: a spurious retransmission, or a copy made by the network. The segment is left out and counted.
 //!
 //! A lost first transmission has a number that never arrives: the rank of the segment that repeats it. If a hole is
 //! never filled, its number of packets is unknown; it is estimated from the longest segment so far. If the receiver
@@ -109,7 +109,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 pub struct Numbering {
     begun: bool,
-    /// Every byte below this has a number.
+    /// Every byte below this position has a number.
     resolved: u64,
     /// End of the arrived data.
     highest: u64,
@@ -120,7 +120,7 @@ pub struct Numbering {
     /// Number of arrivals that have left `waiting`.
     gone: u64,
     longest_bytes: u32,
-    /// Every byte below this has been acknowledged.
+    /// Every byte below this position has been acknowledged.
     acknowledged: u64,
     identifications: Identifications,
     pub passed: Passed,
@@ -159,7 +159,7 @@ impl Numbering {
             self.identifications.new_data(segment.ip_id);
         }
         if begin == self.resolved && self.above.is_empty() && self.waiting.is_empty() && end > begin {
-            // In order and without holes, like nearly every segment of a bulk transfer.
+            // The segment is in order and without holes, like nearly every segment of a bulk transfer.
             self.resolved = end;
             self.highest = end;
             self.next_number += 1;
@@ -230,7 +230,8 @@ impl Numbering {
     /// Implements RFC 4737, 6.1 (retransmissions).
     fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
         if parts > 1 {
-            // It overlaps bytes that arrived in another segment: it was split differently, so it is a retransmission.
+            // The segment overlaps bytes that arrived in another segment. The sender split its data differently, so
+            // this is a retransmission.
             return false;
         }
         let overtaker = self.above.range(end..).take(LOOK_MAX).find_map(|(_, unit)| unit.first);
@@ -276,7 +277,7 @@ impl Numbering {
         self.passed.missed_bytes += bytes;
     }
 
-    /// Minimum number of packets for this number of bytes.
+    /// Minimum number of packets that contain this number of bytes.
     fn packets_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.longest_bytes.max(1).into())
     }
@@ -386,7 +387,7 @@ mod tests {
                 let k = k as u32;
                 match delay {
                     Some(delay) => arrivals.push((k + delay, k, k, true)),
-                    // Retransmitted 100 later, and never overtaken by earlier packets.
+                    // Lost packets are retransmitted 100 later, and never overtaken by earlier packets.
                     None => arrivals.push((k + 100, k, k + 100, false)),
                 }
             }

@@ -41,7 +41,7 @@ impl Text {
             self.line(&line, into)?;
             chunk = &chunk[end + 1..];
         }
-        // Digits and an end of line, as in nearly every line.
+        // The line has only digits and an end of line, as nearly every line.
         let mut begin = 0;
         while begin < chunk.len() {
             let mut value: u64 = 0;

@@ -55,7 +55,7 @@ fn of_type<'a>(kind: u16, here: Slice<'a>, via: &mut Via) -> Found<(Layer, Slice
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => Ok((Layer::Type(here.half(2)?), here.from(4)?)),
         PPPOE_SESSION => {
             *via = via.and(PPPOE);
-            // Version 1, type 1, code 0; the length excludes the padding.
+            // PPPoE has version 1, type 1 and code 0; the length excludes the padding.
             if here.half(0)? != 0x1100 {
                 return Err(Stop::For(Reason::Ethertype(kind)));
             }
@@ -72,7 +72,7 @@ fn of_type<'a>(kind: u16, here: Slice<'a>, via: &mut Via) -> Found<(Layer, Slice
 }
 
 fn ppp(here: Slice) -> Found<(Layer, Slice)> {
-    // Address and control of HDLC, which may be omitted, like the first byte of the protocol (RFC 1661, 6.5 and 6.6).
+    // HDLC's address and control may be omitted, like the first byte of the protocol (RFC 1661, 6.5 and 6.6).
     let here = if here.half(0)? == 0xff03 { here.from(2)? } else { here };
     let first = here.byte(0)?;
     let (kind, rest) = if first & 1 == 1 { (first.into(), here.from(1)?) } else { (here.half(0)?, here.from(2)?) };
@@ -153,12 +153,12 @@ fn gre(here: Slice) -> Found<(Layer, Slice, Via)> {
                 0x8847 | 0x8848 => Ok((Layer::Mpls, rest, GRE)),
                 // Type II has its own header; type I has neither that nor a sequence number.
                 ERSPAN_2 => Ok((Layer::Ethernet, rest.from(sequence * 2)?, ERSPAN)),
-                // The last bit shows whether 8 platform-specific bytes follow.
+                // The header's last bit shows whether 8 platform-specific bytes follow.
                 ERSPAN_3 => Ok((Layer::Ethernet, rest.from(12 + 8 * usize::from(rest.byte(11)? & 1))?, ERSPAN)),
                 _ => unknown,
             }
         }
-        // PPTP; without a sequence number it has no payload.
+        // Version 1 is PPTP; without a sequence number it has no payload.
         1 if kind == PPP_IN_GRE && sequence != 0 => Ok((Layer::Ppp, here.from(8 + sequence + acknowledgement)?, GRE)),
         _ => unknown,
     }
@@ -178,7 +178,7 @@ fn of_udp(here: Slice) -> Option<(Layer, Slice, Via)> {
 }
 
 fn vxlan(here: Slice) -> Option<(Layer, Slice, Via)> {
-    // Flag for the presence of a network identifier; the last byte is reserved.
+    // The flag shows that a network identifier is present; the last byte is reserved.
     let is_one = here.byte(0).ok()? & 8 != 0 && here.byte(7).ok()? == 0;
     is_one.then_some((Layer::Ethernet, here.from(8).ok()?, VXLAN)).filter(|(_, rest, _)| is_plausible(rest))
 }
@@ -199,7 +199,7 @@ fn geneve(here: Slice) -> Option<(Layer, Slice, Via)> {
 
 fn gtp(here: Slice) -> Option<(Layer, Slice, Via)> {
     let (flags, kind) = (here.byte(0).ok()?, here.byte(1).ok()?);
-    // Version 1, not GTP', a user packet
+    // GTP-U has version 1, is not GTP', and carries a user packet
     if flags >> 4 != 3 || kind != 255 {
         return None;
     }

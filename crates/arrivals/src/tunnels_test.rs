@@ -112,7 +112,7 @@ fn what_is_not_looked_into_is_named_and_counted_and_ends_nothing() {
         read(&[cut, pcap(ETHERNET, &echoes(&[2, 3]))[24..].to_vec()].concat(), 1000, Settings::default());
     assert_eq!(steps(&result.unwrap()), [0, 1]);
     assert_eq!(skipped(&capture), ["1 cut to 34 bytes"]);
-    // Its ends equal those of the flow, so it may be one of the flow's packets.
+    // The packet has the ends of the flow, so it may be one of the flow's packets.
     assert_eq!(capture.counts().cut_pkts, 1);
 }
 

@@ -114,7 +114,7 @@ impl Ahead {
     }
 
     /// Moves the base after `number`, below which the set must be empty, and after all numbers of the set that follow
-    /// without a gap. These numbers are removed.
+    /// without a gap. The numbers passed over are removed.
     #[inline]
     pub fn pass(&mut self, number: u64) {
         self.remove(number);

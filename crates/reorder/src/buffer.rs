@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reorder buffer-occupancy density (RBD), RFC 5236 sections 3 and 7.2.
 //!
-//! The RFC's pseudo-code leaves one case open: the buffer is full and a packet arrives early. Then the expected number
-//! moves up to the smallest number in the buffer, and past those that follow it. If it does not reach the new packet,
-//! the pseudo-code drops the packet. By definition (section 3), the occupancy counts early packets including the
-//! arriving one, and the buffer now has room. This implementation therefore stores the packet. B_T = 1 and 1, 3, 5 give
-//! occupancies of 0, 1, 1.
+//! The RFC's pseudo-code leaves one case open: the buffer is full and a packet arrives early. In this case the expected
+//! number moves up to the smallest number in the buffer, and past those that follow it. If it does not reach the new
+//! packet, the pseudo-code drops the packet. By definition (section 3), the occupancy counts early packets including
+//! the arriving one, and the buffer now has room. This implementation therefore stores the packet. B_T = 1 and 1, 3, 5
+//! give occupancies of 0, 1, 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;
@@ -28,7 +28,7 @@ pub struct BufferDensity {
 }
 
 impl BufferDensity {
-    /// RBD\[occupancy\]: share of the counted arrivals. None: there are none.
+    /// RBD\[occupancy\]: share of the counted arrivals. None if no arrivals were counted.
     /// Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     pub fn share_ratio(&self, occupancy_pkts: u32) -> Option<f64> {
         let found = self.counts.binary_search_by_key(&occupancy_pkts, |c| c.0);
@@ -36,7 +36,7 @@ impl BufferDensity {
         (self.pkts > 0).then(|| pkts as f64 / self.pkts as f64)
     }
 
-    /// Mean occupancy: the sum of i RBD\[i\]. None: there are no arrivals.
+    /// Mean occupancy: the sum of i RBD\[i\]. None if no arrivals were counted.
     /// Implements RFC 5236, 9 (mean occupancy).
     pub fn buffer_mean_pkts(&self) -> Option<f64> {
         let sum: u128 = self.counts.iter().map(|&(b, n)| u128::from(b) * u128::from(n)).sum();
@@ -50,7 +50,7 @@ pub struct BufferMeter {
     threshold_pkts: u32,
     /// The first arrivals, until the first expected number is known.
     held: Option<Vec<u64>>,
-    /// Its base is E, the number for which the receiver waits.
+    /// The base of this set is E, the number for which the receiver waits.
     /// Implements RFC 5236, 3.7 (expected packet).
     buffer: Ahead,
     counts: Vec<u64>,
@@ -103,7 +103,7 @@ impl BufferMeter {
         }
     }
 
-    /// The first expected number is known: the stored arrivals are processed.
+    /// The first expected number is known now: process the stored arrivals.
     fn release(&mut self) {
         let Some(held) = self.held.take() else { return };
         let first = self.buffer.first().unwrap_or(0);
@@ -133,7 +133,7 @@ impl BufferMeter {
             if seq == self.buffer.base() {
                 self.buffer.pass(seq);
             } else {
-                // refused if it was the smallest number
+                // the set refuses `seq` if it was the smallest number
                 self.buffer.insert(seq);
             }
         }

@@ -37,7 +37,7 @@ pub struct Density {
 }
 
 impl Density {
-    /// RD\[displacement\]: share of the counted packets. None: there are none.
+    /// RD\[displacement\]: share of the counted packets. None if no packets were counted.
     /// Implements RFC 5236, 3.6 (reorder density).
     /// Implements RFC 5236, 4 (density of the reorder set).
     pub fn share_ratio(&self, displacement_pkts: i32) -> Option<f64> {
@@ -45,14 +45,15 @@ impl Density {
         self.of_all(found.map_or(0, |i| self.counts[i].1))
     }
 
-    /// MD: the sum of |i| RD\[i\] (Ye, Jayasumana, Piratla 2006). None: there are no packets.
+    /// MD: the sum of |i| RD\[i\] (Ye, Jayasumana, Piratla 2006). None if no packets were counted.
     /// Implements RFC 5236, 9 (mean displacement).
     pub fn mean_displacement_pkts(&self) -> Option<f64> {
         let sum: u128 = self.counts.iter().map(|&(d, n)| u128::from(d.unsigned_abs()) * u128::from(n)).sum();
         (self.pkts > 0).then(|| sum as f64 / self.pkts as f64)
     }
 
-    /// E_r: minus the sum of RD\[i\] ln RD\[i\], in nats (Ye, Jayasumana, Piratla 2006). None: there are no packets.
+    /// E_r: minus the sum of RD\[i\] ln RD\[i\], in nats (Ye, Jayasumana, Piratla 2006). None if no packets were
+    /// counted.
     /// Implements RFC 5236, 9 (entropy).
     pub fn entropy_nats(&self) -> Option<f64> {
         let all = self.pkts as f64;
@@ -61,7 +62,7 @@ impl Density {
     }
 
     /// Probability that a packet arrives after at least `successors` packets that were sent later: sum of RD\[i\] from
-    /// there to D_T. None: there are no packets.
+    /// there to D_T. None if no packets were counted.
     /// Implements RFC 5236, 9 (late share).
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
         self.of_all(self.counts.iter().filter(|c| i64::from(c.0) >= i64::from(successors)).map(|c| c.1).sum())
@@ -84,8 +85,8 @@ pub struct DensityMeter {
     threshold_pkts: u32,
     /// Arrivals in order; a packet's displacement is known after D_T further arrivals.
     window: VecDeque<u64>,
-    /// Future receive indices: numbers in the window or the RFC's buffer. There are as many as packets in the window. A
-    /// number below the set's base has been a receive index or is lost.
+    /// Future receive indices: numbers in the window or the RFC's buffer. The set has as many numbers as the window has
+    /// packets. A number below the set's base has been a receive index or is lost.
     /// Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
     /// Packets displaced by 0, -1, 1, -2, 2, ...: one vector, because early and late cannot be predicted by the
@@ -152,7 +153,7 @@ impl DensityMeter {
         let (Some(seq), Some(index)) = (self.window.pop_front(), self.indices.first()) else { return };
         let displacement = index.abs_diff(seq);
         if seq > index && displacement > u64::from(self.threshold_pkts) {
-            // lost: its number is not among the future receive indices
+            // a packet is lost if its number is not among the future receive indices
             self.indices.remove(seq);
             self.indices.advance(index);
             self.early_beyond_pkts += 1;

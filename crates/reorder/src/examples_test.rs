@@ -119,7 +119,7 @@ fn rfc_4737_table_4_gaps_and_runs() {
 // Tests RFC 4737, 4.6.3 (ratios of runs).
 #[test]
 fn rfc_4737_section_4_6_4_runs() {
-    // n packets in order, then one reordered packet, three times
+    // the sequence has n packets in order, then one reordered packet, three times
     let three = |runs: [u64; 3]| {
         let mut numbers = Vec::new();
         let mut next = 0;
@@ -210,7 +210,7 @@ fn of_a_late_block_of_three_the_programs_of_the_appendix_count_three_and_one() {
 // Tests RFC 4737, A (program for n-reordering).
 #[test]
 fn n_reordering_is_a_share_of_all_received_and_not_of_those_after_the_nth() {
-    // Definition 2 (m / l), not Appendix A (m / (l - n)): here 1 / 9 and not 1 / 6
+    // the ratio is Definition 2 (m / l), not Appendix A (m / (l - n)): here 1 / 9 and not 1 / 6
     let got = measured(&[1, 2, 3, 7, 8, 9, 4, 5, 6], Settings::default());
     assert_eq!(got.n_reordered_ratio(3), Some(1.0 / 9.0));
 }
@@ -359,7 +359,7 @@ fn the_first_number_is_the_smallest_though_it_comes_late() {
     let got = measured(&[6, 1, 2, 3, 4, 5], thresholds(4));
     assert_eq!((got.first_seq, got.lost_pkts, got.reordered_pkts), (Some(1), 0, 5));
     assert_eq!(got.buffer_density.counts, [(0, 1), (1, 5)]);
-    // given 0 as the first number: packet 0 is lost, and the buffer waits for it until it is full
+    // with 0 as the first number, packet 0 is lost, and the buffer waits for it until it is full
     let got = measured(&[6, 1, 2, 3, 4, 5], Settings { first_seq: Some(0), ..thresholds(4) });
     assert_eq!((got.first_seq, got.lost_pkts), (Some(0), 1));
     assert_eq!(got.buffer_density.counts, [(0, 1), (1, 2), (2, 1), (3, 1), (4, 1)]);
@@ -382,7 +382,7 @@ fn a_packet_beyond_the_loss_window_is_lost() {
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
-    // RFC 5236 has its own threshold
+    // RFC 5236's density has a threshold of its own, so these results differ from those of RFC 4737
     assert_eq!(got.density.pkts, 7);
 }
 
@@ -420,14 +420,14 @@ fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
 // Tests RFC 5236, 7.1 (algorithm for RD).
 #[test]
 fn a_threshold_within_the_jitter_does_not_bring_the_receive_index_to_a_halt() {
-    // jitter of up to 8 packets, in a pattern without a short period
+    // jitter is up to 8 packets, in a pattern without a short period
     let mut keyed: Vec<(u64, u64)> = (1..=2000).map(|s| (10 * s + s * s * 7919 % 83, s)).collect();
     keyed.sort_unstable();
     let numbers: Vec<u64> = keyed.into_iter().map(|k| k.1).collect();
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert!(rfc.counts.values().sum::<u64>() < 200, "{rfc:?}");
     assert!(density(&numbers, 2).pkts > 1400);
-    // with a threshold above the jitter both agree
+    // with a threshold above the jitter, the RFC's program and this one agree
     let rfc = obvious::stay_back(&numbers, 9, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), density(&numbers, 9).counts);
 }
@@ -458,7 +458,7 @@ fn an_early_packet_that_the_full_buffer_does_not_reach_is_stored() {
     let (rfc, unreached) = obvious::buffer_steps(&[1, 3, 5], 1, 1, Overflowing::AsInTheRfc);
     assert_eq!((rfc, unreached), (vec![0, 1, 0], 1));
     assert_eq!(buffer(&[1, 3, 5], 1).counts, [(0, 1), (1, 2)]);
-    // once stored, it is released by its predecessor and is not considered a past packet
+    // a stored packet is released by its predecessor and is not considered a past packet
     assert_eq!(buffer(&[1, 3, 5, 4, 6], 1).counts, [(0, 3), (1, 2)]);
 }
 

@@ -12,12 +12,12 @@ pub struct Extents {
     pub counts: Vec<(u32, u64)>,
     /// Sum over all reordered packets.
     pub sum_pkts: u64,
-    /// None: there are no reordered packets.
+    /// None if no packet is reordered.
     pub max_pkts: Option<u32>,
 }
 
 impl Extents {
-    /// None: there are no reordered packets.
+    /// None if no packet is reordered.
     pub fn mean_pkts(&self) -> Option<f64> {
         let pkts: u64 = self.counts.iter().map(|c| c.1).sum();
         (pkts > 0).then(|| self.sum_pkts as f64 / pkts as f64)
@@ -31,7 +31,7 @@ pub struct LateTimes {
     pub pkts: u64,
     /// Sum over them.
     pub sum_ns: i128,
-    /// None: there are none.
+    /// None if no late time is known.
     pub max_ns: Option<i64>,
 }
 
@@ -49,19 +49,19 @@ impl LateTimes {
 }
 
 /// Payload that arrived out of order before a reordered packet and must be stored until that packet arrives (RFC 4737
-/// section 4.4). It is the sum of the payloads of all packets j with i - e <= j < i and s\[j\] > s\[i\].
+/// section 4.4). The byte offset is the sum of the payloads of all packets j with i - e <= j < i and s\[j\] > s\[i\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteOffsets {
     /// Reordered packets.
     pub pkts: u64,
     /// Sum over them.
     pub sum_bytes: u128,
-    /// None: there are no reordered packets.
+    /// None if no packet is reordered.
     pub max_bytes: Option<u64>,
 }
 
 impl ByteOffsets {
-    /// None: there are no reordered packets.
+    /// None if no packet is reordered.
     pub fn mean_bytes(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.sum_bytes as f64 / self.pkts as f64)
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Discontinuities (RFC 4737 section 3.4), and gaps between reordering discontinuities (section 4.5).
 //!
-//! A packet that skips missing numbers is a sequence discontinuity. It becomes a *reordering* discontinuity when one of
-//! those numbers arrives later. The RFC leaves one case open: discontinuities may be found in another order than that
-//! of the sequence. In 1, 4, 7, 6, 2, packet 7 is found when 6 arrives, then packet 4 when 2 arrives. The RFC first
-//! defines a gap as the distance between *successive* discontinuities, then between those found one after the other.
-//! Here discontinuities are sorted by their own arrival, whenever they were found. No gap is then negative or left out:
-//! the example has one gap of 1.
+//! A packet that skips missing numbers is a sequence discontinuity. A sequence discontinuity becomes a *reordering*
+//! discontinuity when one of those numbers arrives later. The RFC leaves one case open: discontinuities may be found in
+//! another order than that of the sequence. In 1, 4, 7, 6, 2, packet 7 is found when 6 arrives, then packet 4 when 2
+//! arrives. The RFC first defines a gap as the distance between *successive* discontinuities, then between those found
+//! one after the other. Here discontinuities are sorted by their own arrival, whenever they were found. No gap is then
+//! negative or left out: the example has one gap of 1.
 
 use std::collections::VecDeque;
 
@@ -26,23 +26,23 @@ pub struct Gaps {
     pub gaps: u64,
     /// Sum over the gaps, in arrivals.
     pub sum_pkts: u64,
-    /// None: there are no gaps.
+    /// None if there are no gaps.
     pub max_pkts: Option<u64>,
     /// Gaps for which the times of both ends are known.
     pub timed_gaps: u64,
     /// Sum over them.
     pub sum_ns: i128,
-    /// None: there are none.
+    /// None if no gap has both times.
     pub max_ns: Option<i64>,
 }
 
 impl Gaps {
-    /// None: there are no gaps.
+    /// None if there are no gaps.
     pub fn mean_pkts(&self) -> Option<f64> {
         (self.gaps > 0).then(|| self.sum_pkts as f64 / self.gaps as f64)
     }
 
-    /// None: there are no gaps with both times known.
+    /// None if there are no gaps with both times known.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.timed_gaps > 0).then(|| self.sum_ns as f64 / self.timed_gaps as f64)
     }
@@ -51,7 +51,7 @@ impl Gaps {
 /// Position of a packet among the arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Number of arrivals before it; only first copies count.
+    /// Number of earlier arrivals; only first copies count.
     pub index: u64,
     /// If known.
     pub t_ns: Option<i64>,
@@ -61,8 +61,8 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Numbers before it are known to be missing. This is not known for the first arrival of a sequence without a known
-    /// first number, but packets may be late relative to it nevertheless.
+    /// Numbers before the packet are known to be missing. This is not known for the first arrival of a sequence without
+    /// a known first number, but packets may be late relative to it nevertheless.
     leaps: bool,
     reorders: bool,
 }
@@ -77,8 +77,8 @@ pub struct Discontinuities {
 }
 
 impl Discontinuities {
-    /// Adds a packet that skipped missing numbers, or (`leaps` false) may have skipped some. The smallest number that
-    /// may still arrive is `lowest`.
+    /// Adds a packet that skipped missing numbers, or (`leaps` false) may have skipped some. `lowest` is the smallest
+    /// number that may still arrive.
     pub fn add(&mut self, seq: u64, position: Position, leaps: bool, lowest: u64) {
         while self.recent.front().is_some_and(|d| d.seq <= lowest) {
             self.settle();
@@ -93,7 +93,7 @@ impl Discontinuities {
     /// Implements RFC 4737, 4.5.3 (reordering discontinuity).
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
-        // usually one of the last few
+        // the discontinuity is usually one of the last few
         let few = self.recent.len().saturating_sub(FEW);
         let mut at = self.recent.len();
         while at > few && self.recent[at - 1].seq > seq {

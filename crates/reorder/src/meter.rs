@@ -105,8 +105,9 @@ impl Meter {
         verdict
     }
 
-    /// Metrics of all arrivals so far. `sent_pkts`: number of packets sent in the sequence, if known. Without it,
-    /// losses after the last arrival are invisible; without a first number, so are losses before the smallest.
+    /// Metrics of all arrivals so far. `sent_pkts`: number of packets sent in the sequence, if known. Without
+    /// `sent_pkts`, losses after the last arrival are invisible; without a first number, so are losses before the
+    /// smallest.
     /// Implements RFC 5236, 7 (up to date).
     pub fn finish(self, sent_pkts: Option<u64>) -> Reordering {
         let received_pkts = self.runs.pkts;

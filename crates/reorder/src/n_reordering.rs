@@ -13,8 +13,8 @@ use crate::settings::Settings;
 #[derive(Debug, Clone)]
 pub struct NReordering {
     n_max: usize,
-    /// Numbers of the last arrivals, at least n_max of them, as a ring. It is initialised with 0, which is not larger
-    /// than any number.
+    /// Numbers of the last arrivals, at least n_max of them, as a ring. The ring is initialised with 0, which is not
+    /// larger than any number.
     /// Implements RFC 4737, 6 (sliding window).
     last: Vec<u64>,
     pkts: usize,

@@ -99,7 +99,8 @@ pub struct StayBack {
     pub refused_pkts: u64,
 }
 
-/// Whether the receive index advances when a late packet is discarded. In the RFC it does not: see `density.rs`.
+/// Whether the receive index advances when a late packet is discarded. The RFC's receive index does not advance: see
+/// `density.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Discarding {
     MovesOn,
@@ -153,8 +154,8 @@ pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> Sta
     out
 }
 
-/// Whether the overflowing buffer keeps an early arrival that the expected number did not reach. In the RFC it does
-/// not: see `buffer.rs`.
+/// Whether the overflowing buffer keeps an early arrival that the expected number did not reach. The RFC's buffer drops
+/// the arrival: see `buffer.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Overflowing {
     Stores,

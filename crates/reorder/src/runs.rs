@@ -12,7 +12,7 @@ pub struct Runs {
     pub in_order_pkts: u64,
     /// x: runs ended by a reordered packet.
     pub runs: u64,
-    /// q: sum of the squares of their lengths.
+    /// q: sum of the squared lengths of these runs.
     pub squares: u128,
     /// r: length of the last run of the sequence.
     pub last_pkts: u64,
@@ -21,7 +21,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// a / p. None: there are no packets.
+    /// a / p. None if there are no packets.
     /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn in_order_ratio(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.in_order_pkts as f64 / self.pkts as f64)

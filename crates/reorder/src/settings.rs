@@ -15,7 +15,7 @@ pub struct Settings {
     pub n_max: u32,
     /// Loss-waiting window in packets, which replaces RFC 4737's waiting time dT (sections 3 and 4.1; it recommends no
     /// value). An arrival more than this below the largest number so far was sent so long ago that it counts as lost.
-    /// It is counted in [`Reordering::too_late_pkts`](crate::Reordering). Costs 5 to 10 bytes per packet.
+    /// Such an arrival is counted in [`Reordering::too_late_pkts`](crate::Reordering). Costs 5 to 10 bytes per packet.
     /// Implements RFC 4737, 4.1.2 (waiting time).
     /// Implements RFC 4737, 6 (sliding window).
     pub loss_window_pkts: u32,

@@ -15,7 +15,7 @@ pub struct Unwrap {
 }
 
 impl Unwrap {
-    /// State for fields with `bits` bits, 8 to 64. None for other widths.
+    /// State for fields with `bits` bits, 8 to 64. None for other widths of fields.
     pub fn new(bits: u32) -> Option<Self> {
         (8..=64).contains(&bits).then_some(Self { bits, last: None })
     }
@@ -105,7 +105,7 @@ mod tests {
             let range = 1u128 << bits;
             let mut numbers = vec![i128::from(start)];
             for jump in jumps {
-                // strictly less than half the range
+                // the distance is strictly less than half the range
                 numbers.push(numbers[numbers.len() - 1] + (jump * (range / 2 - 1) as f64 * 0.999) as i128);
             }
             let fields: Vec<u64> = numbers.iter().map(|n| n.rem_euclid(range as i128) as u64).collect();

@@ -23,7 +23,7 @@ pub enum Verdict {
 pub struct Late {
     /// Number of arrivals since the first packet that overtook it, which is included (RFC 4737 section 4.2).
     pub extent_pkts: u32,
-    /// Time since the arrival of that packet (section 4.3). None: a time is not known.
+    /// Time since the first overtaking packet arrived (section 4.3). None: a time is not known.
     pub late_ns: Option<i64>,
     /// Payload that waited for the packet (section 4.4).
     pub offset_bytes: u64,

@@ -30,7 +30,7 @@ pub enum Change {
     Down {
         /// Index into `links`.
         link: usize,
-        /// Its packets are lost.
+        /// The packets of the link are lost.
         lose: bool,
     },
     /// 3: propagation delay.
@@ -71,7 +71,7 @@ pub enum Change {
         source: usize,
         /// Index into `hosts`.
         destination: usize,
-        /// None = there is no path.
+        /// None = the pair has no path.
         path: Option<u32>,
         /// Number of the path change, from 0 for each source and destination; None = their first path.
         change: Option<u32>,
@@ -194,7 +194,7 @@ fn read_one(record: &[u8], setup: &Setup) -> Result<Event, Complaint> {
             if setup.links[direction / 2].discipline != Some(Discipline::Jitter) {
                 return Err(("a", i64::from(a), "the discipline of its link must be jitter"));
             }
-            // netem silently caps its jitter at this value (netem_change)
+            // netem silently caps its jitter at i32::MAX (netem_change)
             if amount()? as f64 * setup.jitter_tables[table].multiplier > f64::from(i32::MAX) {
                 return Err(("value", value, "times the table's multiplier it must be below 2^31 ns"));
             }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sha256 of files and of manifests: what a directory held when its manifest was written, and what it holds now."""
+"""The sha256 of files and of manifests: the content of a directory when its manifest was written, and its content
+now."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from typing import Any
 from leowarp.base.layout import MANIFEST, SIGNATURES, STUDY_LOCK
 
 SEAL = "sha256"
-"""Key of a manifest's own sha256. It finds damage; a forger computes it anew, as `leowarp verify` assumes."""
+"""Key of a manifest's own sha256. It detects damage but no forgery, since a forger can compute it again, as `leowarp
+verify` assumes."""
 
 
 def sha256_of_file(path: Path) -> str:
@@ -22,21 +24,21 @@ def sha256_of_file(path: Path) -> str:
     Raises OSError if it cannot be read.
     """
     with path.open("rb") as file:
-        # In pieces, since a trace or a kernel's source has hundreds of MB.
+        # The file is read in pieces, since a trace or a kernel's source has hundreds of MB.
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def names_below(directory: Path) -> list[str]:
-    """Names of all files below a directory, relative to it, with `/`, whatever the machine writes; sorted by path."""
+    """Names of all files below a directory, relative to it, with `/` on every machine; sorted by path."""
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return [path.relative_to(directory).as_posix() for path in files]
 
 
 def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
-    """Names of the files that the manifest in a directory has to list: all but itself, what signs it, and locks.
+    """Names of the files that the manifest in a directory must list: all except itself, its signatures, and locks.
 
-    directories: Directories below it with a manifest of their own. Only that is listed of each, so that the manifest of
-        a study needs no look at the traces of its runs.
+    directories: Directories below it with a manifest of their own. Of each, only that manifest is listed, so that the
+        manifest of a study does not need the traces of its runs.
     """
     within = tuple(f"{name}/" for name in directories)
     manifests = {f"{name}{MANIFEST}" for name in within}
@@ -50,18 +52,19 @@ def sha256_of_files(directory: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def manifest_text(content: Mapping[str, Any]) -> str:
-    """A manifest as a file has it, with its own sha256 over everything else in it.
+    """The text of a manifest file, with its own sha256 over all other entries.
 
-    ASCII: programs may call their files what they like.
+    ASCII only, since programs may give their files any name.
     """
     unsealed = {key: value for key, value in content.items() if key != SEAL}
-    # Compact and sorted: whoever has read the JSON, in whatever language, can compute it.
+    # Compact and sorted: a reader of the JSON in any language can compute it.
     compact = json.dumps(unsealed, sort_keys=True, separators=(",", ":"))
     return json.dumps(unsealed | {SEAL: hashlib.sha256(compact.encode()).hexdigest()}, indent=2) + "\n"
 
 
 def is_as_written(text: str) -> bool | None:
-    """Whether a manifest is as it was written, to the byte; None if it has no sha256 of its own, as older ones.
+    """Whether a manifest is unchanged to the byte since it was written; None if it has no sha256 of its own, as older
+    ones.
 
     >>> text = manifest_text({"seed": 1})
     >>> is_as_written(text), is_as_written(text.replace("1", "2", 1)), is_as_written('{"seed": 1}')
@@ -73,10 +76,10 @@ def is_as_written(text: str) -> bool | None:
 
 @dataclass(frozen=True)
 class Checked:
-    """The files of a directory, held against a list.
+    """The files of a directory compared with a list.
 
-    intact, changed, missing, unlisted: Relative names, sorted: with the listed sha256, with another one, not there, and
-        there without being listed.
+    intact, changed, missing, unlisted: Relative names, sorted: files with the listed sha256, with another one, listed
+        but missing, and present but not listed.
     """
 
     intact: tuple[str, ...]
@@ -86,10 +89,11 @@ class Checked:
 
 
 def check_files(directory: Path, listed: Mapping[str, str], present: Collection[str]) -> Checked:
-    """The files of a directory against their listed sha256.
+    """Compare the files of a directory with their listed sha256.
 
-    listed: Relative name -> sha256. Only names that are `present`, too, are opened: a list cannot lead elsewhere.
-    present: Names of the files that are there and concerned, as `names_below` gives them.
+    listed: Relative name -> sha256. Only names that are also `present` are opened, so a list cannot lead outside of the
+        directory.
+    present: Names of the relevant files that exist, as `names_below` returns them.
     """
     there = sorted(listed.keys() & set(present))
     now = sha256_of_files(directory, there)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors, grouped by who can fix them.
+"""Errors, grouped by who can resolve them.
 
-Every message says what was attempted, with which value, and which rule it broke; the hint says what to type next.
+Every message states the action that was attempted, its value, and the rule that it broke; the hint states what to type
+next.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class LeowarpError(Exception):
     Parameters
     ----------
     message : str
-        What was attempted, with which value, and which rule it broke.
+        The action that was attempted, its value, and the rule that it broke.
     hint : str, optional
         What to do or type next.
     """
@@ -37,7 +38,7 @@ class LeowarpError(Exception):
 
 
 class ScenarioError(LeowarpError):
-    """The scenario, or what was typed, is wrong: the user mends the text."""
+    """The scenario or the typed text is wrong: the user corrects it."""
 
     exit_code = 2
 
@@ -55,20 +56,20 @@ class GuestError(LeowarpError):
 
 
 class TraceError(LeowarpError):
-    """A trace, or what is computed from it, is incomplete or inconsistent."""
+    """A trace, or a result computed from it, is incomplete or inconsistent."""
 
     exit_code = 5
 
 
 class UnexpectedError(LeowarpError):
-    """An unforeseen error: a fault of leowarp, or a wrong file that no check found."""
+    """An unforeseen error: a fault of leowarp, or an invalid file that no check found."""
 
-    # Apart from 1 to 5, which say who can mend it: nobody knows that here.
+    # It differs from 1 to 5, which say who can resolve the error: here that is unknown.
     exit_code = 70  # EX_SOFTWARE of sysexits.h
 
 
 INTERRUPTED_EXIT_CODE = 130
-"""The exit status after Ctrl-C (128 + SIGINT), as shells count it."""
+"""The exit status after Ctrl-C (128 + SIGINT), as in shells."""
 
 
 _LACKS = {
@@ -79,10 +80,10 @@ _LACKS = {
     errno.EAGAIN: "no more processes or threads are allowed (ulimit -u)",
     errno.EIO: "the device reports an error", errno.EROFS: "the file system is read-only",
 }  # fmt: skip
-"""What a machine may lack, or not allow, at any line: no fault of leowarp, and of no file."""
+"""Resources that a machine may lack or refuse at any time: neither leowarp nor a file is at fault."""
 
 _WORDS_OF_LACKS = (
-    # As libraries put them into texts: the loader, C++, threads
+    # Texts of libraries: the loader, C++, threads
     ("cannot allocate memory", errno.ENOMEM), ("failed to map segment", errno.ENOMEM), ("bad_alloc", errno.ENOMEM),
     ("can't start new thread", errno.EAGAIN), ("Resource temporarily unavailable", errno.EAGAIN),
     ("Too many open files", errno.EMFILE), ("No space left on device", errno.ENOSPC), ("File too large", errno.EFBIG),
@@ -90,7 +91,7 @@ _WORDS_OF_LACKS = (
 
 
 def lack_of(error: BaseException) -> str | None:
-    """What the machine lacks, as a sentence without its end, if that is why an error arose; None: it is not.
+    """Resource that the machine lacks, as a sentence without its full stop, if that caused the error; otherwise None.
 
     >>> lack_of(OSError(errno.EFBIG, "File too large"))
     'the file would be larger than is allowed (ulimit -f)'
@@ -108,7 +109,7 @@ def lack_of(error: BaseException) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error, and those that it was made from."""
+    """An error and its causes."""
     each: BaseException | None = error
     for _ in range(16):
         if each is None:
@@ -118,14 +119,14 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def unexpected(error: Exception) -> LeowarpError:
-    """Message for an unforeseen error, which would be a traceback otherwise.
+    """Message for an unforeseen error, in place of a traceback.
 
     An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
 
-    error: With its traceback; the last frame is named.
-    Returns: Not raised: the caller decides whether to show it or the traceback.
+    error: With its traceback, whose last frame is named.
+    Returns: An error that is not raised: the caller decides whether to show it or the traceback.
     """
-    # Name and line of the last frame alone: a path would tell where leowarp is installed.
+    # Only name and line of the last frame are given: a path would reveal where leowarp is installed.
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     hint = "LEOWARP_DEBUG=1 shows what it was needed for"
@@ -134,7 +135,7 @@ def unexpected(error: Exception) -> LeowarpError:
         return HostError(f"{os.fsdecode(str(error.filename))}: {lack or error.strerror}{where}", hint=hint)
     if lack is not None:
         return HostError(f"{lack}{where}", hint=hint)
-    # Cut: the text of an error may quote a file of any length.
+    # The text is cut, since an error may quote a file of any length.
     return UnexpectedError(
         f"{type(error).__name__}: {str(error) or 'no more is known'}{where}"[:2000],
         hint="no rule foresees this: a file that is damaged or was made by something else than leowarp "
@@ -143,7 +144,7 @@ def unexpected(error: Exception) -> LeowarpError:
 
 
 def kind_of(error: LeowarpError) -> str:
-    """The nearest of the kinds above, whatever a room derived from it.
+    """The nearest of the classes above, for an error of a class derived from it.
 
     >>> kind_of(TraceError("a"))
     'TraceError'
@@ -152,9 +153,10 @@ def kind_of(error: LeowarpError) -> str:
 
 
 def encode_error(error: BaseException) -> dict[str, Any]:
-    """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one where it arose.
+    """An error as JSON: its kind, what was wrong and what to do; for an unexpected error, the place where it arose.
 
-    Returns: `kind`, `message`, `hint` (None: none). Workers hand errors to the process that started them so.
+    Returns: `kind`, `message`, `hint` (None if there is none). Worker processes hand errors to their parent process in
+        this form.
     """
     if isinstance(error, LeowarpError):
         return {"kind": kind_of(error), "message": error.message, "hint": error.hint}
@@ -164,11 +166,11 @@ def encode_error(error: BaseException) -> dict[str, Any]:
 
 
 def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
-    """The error that `encode_error` wrote; one that is not of ours becomes a plain `LeowarpError`.
+    """The error that `encode_error` wrote; an error of another kind becomes a plain `LeowarpError`.
 
     encoded: Keys `kind`, `message` and perhaps `hint`.
     """
-    # A name from another process is looked up here alone, and taken only if it is one of the classes above.
+    # A name from another process is looked up only here, and accepted only if it is one of the classes above.
     kind = globals().get(str(encoded["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
         kind = LeowarpError

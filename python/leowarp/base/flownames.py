@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of flows, everywhere: the name in the scenario, else pair and kind or congestion control.
+"""The names of flows for all outputs: the name in the scenario, otherwise pair and kind or congestion control.
 
-Two flows that would have one name get their numbers, too.
+Two flows that would have the same name also get their numbers.
 
 >>> flow_names([FlowKey(0, "Madrid", "Tokyo", "tcp", "cubic"), FlowKey(1, "Madrid", "Tokyo", "tcp", "bbr")])
 ['Madrid to Tokyo, cubic', 'Madrid to Tokyo, bbr']
@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 from leowarp.base.spelling import nearest
 
 _MOST_NAMES = 8
-"""Names of flows that a message lists."""
+"""Number of flow names that a message lists."""
 
 
 class FlowKey(NamedTuple):
-    """Fields that distinguish a flow from the others of its run; None: unknown, or it has none."""
+    """Fields that distinguish a flow from the others of its run; None if unknown or absent."""
 
     number: int
     source: str | None
@@ -34,40 +34,41 @@ class FlowKey(NamedTuple):
 
     @classmethod
     def of_summary(cls, flow: Mapping[str, Any]) -> FlowKey:
-        """From a flow of `summary.json`."""
+        """The key of a flow of `summary.json`."""
         ends = flow.get("source"), flow.get("destination")
         return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"), flow.get("name"))
 
     @classmethod
     def of_plan(cls, number: int, flow: Any) -> FlowKey:
-        """The key of a flow as a plan has it (`scenario.Flow`)."""
+        """The key of a flow of a plan (`scenario.Flow`)."""
         control = flow.congestion_control if flow.kind == "tcp" else None
         return cls(number, flow.source, flow.destination, flow.kind, control, flow.name)
 
     @property
     def pair(self) -> str | None:
-        """From where to where."""
+        """Source and destination."""
         return None if None in (self.source, self.destination) else f"{self.source} to {self.destination}"
 
     @property
     def sort(self) -> str | None:
-        """The congestion control of a TCP flow, else the kind."""
+        """The congestion control of a TCP flow, otherwise the kind."""
         return self.congestion_control or self.kind
 
 
 def named(flow: FlowKey) -> str:
     """One flow with its number, such as "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
 
-    Returns: With the number, by which the tables of a trace know it.
+    Returns: The name and the number by which the tables of a trace refer to the flow.
     """
     return _numbered(flow, plain_name(flow))
 
 
 def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
-    """The name of a flow over several runs: name, pair and congestion control, without what differs between the runs.
+    """The name of a flow over several runs: name, pair and congestion control, without parts that differ between the
+    runs.
 
     flows: The flow in each run that has it; at least one.
-    alone: Whether it is the only flow of its kind: then name and pair suffice.
+    alone: Whether it is the only flow of its kind: then name and pair are enough.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -80,11 +81,12 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
 
 
 def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
-    """The places of the flows of several runs in a comparison: flows with one place are compared.
+    """Indexes of the flows of several runs in a comparison: flows with the same index are compared.
 
-    A flow has the place of the flow of its name in an earlier run, else that of its number, else a new one.
+    A flow gets the index of the flow with its name in an earlier run, otherwise that of its number, otherwise a new
+    one.
 
-    Returns: One for each flow of each run; no two flows of a run have the same place.
+    Returns: One index for each flow of each run; no two flows of a run have the same index.
 
     >>> up, down = FlowKey(0, "A", "B", "tcp", "cubic", "up"), FlowKey(1, "B", "A", "tcp", "cubic", "down")
     >>> matched([[up, down], [down._replace(number=0), up._replace(number=1)]])
@@ -97,7 +99,7 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
         mine: dict[int, int] = {}
         by_name = {name: place for place, name in names.items()}
         taken: set[int] = set()
-        # First those that are known by name: a flow without a name takes no place that is another's.
+        # Flows that are known by name come first, so that a flow without a name does not take the index of another.
         for flow in sorted(flows, key=lambda flow: (flow.name not in by_name, flow.number)):
             place = flow.number if flow.name is None else by_name.get(flow.name, flow.number)
             if place in taken or (flow.name is not None and names.get(place, flow.name) != flow.name):
@@ -111,10 +113,11 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
 
 
 def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
-    """A name for each flow of a run, such as "Madrid to Tokyo, cubic"; with "(flow 3)" where others are called so, too.
+    """A name for each flow of a run, such as "Madrid to Tokyo, cubic"; with "(flow 3)" if other flows have the same
+    name.
 
-    flows: All of the run's: a flow has one name, whichever of them are shown.
-    pairs: Without, the pair is left out: where a title says it.
+    flows: All flows of the run: a flow has the same name whichever of them are shown.
+    pairs: If false, the pair is left out because a title states it.
     """
     plain = [plain_name(flow, pairs=pairs) for flow in flows]
     times = Counter(plain)
@@ -124,17 +127,17 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
 
 
 def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
-    """The name without the number, which several flows may have; "" of a flow of which nothing is known."""
+    """The name without the number, which several flows may share; "" for a flow without any known field."""
     parts = (flow.pair if pairs else None, flow.sort) if flow.name is None else (flow.name,)
     return ", ".join(part for part in parts if part is not None)
 
 
 def which_flows(asked: object, names: Sequence[str | None], count: int) -> str:
-    """The flows that a run has, as the hint for someone who asked for one that it has not.
+    """The flows of a run, as the hint for a request for a flow that it does not have.
 
-    asked: The name or number that was asked for.
-    names: Of the planned flows.
-    count: Flows of the run, connections of programs among them.
+    asked: The requested name or number.
+    names: Names of the planned flows.
+    count: Number of flows of the run, including connections of programs.
     """
     known = [name for name in names if name is not None]
     near = nearest(asked, known) if isinstance(asked, str) else None

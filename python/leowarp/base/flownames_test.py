@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows are called by their name in the scenario, else by pair, kind and congestion control; by number where equal."""
+"""Tests of flow names: the name in the scenario, otherwise pair, kind and congestion control; with numbers where
+equal."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +48,7 @@ def test_over_several_runs_a_flow_is_called_by_what_they_have_in_common():
 
 @st.composite
 def run_of_flows(draw):
-    """The flows of a run: numbered in a row, some with names, each name once."""
+    """The flows of a run: numbered consecutively, some with names, no name twice."""
     names = draw(st.lists(st.sampled_from("abcdef"), unique=True))
     names += [None] * draw(st.integers(0, 3))
     return [CUBIC._replace(number=number, name=name) for number, name in enumerate(draw(st.permutations(names)))]
@@ -62,7 +63,7 @@ def test_flows_of_one_name_stand_beside_each_other_and_no_place_is_taken_twice(r
         for flow, place in zip(flows, places, strict=True):
             if flow.name is not None:
                 assert place_of.setdefault(flow.name, place) == place
-    # Two names never share a place.
+    # No two names share an index.
     assert len(set(place_of.values())) == len(place_of)
 
 

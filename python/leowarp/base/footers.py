@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footers of Parquet files, looked at before Arrow decodes them: what they hold, and not what they say of themselves.
+"""Footers of Parquet files, checked before Arrow decodes them: the check counts their content and does not trust the
+counts that they state.
 
-Arrow makes an object of some kB of each column of each row group, so that a footer of 6 MB takes 1.5 GB. Only its
-length and the number of its values are asked here; Apache Thrift's compact protocol is in
+Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB. Only its length
+and the number of its values are checked here; Apache Thrift's compact protocol is specified in
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
 """
 
@@ -12,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MOST_BYTES = 8 << 20
-"""Of a footer. A network of 10,000 links has 2 MB of names there."""
+"""Largest footer. A network of 10,000 links has 2 MB of names there."""
 
 MOST_VALUES = 200_000
-"""Numbers and texts of a footer. Ours have some 30 for each column and 262,144 rows."""
+"""Largest number of integers and texts in a footer. Our tables have some 30 for each column and 262,144 rows."""
 
 _FEW_BYTES = 256 << 10
-"""A footer of so few bytes takes 60 MB at most, and is not gone through."""
+"""A footer of this size takes 60 MB at most, so its values are not counted."""
 
 _TRAILER_BYTES = 8
 
@@ -27,9 +28,9 @@ _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _M
 
 
 def why_too_large(path: Path) -> str | None:
-    """What makes a file's footer too large to be decoded, as the end of a sentence; None if nothing does.
+    """Reason why a file's footer is too large to be decoded, as the end of a sentence; None if it is not.
 
-    A file that ends in no footer is not judged: Arrow says what is wrong with it.
+    A file without a footer is not checked: Arrow reports its fault.
 
     Raises
     ------
@@ -55,7 +56,8 @@ def why_too_large(path: Path) -> str | None:
 
 
 def _values(footer: bytes) -> Iterator[None]:
-    """One item for each value, structure and list, in the order of the bytes; ends where they are none of Thrift's."""
+    """One item for each value, structure and list, in the order of the bytes; the iteration stops at bytes that are not
+    valid Thrift."""
     at = 0
 
     def varint() -> int:
@@ -69,7 +71,7 @@ def _values(footer: bytes) -> Iterator[None]:
             if byte < 128 or shift > 63:
                 return value
 
-    # Structures and lists that are open: the type of the items that are left, or None for the fields of a structure.
+    # Open structures and lists: the type of the remaining items, or None for the fields of a structure.
     waiting: list[tuple[int | None, int]] = [(None, 0)]
     try:
         while waiting:
@@ -81,7 +83,7 @@ def _values(footer: bytes) -> Iterator[None]:
                 if kind == _STOP:
                     continue
                 if head < 16:
-                    varint()  # the field's number, which its head has no room for
+                    varint()  # the field's number, for which its header has no space
                 waiting.append((None, 0))
                 in_list = False
             elif left == 0:
@@ -91,7 +93,7 @@ def _values(footer: bytes) -> Iterator[None]:
                 in_list = True
             yield None
             if kind in (_TRUE, _FALSE):
-                at += in_list  # in a field the type is the value
+                at += in_list  # in a field the type already contains the value
             elif kind == _BYTE:
                 at += 1
             elif kind in (_I16, _I32, _I64):
@@ -99,7 +101,7 @@ def _values(footer: bytes) -> Iterator[None]:
             elif kind == _DOUBLE:
                 at += 8
             elif kind == _BINARY:
-                # Not `at += varint()`: that would add to the place before the length.
+                # Not `at += varint()`: Python would add to the value of `at` from before the call.
                 length_bytes = varint()
                 at += length_bytes
             elif kind in (_LIST, _SET):

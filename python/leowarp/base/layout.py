@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of the files and directories of a run, and the place of a run that is given none."""
+"""Names of the files and directories of a run, and the default directory of a run."""
 
 from __future__ import annotations
 
@@ -18,36 +18,37 @@ REPORT = "50-report"
 SUMMARY = "summary.json"
 MANIFEST = "manifest.json"
 SIGNATURES = (f"{MANIFEST}.sig", f"{MANIFEST}.minisig")
-"""Files of ssh-keygen and minisign beside a manifest that its owner signs: no manifest can list them."""
+"""Signature files of ssh-keygen and minisign for a manifest: no manifest can list them."""
 INCOMPLETE = "INCOMPLETE"
 STUDY_LOCK = "study.lock"
 GUEST = ".guest"
 CONSOLE = "guest-console.txt"
-# Numbered as the street goes, so that a listing shows them in the order in which they were made.
+# Names are numbered in the order of the stages, so that a listing shows files in the order in which they were made.
 ARTEFACTS = (
     PLAN, INPUTS, ROUTES, TIMELINE, TRACE, PROGRAMS, METRICS, REPORT, SUMMARY, MANIFEST, GUEST, CONSOLE, INCOMPLETE,
 )  # fmt: skip
-"""Everything that a run directory may hold: whatever has another name is somebody else's, and is never touched."""
+"""All files that a run directory may hold: a file with another name is not leowarp's, and is never changed."""
 
 
 def default_directory(name: str, plan_text: str) -> Path:
-    """`runs/<name>-<first digits of the plan's sha256>`: the same plan, the same place.
+    """`runs/<name>-<first digits of the plan's sha256>`: the same plan always gets the same directory.
 
-    Ten hexadecimal digits, 40 bits: a thousand plans of one name share a place with a probability of 5e-7.
+    Ten hexadecimal digits are 40 bits: among a thousand plans of one name, two share a directory with a probability of
+        5e-7.
     """
     return Path("runs") / f"{name}-{hashlib.sha256(plan_text.encode()).hexdigest()[:10]}"
 
 
 def directory_names(paths: Sequence[Path]) -> list[str]:
-    """Names of directories beside each other: their own, or as much of the paths as distinguishes them.
+    """Names of several directories: their own names, or as much of the paths as distinguishes them.
 
     >>> directory_names([Path("a/cubic"), Path("b/cubic")])
     ['a/cubic', 'b/cubic']
     """
-    # Resolved: "." has no name of its own.
+    # Paths are resolved, since "." has no name of its own.
     parts = [path.resolve().parts for path in paths]
     depth = 1
-    # One directory given twice has one name.
+    # A directory given twice has the same name both times.
     while len({part[-depth:] for part in parts}) < len(set(parts)):
         depth += 1
     return [str(Path(*part[-depth:])) for part in parts]

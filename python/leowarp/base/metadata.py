@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata of Arrow tables: values as JSON, written and read in this one place."""
+"""Metadata of Arrow tables: values as JSON, written and read only here."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
 
 
 def decode_metadata(schema: pa.Schema, key: str) -> Any:
-    """A value that `encode_metadata` wrote; None if the table has no such entry.
+    """The value that `encode_metadata` wrote; None if the table has no such entry.
 
-    Raises TraceError if it is no JSON, or of another shape than what leowarp writes under that key.
-    key: One of those in `_SHAPES` is also checked for its shape; any other is taken as it is.
+    Raises TraceError if it is not JSON, or has another shape than leowarp writes under that key.
+    key: The value of a key in `_SHAPES` is also checked for its shape; others are returned as they are.
     """
     text = (schema.metadata or {}).get(key.encode())
     if text is None:
@@ -60,4 +60,4 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "jitter_table": lambda value: _is_list_of(value, int | float),
     "harq": lambda value: isinstance(value, dict),
 }
-"""Condition on a value, so that its user needs not ask."""
+"""Condition on a value, so that its user need not check it."""

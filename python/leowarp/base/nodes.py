@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of nodes that follow from those of stations."""
+"""Names of nodes that are derived from those of stations."""
 
 _HOST_PREFIX = "host:"
 
 
 def host_node(station: str) -> str:
-    """Node of a station's host, where its flows begin and end: `host:Madrid` hangs by a wire on the node `Madrid`.
+    """Node of a station's host, where its flows begin and end: `host:Madrid` is connected by a wire to the node
+    `Madrid`.
 
-    A colon, which no station's name has, so that no station is taken for a host.
+    No station's name has a colon, so no station can be mistaken for a host.
     """
     return _HOST_PREFIX + station
 
@@ -18,7 +19,7 @@ def dish_node(station: str) -> str:
 
 
 def station_of(host: str) -> str:
-    """The station whose host a node is; a node that is no host as it is.
+    """The station of a host node; the name of any other node is returned as it is.
 
     >>> station_of(host_node("Madrid"))
     'Madrid'

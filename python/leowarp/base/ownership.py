@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places whose content is believed: nobody but the user and root may write there.
+"""Trusted places, in which nobody but the user and root may write.
 
-leowarp runs programs that it finds in its cache, and it runs what its trust list names. Anyone who can write to such a
-place can run programs as this user. So each directory on the way to it is checked, as OpenSSH does for authorized_keys
+leowarp runs programs that it finds in its cache or that its trust list names. Anyone who can write to such a place can
+run programs as this user. So each directory on the way to it is checked, as OpenSSH does for authorized_keys
 (`safe_path` in misc.c).
 """
 
@@ -16,27 +16,27 @@ from pathlib import Path
 from leowarp.base.errors import HostError
 
 MOST_LINKS = 40
-"""Symbolic links on the way to one place; Linux follows as many (path_resolution(7))."""
+"""Largest number of symbolic links on the way to a place; Linux follows as many (path_resolution(7))."""
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def why_not_own(path: Path) -> str | None:
-    """Why somebody else may change what is at a path, as a sentence with the place; None if nobody else may.
+    """Reason why somebody else may change the content of a path, as a sentence with the place; None if nobody else may.
 
     A place is the user's own if its owner is the user or root, nobody else may write there, and the same holds for each
     directory and each symbolic link on the way. In a sticky directory such as /tmp only owners replace entries, so it
     may be on the way. Group-write is allowed if the group is the user's private one.
 
-    path: What is not there yet is the user's own if the directory above it is; a sticky directory counts as own then,
-        so ask again after you made the place.
+    path: A path that does not exist yet counts as the user's own if the directory above it does; a sticky directory
+        then counts as own, so check again after creating it.
     """
     waiting = list(reversed((Path.cwd() / path).parts[1:]))
     here, links = "/", 0
     why = _why_not_own_entry(here, is_last=not waiting)
     while waiting and why is None:
         name = waiting.pop()
-        # The kernel goes up from a link's target, and so does this: `here` has no links.
+        # The kernel resolves ".." from a link's target, and so does this code: `here` contains no links.
         here = os.path.dirname(here) if name == ".." else os.path.join(here, name)
         try:
             is_link = stat.S_ISLNK(os.lstat(here).st_mode)
@@ -56,7 +56,7 @@ def why_not_own(path: Path) -> str | None:
 
 
 def demand_own(path: Path, attempted: str, hint: str) -> None:
-    """Raise HostError if somebody else may change what is at a path.
+    """Raise HostError if somebody else may change the content of a path.
 
     attempted: The beginning of the message: "using the cache ...".
     hint: What to type next.
@@ -66,26 +66,27 @@ def demand_own(path: Path, attempted: str, hint: str) -> None:
 
 
 def make_directory(path: Path, mode: int = 0o755) -> None:
-    """Make a directory, and those above it, to which nobody else may write whatever the umask allows.
+    """Create a directory and its parents, none of them writable for others, whatever the umask allows.
 
-    Raises OSError if it cannot be made.
+    Raises OSError if it cannot be created.
     """
     if not path.is_dir():
         make_directory(path.parent)
         try:
             path.mkdir(mode=mode)
         except FileExistsError:
-            # Made by another process meanwhile, or a file of that name.
+            # Another process created it meanwhile, or a file has that name.
             if not path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor of a lock file, which is made if it is not there; its content stays.
+    """A descriptor of a lock file, which is created if it does not exist; its content is kept.
 
-    Raises OSError if it cannot be opened, or is a symbolic link or anything else than a plain file; `strerror` says so.
+    Raises OSError if it cannot be opened, or is a symbolic link or any other kind of file than a plain one; `strerror`
+    says so.
     """
-    # O_NOFOLLOW: where a link stands, another file would be locked. O_NONBLOCK: a pipe would be waited for.
+    # O_NOFOLLOW: through a link another file would be locked. O_NONBLOCK: opening a pipe would wait.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags, 0o644)
@@ -100,12 +101,12 @@ def open_lock(path: Path) -> int:
 
 
 def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
-    """The same for one entry of a directory that is the user's own."""
+    """The same as `why_not_own` for one entry of a directory that is the user's own."""
     status = os.lstat(place)
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()) and not (_is_root_unmapped(status.st_uid) and not is_last):
         return f"{place} belongs to user {status.st_uid}"
-    # A link has no permissions: its owner, who was asked above, and its directory decide.
+    # A link has no permissions: its owner, checked above, and its directory decide.
     if stat.S_ISLNK(mode) or not mode & _OTHERS_WRITE:
         return None
     if stat.S_ISDIR(mode) and mode & stat.S_ISVTX and not is_last:
@@ -116,9 +117,9 @@ def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
 
 
 def _is_root_unmapped(uid: int) -> bool:
-    """Whether this is the stand-in for users that the user namespace does not know, and root is one of these.
+    """Whether this is the placeholder for users unknown to the user namespace, and root is one of these.
 
-    bubblewrap without root maps the user alone, so that `/` and `/home` belong to nobody there.
+    bubblewrap without root maps only the user, so `/` and `/home` belong to nobody there.
     """
     try:
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text())
@@ -129,7 +130,7 @@ def _is_root_unmapped(uid: int) -> bool:
 
 
 def _is_private_group(gid: int) -> bool:
-    """Whether a group is the user's alone, by its name and members, as Debian's OpenSSH asks (`secure_permissions`)."""
+    """Whether a group is the user's alone, by its name and members, as in Debian's OpenSSH (`secure_permissions`)."""
     import grp
     import pwd
 
@@ -145,4 +146,4 @@ def _has_acl(place: str) -> bool:
     try:
         return "system.posix_acl_access" in os.listxattr(place, follow_symlinks=False)
     except OSError:
-        return True  # not known, so not private
+        return True  # unknown, so not private

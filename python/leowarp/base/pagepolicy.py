@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Content-Security-Policy of pages that leowarp writes: no request leaves, and only leowarp's own scripts run."""
+"""The Content-Security-Policy of pages that leowarp writes: a page sends no request, and runs only leowarp's own
+scripts."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ from collections.abc import Sequence
 
 
 def policy_tag(scripts: Sequence[str]) -> str:
-    """The ``<meta>`` element for the head of a page, before anything that it is to hold for.
+    """The ``<meta>`` element for the head of a page, placed before everything to which it applies.
 
-    A page may be handed on with a run that somebody else made. Scripts are allowed by their hashes, so that no text of
-    a plan can become one. Styles are in the page, which needs 'unsafe-inline'.
+    A page may be passed on with a run that somebody else made. Scripts are allowed by their hashes, so no text of a
+    plan can run as a script. Styles are inline, which needs 'unsafe-inline'.
 
-    scripts: Exactly the text between the tags: one blank more, and a browser runs nothing. Data blocks, such as
+    scripts: Exactly the text between the tags: with one more blank, a browser does not run it. Data blocks, such as
         ``<script type="application/json">``, are not scripts.
     """
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]

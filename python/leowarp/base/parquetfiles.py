@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files that may be damaged, or made to do harm: one error for whatever is wrong with them."""
+"""Parquet files that may be damaged or malicious: one kind of error for every fault."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_VALUES = 1 << 32
-"""Rows times columns of one file. A file of a few bytes can say that it holds any number of equal rows; 32 GiB of
+"""Largest product of rows and columns of one file. A file of a few bytes can claim any number of equal rows; 32 GiB of
 numbers are more than any run has."""
 
 MOST_SMALL_BYTES = 256 << 20
-"""Decoded, of a table that may be of any size on disk: equal values take next to nothing there."""
+"""Decoded size up to which a table may have any size on disk: equal values take almost no space there."""
 
 MOST_TIMES_FILE = 100
-"""Decoded bytes per byte on disk of a larger table. Packets of a run take 3 to 20 times their file."""
+"""Decoded bytes per byte on disk of a larger table. The packets of a run take 3 to 20 times the size of their file."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
-"""The environment's variable that raises what a table may take in memory."""
+"""The environment variable that raises the limit of a table's size in memory."""
 
-# Bytes of a value in memory, by Parquet's physical types; a text has an offset of 4 beside its bytes.
+# Bytes of a value in memory, by Parquet's physical types; a text has an offset of 4 bytes in addition to its own.
 _WIDTHS_BYTES = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": 4}
 _BATCH_ROWS = 1 << 16
 
@@ -38,20 +38,20 @@ _BATCH_ROWS = 1 << 16
 def read_table(
     path: Path, *, columns: list[str] | None = None, filters: Any = None, hint: str = "make the run again"
 ) -> pa.Table:
-    """A table.
+    """Read a table.
 
     Parameters
     ----------
     columns, filters
-        As for `pyarrow.parquet.read_table`.
+        As in `pyarrow.parquet.read_table`.
     hint : str
         What to do if it cannot be read.
 
     Raises
     ------
     TraceError
-        If it is not there, no plain file, no Parquet, cut short, or would hold more than `MOST_VALUES`, or take more
-        memory than `most_decoded_bytes`.
+        If the file does not exist, is no plain file or no Parquet, is truncated, would hold more than `MOST_VALUES`, or
+        would take more memory than `most_decoded_bytes`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -59,15 +59,16 @@ def read_table(
     try:
         _demand_plain(path)
         _demand_small_footer(path)
-        # Checked before any row is read: a lie about the number of rows is in the footer.
+        # This is checked before any row is read: a false number of rows stands in the footer.
         facts = pq.read_metadata(path)
         values = facts.num_rows * facts.num_columns
         if values > MOST_VALUES:
             raise TraceError(f"cannot read {path}: it says that it holds {facts.num_rows} rows", hint=hint)
         _refuse_large(path, facts, columns if filters is None else None)
-        # Not as a data set: a folder's name would add a column.
+        # The table is not read as a data set, since a folder's name would then add a column.
         table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
-        # Arrow takes a file's word until it is asked to check: damage would show where values are used, not here.
+        # Arrow trusts a file unless it is asked to check: otherwise damage would appear where values are used, not
+        # here.
         table.validate(full=True)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _unreadable(path, error, hint) from error
@@ -80,7 +81,7 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
     Raises
     ------
     TraceError
-        As `read_table`.
+        As in `read_table`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -99,7 +100,7 @@ def most_decoded_bytes(file_bytes: int) -> int:
     Raises
     ------
     HostError
-        If the environment's `TABLE_BYTES` is no whole number.
+        If the value of the environment variable `TABLE_BYTES` is not an integer.
     """
     raised = os.environ.get(TABLE_BYTES, "0")
     if not raised.isdecimal():
@@ -108,10 +109,11 @@ def most_decoded_bytes(file_bytes: int) -> int:
 
 
 def _refuse_large(path: Path, facts: pq.FileMetaData, columns: list[str] | None) -> None:
-    """Raises TraceError if a table would take more memory than `most_decoded_bytes`; nothing is decoded for that.
+    """Raises TraceError if a table would take more memory than `most_decoded_bytes`; apart from texts, nothing is
+    decoded for that.
 
-    Texts are the exception. A dictionary may hold one long text, and rows repeat it by its number. So where the footer
-    leaves that open, texts are measured as dictionaries, in batches.
+    Texts are the exception. A dictionary may hold one long text, which rows repeat by its number. So if the footer does
+    not exclude that, texts are measured as dictionaries, in batches.
     """
     limit = most_decoded_bytes(path.stat().st_size)
     fixed_bytes, longest_bytes, texts = 0, 0, set()
@@ -137,7 +139,7 @@ def _refuse_large(path: Path, facts: pq.FileMetaData, columns: list[str] | None)
 
 
 def _text_bytes(path: Path, texts: list[str]) -> Iterator[int]:
-    """Bytes of all texts up to the end of each batch, every repetition counted."""
+    """Bytes of all texts up to the end of each batch; every repetition counts."""
     import pyarrow.parquet as pq
 
     total_bytes = 0
@@ -148,7 +150,7 @@ def _text_bytes(path: Path, texts: list[str]) -> Iterator[int]:
 
 
 def _repeated_bytes(array: pa.Array) -> int:
-    """Bytes of the texts in an array of dictionaries, or in lists of these, every repetition counted."""
+    """Bytes of the texts in an array of dictionaries, or of lists of these; every repetition counts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -169,14 +171,14 @@ def _demand_small_footer(path: Path) -> None:
 
 
 def _demand_plain(path: Path) -> None:
-    """Refuses what is no plain file: opening a pipe would wait for a writer."""
+    """Refuse any file that is not a plain file: opening a pipe would wait for a writer."""
     mode = path.lstat().st_mode
     if not stat.S_ISREG(mode):
         raise OSError(0, f"it is {kind_of(mode)}", str(path))
 
 
 def _unreadable(path: Path, error: Exception, hint: str) -> TraceError:
-    """One error for all that can be wrong, with Arrow's own words."""
+    """One error for every fault, with Arrow's own message."""
     if isinstance(error, FileNotFoundError):
         return TraceError(f"cannot read {path}: there is no such file", hint=hint)
     return TraceError(f"cannot read {path}: {error} (is it damaged?)", hint=hint)

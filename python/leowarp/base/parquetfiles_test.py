@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables are read within bounds: small files that would take all memory are refused, and honest ones are not."""
+"""Tests that tables are read within limits: small files that would take all memory are refused, and valid ones are
+read."""
 
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def test_texts_that_repeat_are_counted_and_short_ones_are_read(tmp_path, monkeyp
     path = tmp_path / "a.parquet"
     table = pa.table({"a": pa.array(["abc", None, "de"] * 1000), "b": pa.array([["x", "yz"], [], None] * 1000)})
     pq.write_table(table, path)
-    # 5 bytes per 3 rows in the one, 3 in the other
+    # 5 bytes per 3 rows in one column, 3 in the other
     assert list(parquetfiles._text_bytes(path, ["a", "b.list.element"])) == [8000]
     monkeypatch.setattr(parquetfiles, "MOST_TIMES_FILE", 0)
     fixed_bytes = (3000 + 4000) * 4

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that somebody else may have put there: read and written only if they are plain files, and of a bearable size.
+"""Files that somebody else may have created: read and written only if they are plain files of a limited size.
 
-A run directory that was published, or one in a place where others may write, can hold a symbolic link, a pipe or a
-device where a file is expected. A reader or writer of such a name reads or writes something else, or waits for ever. So
-directories are looked at before anything in them is opened, and what is opened is opened without following links.
+A run directory that was published, or one in a place where others may write, can contain a symbolic link, a pipe or a
+device in place of a file. Reading or writing such a name would affect another file, or wait for ever. So directories
+are checked before any file in them is opened, and files are opened without following links.
 """
 
 from __future__ import annotations
@@ -20,34 +20,38 @@ from typing import BinaryIO
 from leowarp.base.errors import ScenarioError
 
 MOST_TOML_BYTES = 8 << 20
-"""Limit of a scenario, a plan or a study file: tomllib takes seconds for each MiB. A plan has 1 kB for each station."""
+"""Limit for a scenario, a plan or a study file: tomllib takes seconds for each MiB. A plan has 1 kB for each
+station."""
 
 MOST_JSON_BYTES = 32 << 20
-"""Limit of a JSON file that is read whole: empty lists and nothing else, the worst case, take 0.9 GB of memory."""
+"""Limit for a JSON file that is read whole: the worst case, a file of empty lists only, takes 0.9 GB of memory."""
 
 MOST_INPUT_BYTES = 1 << 30
-"""Limit of a file that a scenario names; it is read into memory."""
+"""Limit for a file that a scenario names; it is read into memory."""
 
 _PIECE_BYTES = 1 << 20
 
 PARTIAL = ".partial"
-"""End of the name of a file until it is whole."""
+"""Suffix of the name of a file until it is complete."""
 
 DEEPEST = 16
 """Levels of directories; a run has 4, a study with whole runs 6."""
 
 _ROOTS = (".guest", "in", "roots")
-"""In a run that did not end: links of leowarp's own, which say what a program has for `/` (guest/user/programs.py).
-They are removed with the rest before a run is written there, and nothing is written through them."""
+"""In a run that did not end, these are leowarp's own links, which state what a program sees as `/`
+(guest/user/programs.py). They are removed with the other files before a run is written there, and nothing is written
+through them."""
 
 _DEVICES = "/dev/"
 
 
 def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
-    """Entry of a directory that is neither a file nor a directory, as the end of a sentence; None if there is none.
+    """The first entry of a directory that is neither a file nor a directory, as the end of a sentence; None if there is
+    none.
 
-    path: A directory, or a file. A missing file is plain.
-    itself: Whether `path` itself may be no link either. One that the user typed may: it is a name of the user's own.
+    path: A directory or a file. A missing file counts as plain.
+    itself: Whether `path` itself must not be a link either. A path that the user typed may be one: the user chose the
+        name.
     Returns: Such as "30-trace/packets.parquet in it is a symbolic link".
     """
     try:
@@ -62,7 +66,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
     while waiting:
         directory, depth = waiting.pop()
         try:
-            # Sorted, so that of several wrong files the same one is named each time.
+            # Entries are sorted, so that of several invalid files the same one is named each time.
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
             return f"{_below(directory, path)} cannot be looked at ({error.strerror})"
@@ -70,8 +74,8 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
             mode = entry.stat(follow_symlinks=False).st_mode
             name = _below(Path(entry.path), path)
             if stat.S_ISDIR(mode):
-                # Before it is entered: a directory tree without end, as a FUSE file system may show, would be walked
-                # for ever.
+                # The depth is checked before a directory is entered: a tree without end, as a FUSE file system may
+                # show, would never finish.
                 if depth == DEEPEST:
                     return f"{name} is more than {DEEPEST} directories deep"
                 waiting.append((Path(entry.path), depth + 1))
@@ -81,7 +85,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
 
 
 def kind_of(mode: int) -> str:
-    """Kind of a file that is not a plain one, with its article.
+    """Kind of a file that is not plain, with its article.
 
     >>> kind_of(stat.S_IFIFO)
     'a pipe'
@@ -94,16 +98,16 @@ def kind_of(mode: int) -> str:
 
 
 def refuse_link(path: Path) -> None:
-    """Raises ScenarioError if a file that is to be written is there and is no plain file.
+    """Raises ScenarioError if a file to be written exists and is no plain file.
 
-    Names in /dev are the shell's: /dev/stdout, and /dev/fd/63 of `>(...)`.
+    Names in /dev come from the shell: /dev/stdout, and /dev/fd/63 of `>(...)`.
     """
     if str(path).startswith(_DEVICES):
         return
     try:
         mode = path.lstat().st_mode
     except OSError:
-        return  # not there, or writing it says why it cannot be
+        return  # it does not exist, or the write reports why it fails
     if not stat.S_ISREG(mode):
         raise ScenarioError(
             f"cannot write {path}: it is {kind_of(mode)}, and nothing is written through one",
@@ -114,14 +118,14 @@ def refuse_link(path: Path) -> None:
 def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     """The content of a plain file.
 
-    links: Whether it may be reached through a symbolic link: a name that the user typed may.
+    links: Whether the file may be reached through a symbolic link: a name that the user typed may.
     Raises OSError if it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
     """
     with opened(path, links=links) as file:
-        # Before it is read: a sparse file of 10 GB would take a second, and a GiB of memory.
+        # The size is checked before reading: a sparse file of 10 GB would take a second and a GiB of memory.
         if os.fstat(file.fileno()).st_size > most_bytes:
             raise too_long(path, most_bytes)
-        # One byte more than allowed tells a file that is too long, whatever size it claimed.
+        # One byte more than allowed shows that a file is too long, whatever size it claimed.
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise too_long(path, most_bytes)
@@ -129,7 +133,7 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 
 
 def too_long(path: Path, most_bytes: int) -> OSError:
-    """The error of a file that has more than it may."""
+    """The error for a file that is longer than allowed."""
     most = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes} B"
     return OSError(0, f"it has more than {most}", str(path))
 
@@ -137,7 +141,7 @@ def too_long(path: Path, most_bytes: int) -> OSError:
 def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
     """The sha256 of a plain file, hexadecimal, read piece by piece.
 
-    Raises OSError: As `read`.
+    Raises OSError: As in `read`.
     """
     with opened(path, links=links) as file:
         if os.fstat(file.fileno()).st_size > most_bytes:
@@ -155,10 +159,10 @@ def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
 def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
     """A plain file, open for reading.
 
-    links: As of `read`.
+    links: As in `read`.
     Raises OSError if it cannot be opened, or is no plain file; `strerror` says so.
     """
-    # Opening a pipe for reading waits for a writer, unless asked not to.
+    # Opening a pipe for reading waits for a writer, unless O_NONBLOCK is set.
     follow = 0 if links else os.O_NOFOLLOW
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | follow)
@@ -172,21 +176,21 @@ def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
         is_of_shell = links and str(path).startswith(_DEVICES) and not stat.S_ISDIR(mode)
         if not stat.S_ISREG(mode) and not is_of_shell:
             raise OSError(0, f"it is {kind_of(mode)}", str(path))
-        # O_NONBLOCK was for opening alone: a read of /dev/stdin would otherwise fail before its writer has written.
+        # O_NONBLOCK was for opening only: otherwise a read of /dev/stdin would fail before its writer has written.
         os.set_blocking(descriptor, True)
         yield file
 
 
 def write(path: Path, content: bytes | BinaryIO) -> None:
-    """Writes a file that appears whole, in the place of one that is there; never through a link.
+    """Write a file atomically, replacing an existing one, and never through a link.
 
-    content: Its bytes, or a file that is open: its rest is copied piece by piece.
-    Not forced onto the disk (no fsync).
+    content: The bytes, or an open file, whose rest is copied piece by piece. The content is not forced to disk (no
+    fsync).
 
-    Raises OSError if it cannot be written; nothing of it is left then.
+    Raises OSError if it cannot be written; no part of it remains then.
     """
     partial = path.with_name(path.name + PARTIAL)
-    # Leftover of a killed writer; O_EXCL below would trip over it.
+    # A leftover of a killed writer would make O_EXCL below fail.
     with contextlib.suppress(FileNotFoundError):
         os.unlink(partial)
     try:
@@ -196,7 +200,7 @@ def write(path: Path, content: bytes | BinaryIO) -> None:
                 file.write(content)
             else:
                 shutil.copyfileobj(content, file, _PIECE_BYTES)
-        # Replaces a link that has the name, and not what it points to.
+        # This replaces a link with that name, not the link's target.
         os.replace(partial, path)
     except OSError:
         with contextlib.suppress(OSError):
@@ -205,8 +209,8 @@ def write(path: Path, content: bytes | BinaryIO) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a file or a directory, if it is there."""
-    # A link is removed itself; rmtree through one would remove what it points to.
+    """Remove a file or a directory if it exists."""
+    # Of a link, only the link itself is removed; rmtree through it would remove its target.
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -214,7 +218,7 @@ def remove(path: Path) -> None:
 
 
 def is_plain_name(name: object) -> bool:
-    """Whether a text names a file of one directory: no folders, no `..`, nothing that the file system cannot name.
+    """Whether a text is the name of a file in a directory: no folders, no `..`, and valid for the file system.
 
     >>> is_plain_name("a.toml"), is_plain_name("../a.toml")
     (True, False)
@@ -223,7 +227,7 @@ def is_plain_name(name: object) -> bool:
 
 
 def is_plain_path(name: object) -> bool:
-    """Whether a text names a file in or below a directory, with `/` between plain names and nothing else.
+    """Whether a text is the name of a file in or below a directory: plain names joined by `/`.
 
     >>> is_plain_path("30-trace/flows.parquet"), is_plain_path("/etc/passwd"), is_plain_path("a/../../b")
     (True, False, False)
@@ -232,5 +236,5 @@ def is_plain_path(name: object) -> bool:
 
 
 def _below(path: Path, top: Path) -> str:
-    """A path as it is called below another one; that one itself by its own name."""
+    """A path relative to another one; for that path itself, its own name."""
     return str(path.relative_to(top)) if path != top else str(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links, pipes and devices in the place of files."""
+"""Tests of links, pipes and devices in place of files."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from leowarp.base.errors import ScenarioError
 
 @pytest.fixture
 def strange(tmp_path):
-    """Puts something into the place of a file."""
+    """A function that puts another kind of file in place of a file."""
 
     def put(kind, path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text that came from a file, a directory or a program of somebody else's, on its way to a terminal."""
+"""Text from a file, a directory or a program of another person, made safe for a terminal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SUBSTITUTES = {
     "⇒": "=>", "“": '"', "”": '"', "‘": "'", "’": "'", "ß": "ss", "ø": "o", "Ø": "O", "✓": "ok", "✗": "x", "█": "#",
     "╸": "-", "╺": "-",
 }  # fmt: skip
-"""ASCII for characters that an encoding may lack."""
+"""ASCII substitutes for characters that an encoding may lack."""
 
 
 def accept_any_character(stream: TextIO) -> None:
-    """Makes a stream write a substitute for each character that its encoding lacks, instead of raising.
+    """Make a stream write a substitute for each character that its encoding lacks, instead of raising.
 
-    A table with a dash, or the name of a station, must not end a verb whose work is done. A stream in UTF-8 lacks
-    nothing and stays as it is; so does one that has no encoding.
+    A dash in a table, or the name of a station, must not end a command whose work is done. A stream in UTF-8 lacks no
+    character and stays as it is; so does one without an encoding.
     """
     if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
         codecs.register_error(_SUBSTITUTE, _substitute)
@@ -31,7 +31,7 @@ def accept_any_character(stream: TextIO) -> None:
 def has_all(text: str, stream: TextIO) -> bool:
     """Whether a stream's encoding has all characters of a text."""
     try:
-        # A stream in memory has no encoding, and holds any character.
+        # A stream in memory has no encoding, and accepts any character.
         text.encode(stream.encoding or "utf-8")
     except UnicodeEncodeError:
         return False
@@ -39,14 +39,14 @@ def has_all(text: str, stream: TextIO) -> bool:
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:
-    """Replacement of characters that cannot be encoded, and where to go on."""
+    """Replacement of characters that cannot be encoded, and the position at which to continue."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(_ascii, error.object[error.start : error.end])), error.end
 
 
 def _ascii(char: str) -> str:
-    r"""A character in ASCII: as listed, without its accent, or as an escape.
+    r"""A character in ASCII: from the list, without its accent, or as an escape.
 
     >>> _ascii("–"), _ascii("é"), _ascii("東")
     ('-', 'e', '\\u6771')
@@ -59,11 +59,11 @@ _SUBSTITUTE = "leowarp.substitute"
 
 
 def visible(text: str) -> str:
-    r"""The text with each character that does something instead of showing something as an escape: `\x1b`, `\u202e`.
+    r"""The text with each character that has an effect instead of a glyph as an escape: `\x1b`, `\u202e`.
 
-    A terminal obeys control characters (colours, titles, the clipboard, answers typed for the user), and those that
-    change the direction of writing make a line say something else than it does. Characters stay that `str.isprintable`
-    accepts, line ends and tabs. Half a UTF-8 sequence of a file's name becomes an escape, too.
+    A terminal executes control characters (colours, titles, the clipboard, answers typed for the user), and characters
+    that change the direction of writing make a line read differently. Characters that `str.isprintable` accepts, line
+    ends and tabs are kept. An incomplete UTF-8 sequence in a file's name becomes an escape, too.
     """
     if text.isprintable():
         return text
@@ -71,17 +71,17 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""As `visible`, with line ends and tabs as `\n` and `\t`: a name is no place for them."""
+    r"""As `visible`, with line ends and tabs as `\n` and `\t`, which do not belong in a name."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def json_visible(text: str) -> str:
-    r"""JSON text with the same characters as JSON's own escapes: it says the same, and shows as `visible`."""
+    r"""JSON text with these characters as JSON's own escapes: it has the same value, and displays as with `visible`."""
     return "".join(char if char.isprintable() or char == "\n" else _json_escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:
-    """A character as Python writes it in a string."""
+    """A character as Python writes it in a string literal."""
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"  # a byte of a name that is not UTF-8 (PEP 383)
@@ -92,6 +92,6 @@ def _json_escaped(char: str) -> str:
     code = ord(char)
     if code < 0x10000:
         return f"\\u{code:04x}"
-    # JSON escapes UTF-16: beyond the first plane a pair of surrogates (RFC 8259, section 7).
+    # JSON escapes are UTF-16: beyond the first plane, a pair of surrogates (RFC 8259, section 7).
     high, low = divmod(code - 0x10000, 0x400)
     return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"

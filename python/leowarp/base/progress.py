@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of runs: on a terminal a bar each, in a notebook one text, elsewhere a plain line every few seconds."""
+"""Progress of runs: one bar per run on a terminal, one text in a notebook, otherwise a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from leowarp.base.status import CellText, is_notebook, is_terminal
 
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
-"""Between two plain lines of a run."""
-# Interval of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours
-# has 30.
+"""Interval between two plain lines of a run."""
+# Interval of a build's plain lines: ten seconds at first, later a quarter of the elapsed time, so that a log of hours
+# has 30 lines.
 BUILD_INTERVAL_S = 10.0
 
 
@@ -34,13 +34,13 @@ class Progress:
     run : str
         Name of the run.
     stage : str
-        One of `STAGES`; virtual time moves in `guest` only.
+        One of `STAGES`; virtual time advances only in `guest`.
     t_ns, duration_ns : int
         Virtual time reached, and the virtual time at which the run ends.
     wall_s : float
-        Wall clock seconds spent in the guest so far.
+        Real time spent in the guest so far, in seconds.
     done, expected : int
-        Figures that are drawn, and all of them; in `report` only.
+        Number of figures drawn, and their total; in `report` only.
     """
 
     run: str
@@ -53,13 +53,13 @@ class Progress:
 
     @property
     def speed(self) -> float | None:
-        """Virtual seconds per second of the wall clock; None while nothing can be said."""
-        # Booting takes up to that; a speed of it would say nothing.
+        """Virtual seconds per second of real time; None while unknown."""
+        # Booting takes up to that long, so a speed would be meaningless before.
         return self.t_ns / 1e9 / self.wall_s if self.wall_s > 0.2 and self.t_ns > 0 else None
 
     @property
     def left_s(self) -> float | None:
-        """Wall clock seconds until the guest ends, at the speed so far; None while nothing can be said."""
+        """Seconds of real time until the guest ends, at the speed so far; None while unknown."""
         return None if not self.speed else max(0.0, (self.duration_ns - self.t_ns) / 1e9 / self.speed)
 
     def text(self) -> str:
@@ -78,7 +78,7 @@ OnProgress = Callable[[Progress], None]
 
 
 def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
-    """Callback for the number of figures drawn, of how many, which shows it as the stage `report` of a run of this
+    """Callback for the number of figures drawn and their total; it shows them as the stage `report` of a run of this
     name."""
     return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
 
@@ -88,9 +88,9 @@ class BuildProgress:
     """Progress of the build of the guest kernel.
 
     stage: {"unpack", "compile", "pack"}
-    done, expected: Steps of the build; per cent of the source while it is unpacked.
-    share: Share of the whole build's time that has passed, 0 to 1, as far as can be foreseen.
-    wall_s, stage_wall_s: Wall clock seconds since the build began, and since the stage began.
+    done, expected: Steps of the build; percent of the source while it is unpacked.
+    share: Share of the whole build's time that has passed, 0 to 1, as an estimate.
+    wall_s, stage_wall_s: Seconds of real time since the build began, and since the stage began.
     """
 
     stage: str
@@ -102,23 +102,23 @@ class BuildProgress:
 
     @property
     def rate(self) -> float | None:
-        """Steps per second of the wall clock; None while nothing can be said."""
-        # Unpacking is counted in per cent: a rate of it would be of another unit.
+        """Steps per second of real time; None while unknown."""
+        # Unpacking is counted in percent, so its rate would have another unit.
         return self.done / self.stage_wall_s if self.stage == "compile" and self.stage_wall_s > 1 else None
 
     @property
     def left_s(self) -> float | None:
-        """Wall clock seconds until the build ends; None while nothing can be said."""
-        # After 2 s and 1 % at the earliest: before that a guess would be off by minutes and jump.
+        """Seconds of real time until the build ends; None while unknown."""
+        # An estimate starts after 2 s and 1 % at the earliest: before that it would be wrong by minutes and jump.
         return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
 
     @property
     def counted(self) -> str:
-        """Part done, of the whole: per cent of the source while it is unpacked, then steps of the build."""
+        """Completed part of the whole: percent of the source while it is unpacked, then steps of the build."""
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
-        """One line: what is done, rate, time left."""
+        """One line: completed part, rate, time left."""
         parts = [f"guest kernel: {self.stage} {self.counted}"]
         parts += [f"{self.rate:.1f} steps/s"] if self.rate is not None else []
         parts += [f"{clock(self.left_s)} left"] if self.left_s is not None else []
@@ -126,7 +126,7 @@ class BuildProgress:
 
 
 class Showing(ABC):
-    """A display of work on stderr: bars in a terminal, a text in a cell of a notebook, lines elsewhere."""
+    """A display of progress on stderr: bars in a terminal, a text in a notebook's cell, lines elsewhere."""
 
     def __init__(self) -> None:
         self._bars: Any = None
@@ -134,7 +134,7 @@ class Showing(ABC):
 
     @abstractmethod
     def _new_bars(self) -> Any:
-        """The bars of a terminal; rich is imported here, for workers and pipes never need it."""
+        """The bars of a terminal; rich is imported here, since workers and pipes never need it."""
 
     def __enter__(self) -> Self:
         if is_terminal():
@@ -167,7 +167,7 @@ class Display(Showing):
         return _bars()
 
     def __call__(self, progress: Progress) -> None:
-        """Shows how far a run is; the first time adds its bar."""
+        """Show the progress of a run; the first call adds its bar."""
         with self._lock:
             if self._cell is not None:
                 self._runs[progress.run] = progress
@@ -178,11 +178,11 @@ class Display(Showing):
                 self._bar(progress)
 
     def _line(self, progress: Progress) -> None:
-        """A plain line, if the stage is new and lasts, or the last line of it is `PLAIN_INTERVAL_S` ago."""
-        # By run: of eight runs at once each has its own five seconds, and none is silent behind another.
+        """A plain line, if the stage is new and long, or its last line is `PLAIN_INTERVAL_S` old."""
+        # Times are kept per run: of eight simultaneous runs each has its own five seconds, so none hides another.
         stage, said_at = self._said.get(progress.run, ("", 0.0))
         now = time.monotonic()
-        # Stages that last a moment are not worth a line; the guest and the end are.
+        # Stages that last only a moment get no line; the guest and the end do.
         if progress.stage == stage:
             if now - said_at < PLAIN_INTERVAL_S:
                 return
@@ -192,7 +192,7 @@ class Display(Showing):
         print(one_line(progress.text()), file=sys.stderr, flush=True)
 
     def _bar(self, progress: Progress) -> None:
-        """The run's own bar; without a length while the duration is not known."""
+        """The run's own bar; without a length while the duration is unknown."""
         task = self._tasks.get(progress.run)
         if task is None:
             task = self._tasks[progress.run] = self._bars.add_task(
@@ -211,7 +211,7 @@ class Display(Showing):
 
 
 def _text_of(runs: Collection[Progress]) -> str:
-    """A line for each run that is being made, and one for those that are over; of a single run always its line."""
+    """A line for each active run, and one for those that have ended; a single run always has its own line."""
     over = Counter(run.stage for run in runs if run.stage in ("done", "failed"))
     lines = [one_line(run.text()) for run in runs if len(runs) == 1 or run.stage not in over]
     if len(runs) > 1 and over:
@@ -220,10 +220,9 @@ def _text_of(runs: Collection[Progress]) -> str:
 
 
 class building:
-    """Shows on stderr how a build goes: `with building(True) as built`, then `built.message` and `built.steps`.
+    """Show the progress of a build on stderr: `with building(True) as built`, then `built.message` and `built.steps`.
 
-    Nothing appears if nothing has to be built, and nothing at all unless `progress` is True. May be called from any
-    thread.
+    Nothing appears if nothing has to be built, or if `progress` is not True. May be called from any thread.
     """
 
     def __init__(self, progress: bool | OnProgress) -> None:
@@ -254,7 +253,7 @@ class building:
             if self._bars is None:
                 print(visible(text), file=sys.stderr, flush=True)
             else:
-                # Above the bar, which would otherwise be drawn into it
+                # The text is printed above the bar, which it would otherwise overwrite
                 self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def steps(self, at: BuildProgress) -> None:
@@ -271,7 +270,8 @@ class building:
                 print(at.text(), file=sys.stderr, flush=True)
 
     def _bar(self, at: BuildProgress) -> None:
-        """The bar of the build, begun with the first step: a build that finds everything in the cache shows none."""
+        """The bar of the build, created at the first step: a build that finds all its results in the cache shows
+        none."""
         fields = {
             "stage": at.stage,
             "virtual": at.counted,
@@ -286,12 +286,12 @@ class building:
 
 
 class shown:
-    """The progress argument of the public functions as a context that gives a callable.
+    """The argument `progress` of the public functions as a context manager that returns a callable.
 
-    `display` makes what shows progress if the argument is True; a study has its own.
+    If the argument is True, `display` creates the display; a study has a display of its own.
 
-    progress: True: a display of its own; False: nothing; a callable gets each `Progress`.
-    display: Makes the display for True.
+    progress: True: a display; False: no display; a callable gets each `Progress`.
+    display: Creates the display for True.
 
     >>> with shown(False) as show:
     ...     show(Progress("a", "guest"))
@@ -310,8 +310,9 @@ class shown:
 
 
 def json_lines(progress: Progress) -> None:
-    """Writes `Progress` as a line of JSON on stderr, for a program that started this one."""
-    # On stderr, since stdout holds the one object of --json; flushed, since a pipe would keep lines back until the end.
+    """Write `Progress` as a line of JSON on stderr, for a parent program."""
+    # It goes to stderr, since stdout holds the one object of --json; it is flushed, since a pipe would hold lines back
+    # until the end.
     print(json.dumps(asdict(progress)), file=sys.stderr, flush=True)
 
 
@@ -327,17 +328,17 @@ def clock(seconds: float) -> str:
 
 
 def silent(progress: Any) -> None:
-    """Shows nothing."""
+    """Show nothing."""
 
 
 def _bars() -> Any:
-    """Bars of rich, which is imported here alone: most commands show none."""
+    """Bars of rich, which is imported only here: most commands show none."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
     return Bars(
-        # Not markup: a directory may be called [red].
+        # Markup is off, since a directory may have the name [red].
         TextColumn("{task.description}", markup=False),
         TextColumn("{task.fields[stage]:9}"),
         BarColumn(bar_width=24),

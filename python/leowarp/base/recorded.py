@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run directory's own records: whether it is complete, its `summary.json` and its `manifest.json`.
+"""A run directory's own records: its completeness, its `summary.json` and its `manifest.json`.
 
-Both are checked when they are read, so that whoever uses one need not ask at every step.
+Both are checked when they are read, so that their users need not check each value.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, REPORT, SUMMARY, TRA
 from leowarp.base.spelling import nearest
 
 TEXTS = ("name", "kind", "source", "destination", "congestion_control", "share_reason", "reason")
-"""Fields of a summary that are text if they are there. Everything else is a number, a truth value or null."""
+"""Fields of a summary that are text if present. All other fields are a number, a boolean or null."""
 
 KINDS = ("tcp", "ping", "udp", "program")
 
 _LONGEST_MARK_BYTES = 1 << 20
 _LONGEST_TEXT = 1000
-"""Characters of a text of a summary; a plan allows fewer (`scenario.decoding`)."""
+"""Largest number of characters of a text in a summary; a plan allows fewer (`scenario.decoding`)."""
 _LARGEST = 1e30
-"""No scalar comes near: the largest are ns and bit/s, below 2^63."""
+"""No scalar is that large: the largest are ns and bit/s, below 2^63."""
 
 _DEEPEST = 64
 """Levels of objects and lists in a JSON file; ours have four."""
 
 _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
-"""Runs that a message names, and directories that it looks at for them."""
+"""Number of runs that a message names, and of directories that are searched for them."""
 
 
 def why_incomplete(path: Path) -> str | None:
-    """Why a directory is not a complete run; None if it is one.
+    """Reason why a directory is not a complete run; None if it is one.
 
-    Returns: The text of the mark INCOMPLETE, which the run that failed wrote; else what is missing.
+    Returns: The text of the file INCOMPLETE, which the failed run wrote; otherwise what is missing.
     """
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
     mark = path / INCOMPLETE
-    # lexists: a link that leads nowhere is a mark, too.
+    # lexists: a dangling link counts as the mark, too.
     if os.path.lexists(mark):
         try:
             text = plainfiles.read(mark, _LONGEST_MARK_BYTES).decode(errors="replace").strip()
@@ -57,8 +57,8 @@ def why_incomplete(path: Path) -> str | None:
 
 
 def what_is_missing(path: Path) -> str | None:
-    """The first of the names that every complete run has and this directory has not; None if it has all of them."""
-    # The report is not among them: a run without one is complete (`--no-report`).
+    """The first file name that every complete run has and this directory lacks; None if it lacks none."""
+    # The report does not count: a run without one is complete (`--no-report`).
     return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
 
 
@@ -66,13 +66,13 @@ def refuse_incomplete(path: Path) -> None:
     """Raises TraceError if a directory is not a complete run; the message says why."""
     reason = why_incomplete(path)
     if reason is not None:
-        # Where there is no run, none is to be replaced: --force would only hide that a name was mistyped.
+        # Without a run there is nothing to replace: a hint to --force would only hide a mistyped name.
         hint = _again(path) if (path / PLAN).exists() or os.path.lexists(path / INCOMPLETE) else _instead_of(path)
         raise TraceError(f"cannot open {path} as a run: {reason}", hint=hint)
 
 
 def refuse_strange(path: Path) -> None:
-    """Raises TraceError if a directory that is to be read as a run holds what is neither a file nor a directory."""
+    """Raises TraceError if a directory to be read as a run contains an entry that is neither a file nor a directory."""
     why = plainfiles.why_not_plain(path)
     if why is not None:
         raise TraceError(
@@ -82,18 +82,18 @@ def refuse_strange(path: Path) -> None:
 
 
 def refuse_changed(run: Path, name: str) -> None:
-    """Raises TraceError if a file of a complete run is not the one that its manifest lists.
+    """Raises TraceError if a file of a complete run differs from its manifest's entry.
 
-    A changed bit of a table mostly gives other numbers and no error. Each file is hashed once per process and state, in
-    a seventh of the processor time that decoding it takes.
+    A flipped bit in a table usually gives other numbers and no error. Each file is hashed once per process and state,
+    which takes a seventh of the processor time of decoding it.
 
-    run: A run directory. One without a manifest, or that is being written, is not looked at.
-    name: Of the file, below it.
+    run: A run directory. A run without a manifest, or one that is being written, is not checked.
+    name: Name of the file, relative to the directory.
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
     listed = _files_of(run / MANIFEST, _state(run / MANIFEST))
-    # Manifests of the first versions list no files, or those of a report alone that was made later.
+    # Manifests of the first versions list no files, or only those of a report that was made later.
     if all(other.startswith(f"{REPORT}/") for other in listed):
         return
     if name not in listed:
@@ -112,7 +112,7 @@ _State = tuple[int, int, int, int]
 
 
 def _state(path: Path) -> _State:
-    """Evidence that a file was written: its device, inode, size, and when it was changed last."""
+    """State of a file by which a change is detected: its device, inode, size, and time of last change."""
     status = path.stat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -128,18 +128,19 @@ def _sha256_of(path: Path, state: _State) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object out of a run directory.
+    """Read a JSON object from a run directory.
 
-    Raises TraceError if it is none, is nested too deeply, or has more than `plainfiles.MOST_JSON_BYTES`.
-    path: In a run directory; never followed if it is a link.
+    Raises TraceError if the file is no JSON object, is nested too deeply, or has more than
+    `plainfiles.MOST_JSON_BYTES`.
+    path: A file in a run directory; a link is never followed.
     """
 
-    # Python's json takes NaN and Infinity, which RFC 8259 (section 6) does not have.
+    # Python's json accepts NaN and Infinity, which RFC 8259 (section 6) does not have.
     def refuse(word: str) -> float:
         raise ValueError(f"{word} is no number of JSON")
 
     try:
-        # Decoded here: of bytes json takes UTF-16 too, and surrogates, which nothing else does.
+        # The bytes are decoded here, since json would also accept UTF-16 and surrogates, which no other reader does.
         text = plainfiles.read(path, plainfiles.MOST_JSON_BYTES).decode()
         value = json.loads(text, parse_constant=refuse)
         _refuse_deep(value)
@@ -153,8 +154,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _refuse_deep(value: Any) -> None:
-    """Raises RecursionError for what is nested more deeply than anything that leowarp writes: whoever goes through it
-    by calling itself would end so."""
+    """Raises RecursionError for a value that is nested more deeply than any that leowarp writes: recursive functions
+    would fail on it."""
     level = [value]
     for _ in range(_DEEPEST):
         level = [inner for item in level if isinstance(item, dict | list) for inner in _inner(item)]
@@ -167,9 +168,9 @@ def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 def read_summary(run: Path) -> dict[str, Any]:
-    """`summary.json` of a run directory.
+    """Read `summary.json` of a run directory.
 
-    Raises TraceError if it is none, or holds what is no scalar.
+    Raises TraceError if it is no summary, or contains a value that is no scalar.
     """
     path = run / SUMMARY
     value = read_json(path)
@@ -179,9 +180,9 @@ def read_summary(run: Path) -> dict[str, Any]:
 
 
 def read_manifest(run: Path) -> dict[str, Any]:
-    """`manifest.json` of a run directory.
+    """Read `manifest.json` of a run directory.
 
-    Raises TraceError if it is none, or an entry is of another type than leowarp writes.
+    Raises TraceError if it is no manifest, or an entry has another type than leowarp writes.
     """
     path = run / MANIFEST
     value = read_json(path)
@@ -191,22 +192,22 @@ def read_manifest(run: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Writes a JSON object so that a reader sees the whole of it or nothing.
+    """Write a JSON object so that a reader sees either all of it or nothing.
 
-    Raises ValueError if a number is not finite: JSON has no word for it (RFC 8259, 6).
+    Raises ValueError if a number is not finite: JSON cannot represent it (RFC 8259, 6).
     """
     plainfiles.write(path, text_of_json(value).encode())
 
 
 def text_of_json(value: dict[str, Any]) -> str:
-    """The text that `write_json` writes; the same values give the same text."""
+    """The text that `write_json` writes; equal values give equal texts."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
     """Fault of a summary, as the end of a sentence; None if there is none.
 
-    Keys are not held against the table of scalars: a run of a newer or older version has others.
+    Keys are not compared with the declared scalars: a run of a newer or older version has others.
     """
     flows = value.get("flows")
     if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
@@ -237,7 +238,7 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
         return "its warnings are not texts"
     if not all(isinstance(text, str) for text in value.get("files", {}).values()):
         return "its files have no checksums"
-    # Every file that a manifest lists is within its directory.
+    # Every file that a manifest lists must be within its directory.
     for name in (*value.get("files", ()), *value.get("directories", ())):
         if not plainfiles.is_plain_path(name):
             return f"it lists {name!r:.80}, which is no file below its directory"
@@ -251,10 +252,10 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
 
 
 def _instead_of(path: Path) -> str:
-    """Command to type in place of a directory that is no run."""
+    """Suggested command in place of a directory that is no run."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = nearest(path.name, [run.name for run in runs])
-    # Stable: behind the near name the others stay in the order of a listing.
+    # The sort is stable: after the similar name, the others keep the order of a listing.
     shown = sorted(runs, key=lambda run: run.name != near)[:_MOST_RUNS]
     if near is not None:
         return f"did you mean {shown[0]}?"
@@ -271,7 +272,7 @@ def _runs_in(folder: Path) -> list[Path]:
 
 
 def _again(path: Path) -> str:
-    """The command that makes the run in a directory again, from the plan that it holds if it holds one."""
+    """The command that makes the run in a directory again, from its plan if it has one."""
     plan = path / PLAN
     return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
 
@@ -281,7 +282,7 @@ def _is_list_of_texts(item: Any) -> bool:
 
 
 def _is_scalar(name: str, item: Any) -> bool:
-    """Whether a summary may hold this under a name: null, a number, or a text where texts stand."""
+    """Whether a summary may hold this value under a name: null, a number, or a text in a text field."""
     if name in TEXTS and item is not None:
         return isinstance(item, str) and len(item) <= _LONGEST_TEXT
     return item is None or _is_number(item)
@@ -293,10 +294,8 @@ def _is_table_of_scalars(item: Any) -> bool:
 
 
 def _is_number(item: Any) -> bool:
-    """Also of a size that can be computed with: whole numbers fit into a column of a table, squares of others into a
-    float.
-    """
+    """Numbers must also have a usable size: integers fit into a column of a table, squares of floats into a float."""
     if isinstance(item, int):
         return abs(item) < 1 << 63
-    # Nor is nan smaller than anything.
+    # nan also fails this comparison.
     return isinstance(item, float) and abs(item) < _LARGEST

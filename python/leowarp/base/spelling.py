@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hints for a name that does not exist: the name that was probably meant, and all that exist."""
+"""Hints for a name that does not exist: the probable intention, and all existing names."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ _LONGEST_WORD = 60
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None:
-    """The known word that looks most like `word`, if one does.
+    """The known word that is most similar to `word`, if one is similar enough.
 
-    word: As typed; only its first 60 characters are compared.
-    cutoff: The least similarity by `difflib`, 0 to 1.
-    Returns: None: nothing is near enough to be proposed.
+    word: The word as typed; only its first 60 characters are compared.
+    cutoff: The smallest similarity by `difflib`, 0 to 1.
+    Returns: None if no word is similar enough to be suggested.
 
     >>> nearest("congestion_controll", ["congestion_control", "rate"])
     'congestion_control'
     """
-    # Long words are cut: matching costs the product of the lengths.
+    # Long words are cut: the cost of matching is the product of the lengths.
     found = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=cutoff)
     return found[0] if found else None
 
 
 def one_of(word: object, known: Iterable[object], lead: str = "one of", cutoff: float = 0.55) -> str:
-    """The hint of a message that there is no `word`: what was probably meant, then all known words.
+    """The hint for an unknown `word`: the probable intention, then all known words.
 
-    word: As typed; what is no text has no word like it.
-    known: In the order in which they are listed.
+    word: The word as typed; a value that is no text has no similar word.
+    known: Known words, in the order in which they are listed.
     lead: The words before the list.
 
     >>> one_of("sttr", ["cwnd", "srtt"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where progress is shown: on a terminal, in the cell of a notebook, or else as lines of a log."""
+"""Place where progress is shown: a terminal, the cell of a notebook, or otherwise lines of a log."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import time
 from typing import Any
 
 CELL_INTERVAL_S = 0.5
-"""Between two texts of a cell: each is a message to the browser."""
+"""Interval between two texts of a cell: each is a message to the browser."""
 
 
 def is_terminal() -> bool:
-    """Whether stderr is a terminal that bars may be drawn on."""
-    # A cell's `!leowarp run` has a terminal of its own, whose control characters the notebook would show; Jupyter names
-    # the kernel's parent to everything that a kernel starts.
+    """Whether stderr is a terminal on which bars can be drawn."""
+    # `!leowarp run` in a cell has a terminal of its own, whose control characters the notebook would show; Jupyter sets
+    # this variable for every process that a kernel starts.
     return sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ
 
 
 def is_notebook() -> bool:
     """Whether this process is the kernel of a notebook."""
-    # Nobody but a kernel has loaded it; loading it here would make it one to the eye.
+    # Only a kernel has loaded it; importing it here would make any process look like one.
     if "ipykernel.zmqshell" not in sys.modules:
         return False
     from ipykernel.zmqshell import ZMQInteractiveShell
@@ -30,7 +30,7 @@ def is_notebook() -> bool:
 
 
 class CellText:
-    """One output of a notebook's cell, a text that is replaced: however long a run takes, it stays this one output."""
+    """One output of a notebook's cell, a text that is replaced: it stays a single output however long a run takes."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -38,13 +38,13 @@ class CellText:
         self._next_s = 0.0
 
     def show(self, text: str) -> None:
-        """Shows the text in place of the one before, at most every `CELL_INTERVAL_S`; `end` shows the last one."""
+        """Show the text in place of the previous one, at most every `CELL_INTERVAL_S`; `end` shows the last one."""
         self._waiting = text
         if time.monotonic() >= self._next_s:
             self._write()
 
     def end(self) -> None:
-        """Shows the last text, if it is not shown yet."""
+        """Show the last text if it is not shown yet."""
         self._write()
 
     def _write(self) -> None:

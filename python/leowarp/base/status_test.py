@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress in a notebook is one output, whose text is replaced; a stand-in takes Jupyter's place."""
+"""Tests that progress in a notebook is one output whose text is replaced; a stand-in replaces Jupyter."""
 
 import os
 import sys
@@ -24,7 +24,8 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def notebook(monkeypatch, clock):
-    """Makes this process the kernel of a notebook; gives the texts of each output, the last one on show."""
+    """Makes this process look like the kernel of a notebook, and returns the texts of each output, the last one being
+    visible."""
     outputs = []
 
     class Handle:
@@ -63,7 +64,7 @@ def test_a_run_is_one_output_however_long_it_takes(notebook, clock, capsys):
     (texts,) = notebook
     assert texts[-1] == "a: done"
     assert "a: 500 of 1000 s, 40.0 x the wall clock, 0:12 left" in texts
-    # 25 s at two a second
+    # 25 s at two texts per second
     assert 40 < len(texts) < 60
     assert all(text.isprintable() for text in texts)
     assert capsys.readouterr() == ("", "")

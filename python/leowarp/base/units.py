@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities with units: text to number and back. The only place where texts with units are read and written.
+"""Quantities with units, converted from text to number and back. Texts with units are read and written only here.
 
-Times are whole nanoseconds, rates whole bits per second, sizes whole bytes: a text that is not exactly that is an
-error, never rounded. Lengths, angles, ratios and the two constants of gravity are floats: the float nearest to the
-exact decimal. For every quantity ``parse(format(x)) == x``.
+Times are integer nanoseconds, rates integer bits per second, sizes integer bytes: a text whose value is not exactly
+such a number is an error and is never rounded. Lengths, angles, ratios and the two gravitational constants are floats:
+the float nearest to the exact decimal. For every quantity ``parse(format(x)) == x``.
 
-``"m"`` is metres, never minutes; rates in bytes per second are refused, because ``kbps`` is kilobits to some tools
-and kilobytes to others (tc).
+``"m"`` means metres, never minutes; rates in bytes per second are refused, because ``kbps`` means kilobits in some
+tools and kilobytes in others (tc).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from leowarp.base.spelling import one_of
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """One kind of quantity: its units and how its number is kept. There is one object of each kind.
+    """One kind of quantity: its units and the representation of its number. There is one object for each kind.
 
-    name: What a message calls it, with its article ("a time").
-    suffix: The end of the name of every attribute and column that holds it.
-    units: Unit as written -> its exact size in the kept unit.
-    whole: Kept as an int (and exact), or as a float.
+    name: Its name in messages, with the article ("a time").
+    suffix: The suffix of every attribute and column that holds it.
+    units: Unit as written -> its exact size in the stored unit.
+    whole: Whether it is stored as an int (and exact) or as a float.
     written: Units that `format` may choose, largest first.
     example: A correct text, for messages.
-    mistakes: Often-written wrong units -> what to say.
+    mistakes: Common wrong units -> the hint for each.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Quantity:
     mistakes: dict[str, str]
 
     def parse(self, text: object, *, like: object = None) -> int | float:
-        """Read a text such as ``"30 ms"``.
+        """Parse a text such as ``"30 ms"``.
 
-        Raises ScenarioError if it is a bare number, has no unit or a wrong one, or is not exact in the kept unit.
-        text: What TOML gave: a str is right, everything else an error with the way to write it.
-        like: A correct text, a default for instance: its unit is proposed where one is missing.
-        Returns: In the kept unit: an int if `whole`.
+        Raises ScenarioError if it is a bare number, has no unit or a wrong one, or is not exact in the stored unit.
+        text: The value from TOML: a str is valid, all other types are errors that state how to write it.
+        like: A valid text, such as a default: its unit is suggested if one is missing.
+        Returns: The value in the stored unit: an int if `whole`.
 
         >>> TIME.parse("30 ms"), RATE.parse("37.5 Mbit/s"), RATIO.parse("0.1 %")
         (30000000, 37500000, 0.001)
@@ -58,7 +58,7 @@ class Quantity:
         size = self.units.get(unit)
         if size is None:
             raise ScenarioError(f'"{text}": "{unit}" is not a unit of {self.name}', self._unit_hint(unit))
-        # Exact fractions up to here: 0.1 ms is 100,000 ns, which a product of floats need not be.
+        # Fractions are exact up to here: 0.1 ms is 100,000 ns, which a product of floats need not be.
         value = number * size
         if self.whole:
             if value.denominator != 1:
@@ -71,9 +71,10 @@ class Quantity:
             raise ScenarioError(f"{text!r} is too large for {self.name}") from None
 
     def format(self, value: int | float) -> str:
-        """Write a number with a unit so that `parse` gives the same number back.
+        """Write a number with a unit so that `parse` returns the same number.
 
-        The largest unit of which there is a whole number, of floats the largest of which there is one:
+        The unit is the largest of which the number is an integer multiple; for floats, the largest of which it is at
+        least one:
 
         Raises ValueError if it is a float that is not finite.
 
@@ -88,18 +89,18 @@ class Quantity:
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
-        # Every unit fits a zero; one spelling of it keeps equal plans equal as texts.
+        # Zero fits every unit; a single spelling keeps equal plans equal as texts.
         if exact == 0:
             return f"0 {self.zero_unit}"
         written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]
-        # The largest unit of which there is at least one, and for what is kept exactly, a whole number of it.
+        # The largest unit of which there is at least one, and, for exact quantities, an integer multiple.
         readable = [(unit, number) for unit, number in written if abs(number) >= 1]
         whole = [(unit, number) for unit, number in readable if number.denominator == 1]
         unit, number = ((whole if self.whole else []) or readable or written[-1:])[0]
         return f"{_decimal(number)} {unit}"
 
     def format_in(self, value: int | float, unit: str) -> str:
-        """Write a number in a given unit, or as `format` does if it has no exact decimal there.
+        """Write a number in a given unit, or as `format` does if it has no exact decimal in that unit.
 
         Raises KeyError if it is no unit of this quantity.
 
@@ -112,15 +113,15 @@ class Quantity:
 
     @property
     def zero_unit(self) -> str:
-        """The unit in which a zero is written: seconds, and of all others the smallest."""
+        """The unit in which zero is written: seconds for times, otherwise the smallest unit."""
         return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object, like: object) -> tuple[Fraction, str]:
-        """Number and unit of a text, the number exact.
+        """Number and unit of a text, with the number exact.
 
-        Raises ScenarioError if it is no text, no number with something behind it, or longer than `_LONGEST_TEXT`.
+        Raises ScenarioError if it is no text, no number followed by a unit, or longer than `_LONGEST_TEXT`.
         """
-        # TOML's true and false are ints to Python.
+        # TOML's true and false are ints in Python.
         if isinstance(text, bool) or not isinstance(text, int | float | str):
             raise ScenarioError(f"{self.name} is a string with a unit", f'write it like "{self.example}"')
         if not isinstance(text, str):
@@ -139,7 +140,7 @@ class Quantity:
         return Fraction(match["number"].replace("_", "")), match["unit"]
 
     def _with_unit(self, number: object, like: object) -> str:
-        """The number that was written without a unit with one that it may have, or the example."""
+        """The number that was written without a unit, with a unit that it may have, or the example."""
         for sample in (like, self.example):
             known = _NUMBER.fullmatch(sample) if isinstance(sample, str) else None
             if known is not None and known["unit"] in self.units:
@@ -156,15 +157,15 @@ class Quantity:
 
 @lru_cache(maxsize=8192, typed=True)
 def _format(quantity: Quantity, value: int | float) -> str:
-    """Plans of a study say the same few quantities thousands of times."""
+    """Plans of a study contain the same few quantities thousands of times."""
     return quantity._format(value)
 
 
 def _decimal(value: Fraction) -> str | None:
     """The exact decimal text of a fraction, or None if it has no short one.
 
-    2 and 5 are the only prime factors that a denominator of a decimal has; with others, or too many digits, None or an
-    exponent.
+    The denominator of a decimal has only the prime factors 2 and 5; with others the result is None, with too many
+    digits it is None or has an exponent.
     """
     denominator, twos, fives = value.denominator, 0, 0
     while denominator % 2 == 0:
@@ -181,7 +182,7 @@ def _decimal(value: Fraction) -> str | None:
         stripped = digits.lstrip("0")
         mantissa = stripped.rstrip("0")
         exponent = len(stripped) - 1 - places
-        # Exact too: a power of ten in place of many zeros.
+        # This is exact too: a power of ten in place of many zeros.
         text = f"{mantissa[0]}.{mantissa[1:]}".rstrip(".") + f"e{exponent}"
     return sign + text
 
@@ -191,12 +192,12 @@ def _units(**sizes: int | str) -> dict[str, Fraction]:
     return {name: Fraction(size) for name, size in sizes.items()}
 
 
-# Exponents of three digits: all that a float can hold; 1e999999999 would fill the memory.
+# Exponents have at most three digits, enough for any float; 1e999999999 would fill the memory.
 _NUMBER = re.compile(
     r"(?P<number>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]{1,3})?)"
     r"\s*(?P<unit>[^0-9\s.+-]\S*|)"
 )
-# Longer numbers with a unit are nobody's; the limit also bounds the time of the pattern above and of messages.
+# No real number with a unit is longer; the limit also bounds the time of the pattern above and the length of messages.
 _LONGEST_TEXT = 80
 _LONGEST_PLAIN = 24
 _SMALLEST_PLAIN = Fraction(1, 1000)
@@ -235,7 +236,7 @@ RATE = Quantity(
     | {unit: _BPS for unit in ("bps", "kbps", "Kbps", "Mbps", "mbps", "Gbps", "gbps")}
     | {"Mbit": 'a rate is per second: "Mbit/s"', "mbit": 'a rate is per second: "Mbit/s"'},
 )
-# "KB" is refused, for some mean 1000 by it and some 1024.
+# "KB" is refused because it means 1000 to some and 1024 to others.
 BYTES = Quantity(
     "a size",
     "_bytes",
@@ -298,7 +299,7 @@ RATIO = Quantity(
     "0.1 %",
     {},
 )
-# Whole millionths, as the guest gets red's largest probability (design/interfaces.md, section 13).
+# Integer millionths, in which the guest receives red's largest probability (design/interfaces.md, section 13).
 PROBABILITY = Quantity(
     "a probability",
     "_ppm",

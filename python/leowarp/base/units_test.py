@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities: exact, strict, and the same after writing and reading."""
+"""Tests of quantities: exact, strict, and unchanged by writing and reading."""
 
 import math
 from fractions import Fraction

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line `leowarp`: the street's nouns as verbs.
+"""The command line `leowarp`, whose verbs follow the stages of a run.
 
 A verb is a thin layer. It reads options, calls a function of the library that a notebook would call, and prints the
 result, as text for people or with ``--json`` as one object. Slow modules (numpy, Arrow, figures) are imported within
-the verbs, so that help and completion are there at once.
+the verbs, so that help and completion appear at once.
 
 Exit statuses are those of `leowarp.base.errors`: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine
 lacks something, 4 the guest failed. Also 5 trace or report, 70 unforeseen, 130 interrupted.
@@ -19,17 +19,17 @@ from leowarp.base.errors import INTERRUPTED_EXIT_CODE, LeowarpError, unexpected
 
 
 def main() -> None:
-    """Entry point: runs the verb that was typed and ends the process with its exit status.
+    """Entry point: run the typed verb and end the process with its exit status.
 
-    Every error of the library is printed in one form: what was attempted, and a hint. With ``LEOWARP_DEBUG=1`` it is
-    raised as it is, with its traceback.
+    Every error of the library is printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` it is
+    raised unchanged, with its traceback.
 
     Raises SystemExit: Always, with the verb's status.
     """
     try:
         _run()
     except BrokenPipeError:
-        # The reader of our output (head, less) has gone: nothing is wrong, and nobody is there to tell.
+        # The reader of our output (head, less) has exited: this is no error, and nobody reads a message.
         _give_up_stdout()
         sys.exit(0)
     except Exception as raised:
@@ -44,33 +44,33 @@ def main() -> None:
 
 
 def _run() -> None:
-    """The verb, to the last byte of its output."""
+    """Run the verb and flush all of its output."""
     from leowarp.base.printable import accept_any_character
 
     for stream in (sys.stdout, sys.stderr):
         accept_any_character(stream)
-    # Here and not at the top: it takes files and memory, which a machine may not give.
+    # The import is here and not at the top, because it needs files and memory, which a machine may refuse.
     from leowarp.cli.app import app
 
     try:
-        # A fixed name, so that messages read alike for `python -m leowarp` and for the script.
+        # The name is fixed, so that messages are the same for `python -m leowarp` and for the script.
         app(prog_name="leowarp")
     finally:
-        # What is left would be written when Python ends, where a full disk gives a traceback and status 120.
+        # Otherwise Python would write the rest at exit, where a full disk gives a traceback and status 120.
         sys.stdout.flush()
 
 
 def _tell(error: LeowarpError) -> None:
-    """Print an error in whatever way there is left."""
+    """Print an error in any way that still works."""
     try:
         from leowarp.cli.output import print_error, print_error_json
 
-        # The verb may not have got so far as to read its options.
+        # The verb may have failed before it read its options.
         if "--json" in sys.argv[1:]:
             print_error_json(error)
             sys.stdout.flush()
     except Exception:
-        # A full disk takes no JSON either; the text on stderr remains.
+        # A full disk does not accept JSON either; the text on stderr remains.
         _give_up_stdout()
     try:
         print_error(error)
@@ -82,6 +82,6 @@ def _tell(error: LeowarpError) -> None:
 
 
 def _give_up_stdout() -> None:
-    """Keep Python from flushing stdout as it ends, which would raise once more."""
+    """Prevent Python from flushing stdout at exit, which would raise once more."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

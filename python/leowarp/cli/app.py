@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The typer application: which verbs there are, in the order of the street.
+"""The typer application: its verbs, in the order of a run's stages.
 
-A verb is a function of one of the modules `*_verbs.py`; its signature is its options and its docstring its help, which
-is why those docstrings have no sections. Panels group them in ``leowarp --help``.
+A verb is a function in one of the modules `*_verbs.py`; its signature defines its options and its docstring its help,
+so those docstrings have no sections. Panels group them in ``leowarp --help``.
 """
 
 from __future__ import annotations
@@ -28,29 +28,31 @@ _MOVED = {
     "metrics": "show RUN --metrics", "links": "show RUN --links", "plot": "report RUN --plot SERIES",
     "diff": "compare A B --diff", "version": "doctor --versions",
 }  # fmt: skip
-"""Verbs that became options of others: what is typed now."""
+"""Verbs that became options of others, with the command to type now."""
 
 
 class _AsWritten(TyperGroup):
-    """The program with all its verbs. Their help is printed as written: ``[cures]`` is a section of a scenario."""
+    """The program with all its verbs. Their help is printed as written, since ``[cures]`` is a section of a scenario
+    and not markup."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         _escape(self)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that was typed; of one that moved an error that names the new one."""
+        """The verb that was typed; for a verb that moved, an error that names the new one."""
         if args and args[0] in _MOVED:
             raise ScenarioError(f"there is no verb {args[0]}", hint=f"leowarp {_MOVED[args[0]]}")
         return super().resolve_command(ctx, args)
 
 
 def _escape(command: Any) -> None:
-    """Escape what rich takes for markup, in the help of a verb, of its parameters, and of the verbs below it."""
+    """Escape text that rich would interpret as markup, in the help of a verb, of its parameters, and of the verbs below
+    it."""
     for owner in (command, *command.params):
         for name in ("help", "short_help", "epilog"):
             if text := vars(owner).get(name):
-                # As `rich.markup.escape` does it, which takes 0.1 s to import.
+                # The same as `rich.markup.escape`, which takes 0.1 s to import.
                 setattr(owner, name, re.sub(r"(\\*)(\[[a-z#/@][^[]*?])", r"\1\1\\\2", text))
     for below in vars(command).get("commands", {}).values():
         _escape(below)
@@ -60,7 +62,7 @@ app = typer.Typer(
     name="leowarp",
     cls=_AsWritten,
     no_args_is_help=True,
-    # Errors are printed by `main`, in one form.
+    # `main` prints errors in one form.
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -78,7 +80,7 @@ def _say_version(asked: bool) -> None:
 
 @app.callback()
 def _options(
-    # Eager: asked before a verb is missed.
+    # The option is eager: it is handled before a missing verb is reported.
     version: Annotated[
         bool,
         typer.Option(
@@ -94,13 +96,13 @@ def _options(
 
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
 
-# These take minutes, and whoever ends them must know what stays.
+# These take minutes, and a user who interrupts them must know what remains.
 for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, verify_verb.verify, validate_verb.validate):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.command(rich_help_panel=_RUN)(shell_verb.shell)
 app.command(rich_help_panel=_RUN)(live_verb.live)
 app.command(rich_help_panel=_RUN)(interruptible(exam_verb.exam))
-# `interruptible` does not suit: the verb `study run` itself reports what stays.
+# `interruptible` is not used: the verb `study run` itself reports what remains.
 app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(example_verbs.examples)
 app.command(rich_help_panel=_RUN)(example_verbs.init)
@@ -114,7 +116,7 @@ app.command(rich_help_panel=_RESULTS)(report_verb.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
 app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
-# Options as one value: it has two dozen of them.
+# The options are one value, since there are two dozen of them.
 app.command(rich_help_panel=_RESULTS)(interruptible(verb_of(reorder_verb.reorder, Request)))
 app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)
 app.command(rich_help_panel=_MACHINE)(guest_verbs.doctor)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments and options that several verbs share.
 
-Each is a type for a verb's parameter, with its flag and its help, so that the same option reads alike in all verbs. A
-verb gives its default: ``set_: options.Settings = None``.
+Each is a type for a verb's parameter, with its flag and its help, so that the same option is described alike in all
+verbs. A verb sets its default: ``set_: options.Settings = None``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CcModules = Annotated[
 
 
 def flow_of(text: str) -> int | str:
-    """A flow as typed: a number, or the name that the scenario gives it, which begins with a letter.
+    """A flow as typed: a number, or its name in the scenario, which begins with a letter.
 
     >>> flow_of("3"), flow_of("upload")
     (3, 'upload')
@@ -65,7 +65,7 @@ def flow_of(text: str) -> int | str:
 
 
 Flow = Annotated[
-    # typer knows no union: the parser gives what the name and the number of a flow are.
+    # typer does not support unions: the parser returns a name or a number.
     Any, typer.Option("--flow", metavar="NUMBER|NAME", parser=flow_of, help="Only rows of this flow.")
 ]
 Flows = Annotated[
@@ -114,7 +114,7 @@ Shown = Annotated[
 
 
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
-    """Value for `run`'s `progress`: a callable for JSON, else whether there is a display at all."""
+    """Value for `run`'s argument `progress`: a callable for JSON, otherwise whether there is a display."""
     if kind is ProgressKind.json:
         from leowarp.base.progress import json_lines
 
@@ -127,40 +127,39 @@ def settings(
 ) -> list[str]:
     """Values of `--set`, `--cc-module` and `--leave-out`, as `KEY=VALUE`.
 
-    cc_modules: C files; relative ones are relative to the working directory, as all that is typed.
+    cc_modules: C files; relative paths are relative to the working directory, as for all typed paths.
     leave_out: names of satellites.
     Returns: For `scenario.load`.
 
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
     """
-    # --cc-module and --leave-out come last and so win over `--set` of their keys.
+    # --cc-module and --leave-out come last and so take precedence over `--set` of their keys.
     texts = list(set_ or [])
     if leave_out:
         texts.append(f"constellation.leave_out={json.dumps(leave_out, ensure_ascii=False)}")
     if cc_modules:
-        # JSON's strings are TOML's; a path with control characters is no name that a scenario takes.
+        # JSON strings are valid TOML; a scenario accepts no path with control characters.
         texts.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")
     return texts
 
 
 def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[..., None]:
-    """A verb whose options are the fields of a dataclass, and which gets them as one value.
+    """A verb whose options are the fields of a dataclass, and which receives them as one value.
 
-    Typer itself knows functions alone, and one of two dozen parameters hides the rules between them.
+    Typer itself supports only functions, and a function with two dozen parameters would hide the rules between them.
 
-    act: What the verb does; its docstring is the verb's help.
-    request: dataclass. Each field is annotated as a parameter of a verb would be: `Annotated[int, typer.Option(...)] =
-        200`.
-    Returns: With the signature that typer reads, for ``app.command()``.
+    act: The verb's action; its docstring is the verb's help.
+    request: dataclass. Each field has the annotation of a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
+    Returns: A function with the signature that typer reads, for ``app.command()``.
     """
 
     def verb(**typed: Any) -> None:
         act(request(**typed))
 
-    # Typer reads a function's parameters with inspect.signature, and their types with get_type_hints as well.
+    # Typer reads a function's parameters with inspect.signature, and their types also with get_type_hints.
     hints = get_type_hints(request, include_extras=True)
-    # Keyword-only: fields with and without defaults may then be in any order, as no function's parameters may.
+    # The parameters are keyword-only: then those with and without defaults may be in any order.
     parameters = [
         inspect.Parameter(
             item.name,
@@ -172,6 +171,6 @@ def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[
     ]
     verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     verb.__annotations__ = hints
-    # The verb's name and help are taken from the function that typer sees.
+    # Typer takes the verb's name and help from the function that it sees.
     verb.__name__, verb.__doc__ = act.__name__, act.__doc__
     return verb

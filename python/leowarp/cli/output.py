@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of the verbs: tables and text on stdout, errors and notes on stderr, or one JSON object and nothing else."""
+"""Output of the verbs: tables and text on stdout, errors and notes on stderr, or one JSON object alone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 160
-"""Columns where there is no terminal: rich would take 80, and fold the columns of a comparison."""
+"""Number of columns without a terminal: rich would use 80, and fold the columns of a comparison."""
 
 P = ParamSpec("P")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal; into a file or a pipe `PLAIN_WIDTH` columns, without colour."""
+    """A console as wide as the terminal; for a file or a pipe `PLAIN_WIDTH` columns, without colour."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -31,20 +31,20 @@ def console(*, stderr: bool = False) -> Console:
 
 
 LEAST_TEXT_WIDTH = 16
-"""A column of text is folded to no less."""
+"""Smallest width of a folded column of text."""
 
 HEAD_WIDTH = 12
-"""Heads of columns of numbers are folded at words to this, or to the widest number below them."""
+"""Headers of number columns are folded at words to this width, or to the widest number below them."""
 
 _GAP, _EDGES = 3, 2
-"""Width of a table's gap between two columns, and at its two sides."""
+"""Width of the gap between two columns of a table, and of its two margins."""
 
 
 def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> int:
-    """How many columns of numbers stand beside the first column of a table without one of them being cut; at least 1.
+    """Number of number columns that fit beside the first column of a table without being cut; at least 1.
 
     first: Cells of the first column.
-    heads, columns: Of the columns of numbers: what they are called, and their cells.
+    heads, columns: Headers and cells of the number columns.
     """
     left = console().width - _EDGES - max((len(one_line(text)) for text in first), default=0)
     for count, (head, column) in enumerate(zip(heads, columns, strict=True)):
@@ -59,9 +59,9 @@ def _cell(value: Any) -> str:
 
 
 def _folded(head: str, column: Sequence[Any]) -> str:
-    """The head of a column of numbers in lines no longer than a word of it or the widest number."""
+    """The header of a number column in lines no longer than its longest word or the widest number."""
     width = max([HEAD_WIDTH, *(len(_cell(value)) for value in column)])
-    # "(flow 3)" stays in one line: textwrap breaks at ASCII's spaces alone.
+    # "(flow 3)" stays in one line, since textwrap breaks only at ASCII spaces.
     kept = one_line(head).replace("(flow ", "(flow\N{NO-BREAK SPACE}")
     lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
@@ -70,15 +70,15 @@ def _folded(head: str, column: Sequence[Any]) -> str:
 def print_table(
     title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, text: Sequence[str] = ()
 ) -> None:
-    """A table. The first column and those named in `text` stand left and are folded if they must; all others are
-    numbers, stand right and are never broken, because half a number is another number: a table that is wider than the
-    terminal is printed in its whole width, and the terminal folds its lines. A missing value is a dash.
+    """Print a table. The first column and those named in `text` are left-aligned and folded if necessary; all others
+    are numbers, right-aligned and never broken, because half of a number is another number: a table wider than the
+    terminal is printed in full width, and the terminal folds its lines. A missing value is a dash.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    # Not the table's own title: that is broken at the table's width.
+    # This is not rich's own table title, which would be broken at the table's width.
     if title:
         console().print(Text(one_line(title), style="bold"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -88,7 +88,7 @@ def print_table(
         is_text = number == 0 or column in text
         cells = [line[number] for line in lines]
         head = one_line(column) if is_text else _folded(column, cells)
-        # Without a least width rich cuts what it may not fold.
+        # Without a minimum width, rich cuts a column that it may not fold.
         width = max(map(len, [*head.split("\n"), *map(_cell, cells)]))
         width = min(width, LEAST_TEXT_WIDTH) if is_text else width
         least += width + _GAP
@@ -103,18 +103,18 @@ def print_table(
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on stdout. NaN is written as null, as JSON knows none."""
+    """One JSON value on stdout. NaN is written as null, since JSON has no NaN."""
     # allow_nan=False: Python would write NaN, which is no JSON (RFC 8259, 6).
     text = json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False)
-    # An encoding that lacks a character gets JSON's own escape: a substitute would be another value.
+    # If the encoding lacks a character, JSON's own escape is used: a substitute would change the value.
     if not has_all(text, sys.stdout):
         text = json.dumps(clean(value), indent=2, allow_nan=False)
     print(json_visible(text))
 
 
 def say(text: object, *, end: str = "\n") -> None:
-    """A line of text on stdout. Verbs print by this and the functions beside it alone: nothing of a file's gets to a
-    terminal that obeys it."""
+    """A line of text on stdout. Verbs print only with this function and those next to it, so no control character of a
+    file reaches the terminal."""
     print(visible(str(text)), end=end)
 
 
@@ -127,16 +127,16 @@ def print_error(error: LeowarpError) -> None:
     """An error and its hint on stderr."""
     from rich.text import Text
 
-    # stdout belongs to the answer: whoever pipes it must not find a message among the rows.
+    # stdout is for results only: a reader of a pipe must not find a message among the rows.
     err = console(stderr=True)
-    # Soft wrap: a message that is copied or searched for has no line ends of ours.
+    # Soft wrap: a message that is copied or searched for must have no line breaks of ours.
     err.print(Text.assemble(("error: ", "bold red"), visible(error.message)), soft_wrap=True)
     if error.hint:
         err.print(Text.assemble(("  hint: ", "bold"), visible(error.hint)), soft_wrap=True)
 
 
 def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
-    """The verb, which after Ctrl-C says what is left behind and ends with status 130."""
+    """The verb with Ctrl-C handled: it states what remains and ends with status 130."""
 
     @functools.wraps(verb)
     def run(*given: P.args, **named: P.kwargs) -> None:
@@ -151,7 +151,7 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
 
 def print_error_json(error: LeowarpError) -> None:
     """An error as the one JSON object on stdout."""
-    # On stdout, unlike the text: with --json a program reads one object from there, whatever becomes of the verb.
+    # It goes to stdout, unlike the text: with --json a program reads one object from there, whatever the outcome.
     print_json({"error": error.message, "hint": error.hint, "kind": kind_of(error), "exit_code": error.exit_code})
 
 
@@ -161,7 +161,7 @@ def clean(value: Any) -> Any:
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [clean(item) for item in value]
-    # numpy's scalars and arrays, of whatever type, and pandas' extension arrays
+    # numpy's scalars and arrays of any type, and pandas' extension arrays
     if hasattr(value, "tolist") and not isinstance(value, str):
         return clean(value.tolist())
     if isinstance(value, float) and value != value:
@@ -176,14 +176,14 @@ def frame_records(frame: Any) -> list[dict[str, Any]]:
     records = frame.to_dict(orient="records")
     for record in records:
         for key, value in record.items():
-            # `isna` of a list is an array of answers, which is no condition.
+            # `isna` of a list returns an array, which is no condition.
             if not hasattr(value, "__len__") and pd.isna(value):
                 record[key] = None
     return clean(records)
 
 
 def _plain(text: str) -> Any:
-    """A text for rich that it does not read as markup: names of nodes and TOML hold square brackets."""
+    """A text that rich does not interpret as markup: names of nodes and TOML contain square brackets."""
     from rich.text import Text
 
     return Text(visible(text))

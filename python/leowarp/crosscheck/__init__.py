@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of `[cures]` against plan, timeline and stored packets: recomputed without the guest.
+"""Checks of the tables of `[cures]` against plan, timeline and stored packets, by recomputing them without the guest.
 
-`leowarp verify` asks both: whether the same plan gives the same bytes, and whether what they say can be. A fault of the
-guest that repeats passes the first.
+`leowarp verify` checks both: whether the same plan gives the same bytes, and whether the results are possible. A
+reproducible fault of the guest passes the first check.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def crosscheck(run: Run) -> dict[str, Findings]:
-    """Comparisons of a run's cures, by table; empty for a run whose network does nothing about route changes.
+    """Comparisons of a run's cures, by table; empty for a run without `[cures]`.
 
     Raises TraceError if a table cannot be read.
     """
@@ -34,7 +34,7 @@ def crosscheck(run: Run) -> dict[str, Findings]:
     if older:
         return {name: Findings(unknown=["it is of another version of leowarp"]) for name in older}
     expected = changes(run)
-    # Storing packets is a choice; only if all are stored it is known which went over a link.
+    # Storing packets is optional; only if all are stored, the packets on each link are known.
     stations = Stations(run) if run.plan.observe.packets == "all" and tables.has("packets") else None
     judge = Judge(run, expected, stations)
     made = {

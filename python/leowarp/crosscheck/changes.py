@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Required actions of `[cures]` at each route change, from plan and timeline alone (docs/concepts/cures.md)."""
+"""Required actions of `[cures]` at each route change, computed from plan and timeline alone
+(docs/concepts/cures.md)."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """Time of packets from the other end of a node's old link, and of its new one, to the station of the host.
+    """Times of packets from the far ends of a node's old and new link to the station of the host.
 
-    old_ns, new_ns: The longest by the old way, with a full packet on each link and the larger of two delays where one
-        changes at this instant; the shortest by the new one.
+    old_ns, new_ns: The longest time on the old path, with a full packet on each link and the larger of two delays if
+        one changes at this instant; the shortest time on the new path.
     old, new: tuple of (node, node). The links.
     """
 
@@ -35,14 +36,15 @@ class Rests:
 
 @dataclass(frozen=True)
 class Switch:
-    """A node's entry that goes over to another link.
+    """An entry of a node that changes to another link.
 
-    old, new: (node, node). The links, from the node on.
-    rests: None: what left over the old link does not arrive.
-    copies_refused, marker_refused: Why there are no copies and no marker, as in the column `refused`; None: there are.
-    met: ((node, node), (node, node)) or None. The links by which the old and the new way enter the node where they
-        meet; None: there is no marker.
-    old_delay_ns, new_delay_ns: Of the node's two links, from this instant on.
+    old, new: (node, node). The links of each path, starting at the node.
+    rests: None: packets sent on the old link do not arrive.
+    copies_refused, marker_refused: Reason why there are no copies or no marker, as in the column `refused`; None: there
+        are.
+    met: ((node, node), (node, node)) or None. Links by which the old and the new path enter the node where they meet;
+        None: there is no marker.
+    old_delay_ns, new_delay_ns: Delays of the node's two links from this instant on.
     """
 
     t_ns: int
@@ -59,13 +61,13 @@ class Switch:
 
 @dataclass(frozen=True)
 class Notice:
-    """A notice that a host must get.
+    """A notice that a host must receive.
 
-    told, destination: Nodes of hosts.
-    link: (node, node). The new link of the node that tells; the old one if it tells before the change.
-    wait_ns: Of a false one; None: `switch` and `answer_ns` give it.
-    switch: Of a true one.
-    answer_ns: From the destination back to the host, less what the notice takes there; None: there is no way.
+    told, destination: Nodes of the receiving host and of the destination host.
+    link: (node, node). The new link of the notifying node; the old link if the notice precedes the change.
+    wait_ns: Waiting time of a false notice; None: `switch` and `answer_ns` determine it.
+    switch: Switch that a true notice reports.
+    answer_ns: Time from the destination back to the host, minus the notice's own travel time; None: there is no path.
     """
 
     t_ns: int
@@ -82,14 +84,14 @@ class Notice:
 
 @dataclass(frozen=True)
 class Changes:
-    """All of a run, in order of time."""
+    """All switches and notices of a run, in order of time."""
 
     switches: tuple[Switch, ...]
     notices: tuple[Notice, ...]
 
 
 def changes(run: Run) -> Changes:
-    """Required actions of a run's cures, and their instants, from its plan and timeline."""
+    """Required actions of a run's cures with their times, from its plan and timeline."""
     plan, pairs = run.plan, talking(run)
     lead_ns = max(-plan.cures.notify_delay_ns, 0) if plan.cures.notify else 0
     switches: list[Switch] = []
@@ -102,12 +104,12 @@ def changes(run: Run) -> Changes:
     full_bytes = {link: plan.network.mtu_bytes + bytes_ for link, bytes_ in overhead_bytes.items()}
     former: State | None = None
     for instant in instants(run.timeline()):
-        # the state is changed in place: what was before this instant has to be said before it is looked at
+        # the state is modified in place, so values from before this instant must be read first
         while former is not None and untrue and untrue[0][0] < instant.t_ns:
             notices += _false_notice(former, *untrue.pop(0))
         if untrue:
             former = State(dict(instant.state.entries), dict(instant.state.delays_ns))
-        # a run can end between a notice and its change
+        # a run may end between a notice and its change
         if instant.t_ns - lead_ns > run.end_ns:
             break
         mine = [_switch(instant, entry, old, full_bytes) for entry, old in sorted(instant.switched.items())]
@@ -198,7 +200,7 @@ def _false_notice(state: State, t_ns: int, told: str, destination: str) -> Itera
 
 
 def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, str]]) -> list[tuple[int, str, str]]:
-    """When false notices are due: of each pair a Poisson process of its own stream."""
+    """Times of false notices: for each pair a Poisson process with its own random stream."""
     mean_ns = plan.cures.notify_false_interval_ns if plan.cures.notify else None
     out: list[tuple[int, str, str]] = []
     if mean_ns is None:
@@ -212,6 +214,6 @@ def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, s
 
 
 def hosts_of_flow(plan: Plan, flow: int, direction: int) -> tuple[str, str]:
-    """Nodes of the host that sends in a direction of a flow (0 data, 1 back), and of the one that packets are for."""
+    """Nodes of the sending and of the receiving host, for a direction of a flow (0 data, 1 return)."""
     ends = host_node(plan.flows[flow].source), host_node(plan.flows[flow].destination)
     return ends if direction == 0 else ends[::-1]

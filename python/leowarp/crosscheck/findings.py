@@ -11,11 +11,11 @@ import pandas as pd
 
 @dataclass
 class Findings:
-    """Comparisons of one cure, and differences from the required values.
+    """Comparisons for one cure, and differences from the required values.
 
-    checked: Values that were compared.
-    wrong: A sentence for each that differs.
-    unknown: What could not be compared, and why.
+    checked: Number of compared values.
+    wrong: One sentence per difference.
+    unknown: Values that could not be compared, with the reason.
     """
 
     checked: int = 0
@@ -23,14 +23,14 @@ class Findings:
     unknown: list[str] = field(default_factory=list)
 
     def compare(self, where: str, name: str, found: Any, expected: Any) -> None:
-        """Notes a difference; a missing value equals None."""
+        """Record a difference; a missing value equals None."""
         self.checked += 1
         found = None if pd.isna(found) else found
         if found != expected:
             self.wrong.append(f"{where}: {name} is {found}, and has to be {expected}")
 
     def within(self, where: str, name: str, found: Any, low: int, high: int) -> None:
-        """Notes a value, 0 if it is missing, that is out of bounds."""
+        """Record a value that is out of bounds; a missing value counts as 0."""
         self.checked += 1
         found = 0 if pd.isna(found) else int(found)
         if not low <= found <= high:

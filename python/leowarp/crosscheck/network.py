@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network as a run's timeline has it, instant by instant: entries of nodes, delays, links that are down."""
+"""State of the network according to a run's timeline, instant by instant: entries of nodes, delays, links that are
+down."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 Link = tuple[str, str]
-"""A direction of a link: the node that sends and the one that receives."""
+"""A direction of a link: sending node and receiving node."""
 Entry = tuple[str, str]
 """A node, and the node of the host that packets are for."""
 
@@ -25,9 +26,9 @@ Entry = tuple[str, str]
 class State:
     """Values in force.
 
-    entries: dict of (node, host) to node. Where a node sends packets for a host.
-    delays_ns, rates_bps: dict of (node, node) to int. For each direction; a missing rate is not limited.
-    down, lost: set of (node, node). Directions that are down; of these, those that lost at this instant what they held.
+    entries: dict of (node, host) to node. Next node to which a node sends packets for a host.
+    delays_ns, rates_bps: dict of (node, node) to int. Values per direction; a missing rate is unlimited.
+    down, lost: set of (node, node). Directions that are down; `lost`: those that lost their packets at this instant.
     """
 
     entries: dict[Entry, str] = field(default_factory=dict)
@@ -37,10 +38,10 @@ class State:
     lost: set[Link] = field(default_factory=set)
 
     def way(self, node: str, host: str, entries: Mapping[Entry, str] | None = None) -> list[Link] | None:
-        """Directions from a node to a host's station, without the wire; None: packets do not come there."""
+        """Directions from a node to a host's station, without the wire; None: packets do not arrive."""
         entries = self.entries if entries is None else entries
         way: list[Link] = []
-        # A walk that is longer than there are entries goes in circles.
+        # A path with more hops than entries is a loop.
         while len(way) <= len(entries):
             following = entries.get((node, host))
             if following is None:
@@ -52,17 +53,17 @@ class State:
         return None
 
     def delay_ns(self, way: list[Link]) -> int:
-        """The delays of a way's links, added up; a link without one delays by nothing."""
+        """Sum of the delays of a path's links; a link without a delay counts as 0."""
         return sum(self.delays_ns.get(link, 0) for link in way)
 
 
 @dataclass(frozen=True)
 class Instant:
-    """An instant at which something changed.
+    """An instant at which the network changed.
 
-    state: From then on; the next instant changes it.
-    former: dict of (node, host) to node. Entries that changed or went at this instant, as they were before.
-    former_ns: dict of (node, node) to int. Delays of just before, of the directions whose delay changed.
+    state: State from this instant on; the next instant modifies it.
+    former: dict of (node, host) to node. Previous values of entries that were changed or removed at this instant.
+    former_ns: dict of (node, node) to int. Previous delays of the directions whose delay changed.
     """
 
     t_ns: int
@@ -72,22 +73,22 @@ class Instant:
 
     @property
     def switched(self) -> dict[Entry, str]:
-        """Entries that went over to another neighbour, with the one before."""
+        """Entries that changed to another neighbour, with the previous one."""
         return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
 
     def old_way(self, node: str, host: str) -> list[Link] | None:
-        """The way that packets took to a host before this instant."""
+        """Path of packets to a host before this instant."""
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:
-        """The delays of a way's links just before."""
+        """Delays of a path's links before this instant."""
         return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
 
 
 def instants(timeline: pd.DataFrame) -> Iterator[Instant]:
-    """The instants of a timeline, in order, each with the state from then on.
+    """Yield the instants of a timeline in order, each with the state from then on.
 
-    timeline: As `20-timeline.parquet` has it.
+    timeline: Table as in `20-timeline.parquet`.
     """
     state = State()
     wanted = timeline[timeline["event"].isin(("link", "rate", "delay", "route"))]
@@ -128,11 +129,11 @@ def _play(state: State, row: Any, before: dict[Entry, str | None], former_ns: di
 
 
 def talking(run: Run) -> list[tuple[str, str]]:
-    """Pairs of hosts' nodes of which the first has packets for the second: data, or acknowledgements and replies."""
+    """Pairs of hosts' nodes whose first node has packets for the second: data, or acknowledgements and replies."""
     ends = [(host_node(flow.source), host_node(flow.destination)) for flow in run.plan.flows]
     return sorted({pair for a, b in ends for pair in ((a, b), (b, a))})
 
 
 def station_of_host(state: State, host: str) -> str | None:
-    """The node at the other end of a host's wire."""
+    """Node at the other end of a host's wire."""
     return next((node for (node, to), following in state.entries.items() if to == following == host), None)

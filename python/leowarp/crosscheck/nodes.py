@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets into a node and out of it: copies and packets of its own are the difference."""
+"""Packets into and out of a node: the difference is copies and the node's own packets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from leowarp.crosscheck.findings import Findings
 if TYPE_CHECKING:
     from leowarp.results.run import Run
 
-# design/cures.md: as Ethernet frames; IPv4, ICMP, and what each says.
+# Sizes from design/cures.md as Ethernet frames: IPv4, ICMP and content.
 _MARKER_BYTES, _NOTICE_BYTES = 14 + 32, 14 + 60
 
 
 def nodes(run: Run) -> Findings:
-    """Each node that passes packets on, and what stations sent of their hosts' packets."""
+    """Check each forwarding node, and packets of hosts that were sent by stations."""
     found = Findings()
     tables = run.tables
     totals = run.nodetotals().set_index("node")
@@ -43,7 +43,7 @@ def nodes(run: Run) -> Findings:
         out[a] += int(offered)
     copied = _copied(run)
     held = {str(node): int(row["held_pkts"]) for node, row in totals.iterrows()}
-    # Packets without a route were lost at some node, and of which no table tells.
+    # Packets without a route were lost at an unknown node, which no table records.
     lost_pkts = int((tables.drops["direction"].isna()).sum())
     # Traffic over wires is not counted.
     wired = {end for a, b, kind in tables.directions if kind == "wire" for end in (a, b)}
@@ -71,7 +71,8 @@ def _stations(
             refused[tables.directions[int(direction)][0]] += 1
     for station in sorted(station.name for station in run.plan.stations):
         passed = out[station] - markers[station] - notices[station] + to_own_host[station] - copied[station]
-        # With move_queue a queue can refuse what was numbered before; a link that goes down loses such packets.
+        # With move_queue, a queue can refuse packets that were already numbered; a link that goes down loses such
+        # packets.
         slack = refused[station] if run.plan.cures.move_queue != "off" or run.plan.routing.in_flight == "drop" else 0
         high = passed - refused[station] + slack
         found.within(f"station {station}", "packets numbered", numbered[host_node(station)], high - slack, high)
@@ -87,7 +88,7 @@ def _copied(run: Run) -> Counter[str]:
 
 
 def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Markers that nodes sent, and those that ended at nodes."""
+    """Markers sent by nodes, and markers that ended at nodes."""
     sent, ended = Counter[str](), Counter[str]()
     if run.tables.has("merges"):
         for row in run.merges().itertuples(index=False):
@@ -99,7 +100,7 @@ def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
 
 
 def _notices(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Notices that nodes sent; those of stations to their own hosts, over a wire, too."""
+    """Notices sent by nodes, including those of stations to their own hosts over a wire."""
     sent, to_own_host = Counter[str](), Counter[str]()
     if run.plan.cures.notify:
         for row in run.notices().itertuples(index=False):

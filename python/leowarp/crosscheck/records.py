@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of `[cures]` on route changes, against what plan, timeline and stored packets imply."""
+"""Check of the `[cures]` tables about route changes, against plan, timeline and stored packets."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""An event of the timeline is carried out so soon: the agent's clock goes on by 512 ns each time that it is read."""
+"""Maximum delay with which an event of the timeline is applied: the agent's clock advances by 512 ns per reading."""
 
-# design/cures.md: IPv4, ICMP, magic and number.
+# Contents from design/cures.md: IPv4, ICMP, magic and number.
 _MARKER_IP_BYTES = 32
 
 T = TypeVar("T", Switch, Notice)
@@ -29,9 +29,9 @@ T = TypeVar("T", Switch, Notice)
 
 @dataclass(frozen=True)
 class Judge:
-    """A run with what its cures had to do.
+    """A run with the required actions of its cures.
 
-    stations: None: not all packets are stored.
+    stations: None if not all packets are stored.
     """
 
     run: Run
@@ -39,7 +39,7 @@ class Judge:
     stations: Stations | None
 
     def notices(self) -> Findings:
-        """Each host gets notices of changes, and false ones: the content, and when."""
+        """Check that each host received its notices, true and false ones, with correct content and time."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.notices().itertuples(index=False))
         for number, row in enumerate(rows, 1):
@@ -64,7 +64,7 @@ class Judge:
         return found
 
     def switches(self) -> Findings:
-        """Packets that each switch moved, held and copied."""
+        """Check the packets that each switch moved, held and copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
         # Without copies, a switch is recorded only if something was moved or held.
@@ -92,7 +92,7 @@ class Judge:
         return found
 
     def merges(self) -> Findings:
-        """Where each marker ended the old way, and how long packets waited for it."""
+        """Check where each marker ended the old path, and how long packets waited for it."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.merges().itertuples(index=False))
         expected = self.changes.switches
@@ -110,7 +110,7 @@ class Judge:
             found.within(where, "longest_ns", row.longest_ns, 0, cures.end_marker_wait_ns)
             found.within(where, "waiting_max_bytes", row.waiting_max_bytes, 0, int(row.waited_bytes))
             if not pd.isna(row.marker_ns):
-                # The old link itself may be the last before the ways meet.
+                # The old link itself may be the last one before the paths meet.
                 old, by_old = switch.rests.old, switch.met[0]
                 to_there = old[: old.index(by_old) + 1] if by_old in old else ()
                 fastest_ns = int(row.t_ns) + switch.old_delay_ns + sum(self._least_delay_ns(link) for link in to_there)
@@ -123,7 +123,7 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # At the next switch packets leave this link.
+        # At the next switch, packets no longer use this link.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:
@@ -136,12 +136,13 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Until the acknowledgement of the last packet by the old way can be back; None: it is not known here."""
+        """Time until the acknowledgement of the last packet on the old path can be back; None: it cannot be computed
+        here."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
             return 0
-        # what waits when a notice leaves ahead is not worked out here
+        # packets that will wait when the notice leaves early cannot be computed here
         if self.run.plan.cures.notify_delay_ns < 0:
             return None
         queue = self._queue(t_ns, notice.switch)
@@ -152,22 +153,22 @@ class Judge:
         return until_ns if ahead_ns > 0 and until_ns > 0 else 0
 
     def _left(self, queue: Queue) -> tuple[int, int]:
-        """Packets that stay at the old link, and when the last of them arrives at its other end."""
+        """Packets that stay at the old link, and arrival time of the last one at the link's far end."""
         if self.run.plan.cures.move_queue != "off":
             return 0, queue.begun_arrived_ns
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """How much later the last packet by the old way would arrive than the first by the new one."""
+        """Difference between the arrivals of the last packet on the old path and the first one on the new path."""
         if switch.rests is None:
             return 0
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """The node before the node at a switch; None: it is not known."""
+        """The node before the node of a switch; None if it is unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
-        # For nodes other than stations arrivals are not recorded, nor for links that held packets.
+        # Arrivals are recorded only at stations, and not for links that held packets.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
         if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
@@ -182,7 +183,7 @@ class Judge:
         )
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """The marker of a switch's share of the old link; None: there is none, or the queue refused it."""
+        """The marker's share of the old link for a switch; None: there was no marker, or the queue refused it."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():
@@ -190,7 +191,7 @@ class Judge:
         return _MARKER_IP_BYTES + self.run.plan.ground.overhead_bytes
 
     def _pairs(self) -> set[tuple[str, str]]:
-        """Nodes of hosts that sent, each with one that it sent to; of stored packets."""
+        """Nodes of hosts that sent packets, each with a receiving host, from stored packets."""
         if self.stations is None:
             return set()
         return set(zip(self.stations.packets["source"], self.stations.packets["target"], strict=True))
@@ -228,7 +229,7 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Rows with what they have to say; what one side has and the other has not is noted."""
+        """Match rows with the required actions; those present on one side only are recorded."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

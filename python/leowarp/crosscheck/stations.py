@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts of stored packets about a station's link: the packets sent over it, and the arrival of the last."""
+"""Facts about a station's link from stored packets: packets sent on the link, and arrival of the last."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 _QUEUE = next(number for number, cause in CAUSES.items() if cause == "queue")
-# IPv4 without options, and UDP or ICMP.
+# Headers of IPv4 without options, and of UDP or ICMP.
 _IP_BYTES, _UDP_BYTES, _ICMP_BYTES = 20, 8, 8
 _TCP_BYTES, _TIMESTAMP_BYTES = 20, 12
 
 
 @dataclass(frozen=True)
 class Sent:
-    """Packets that a link's queue took, in order: when, in ns, and bytes on the link."""
+    """Packets accepted by a link's queue in order: time in ns, and bytes on the link."""
 
     sent_ns: np.ndarray
     link_bytes: np.ndarray
 
 
 class Stations:
-    """Stored packets, by the station at which they entered the network.
+    """Stored packets by the station at which they entered the network.
 
-    run: One that stored all packets (`observe.packets = "all"`).
+    run: A run that stored all packets (`observe.packets = "all"`).
     """
 
     def __init__(self, run: Run) -> None:
@@ -44,7 +44,7 @@ class Stations:
 
     @cached_property
     def packets(self) -> pd.DataFrame:
-        """The table `packets` with the nodes of the hosts at both ends (`source`, `target`), in order of sending."""
+        """The table `packets` with the nodes of both hosts (`source`, `target`), in order of sending."""
         packets = self._tables.packets.copy()
         keys = list(zip(packets["flow"], packets["direction"], strict=True))
         ends = {key: hosts_of_flow(self._plan, int(key[0]), int(key[1])) for key in set(keys)}
@@ -53,12 +53,12 @@ class Stations:
         return packets.sort_values("sent_ns", kind="stable")
 
     def refused(self, packets: pd.DataFrame, link: Link) -> np.ndarray:
-        """Packets that the queue of a link refused."""
+        """Packets refused by the queue of a link."""
         at_link = packets["drop_direction"] == self._tables.direction_of(*link)
         return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
 
     def sent(self, link: Link, host: str, from_ns: int, until_ns: int) -> pd.DataFrame:
-        """Packets for a host that a station got to send from one instant on and before another, and its link took."""
+        """Packets for a host that a station received within a time interval and its link accepted."""
         packets = self.packets
         sent_ns = packets["sent_ns"].to_numpy()
         at_station = (packets["source"] == host_node(link[0])).to_numpy() & (packets["target"] == host).to_numpy()
@@ -66,7 +66,7 @@ class Stations:
         return mine[~self.refused(mine, link)]
 
     def on_link(self, sent: pd.DataFrame) -> Sent | None:
-        """Packets with their bytes on a ground link; None: of some they are not known."""
+        """Packets with their bytes on a ground link; None: some sizes are unknown."""
         headers = {key: self._header_bytes(*key) for key in set(zip(sent["flow"], sent["direction"], strict=True))}
         known = {key: header for key, header in headers.items() if header is not None}
         if len(known) < len(headers):
@@ -82,7 +82,7 @@ class Stations:
             return below_bytes + _UDP_BYTES
         if planned.kind == "ping":
             return below_bytes + _ICMP_BYTES
-        # Acknowledgements have options of many lengths.
+        # Acknowledgements have options of various lengths.
         if planned.kind != "tcp" or direction != DATA:
             return None
         sysctl = next(host.sysctl for host in self._plan.hosts if host.name == planned.source)
@@ -92,11 +92,11 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """Fate of packets at a link that was abandoned: a FIFO, a rate, a delay.
+    """Fate of packets at an abandoned link, which has a FIFO, a rate and a delay.
 
-    waiting_pkts, waiting_bytes: Those that had not begun to be sent at that instant, with the link's overhead.
-    all_arrived_ns, begun_arrived_ns: When the last of all arrives at the link's other end, and the last of those that
-        had begun; 0: there is none.
+    waiting_pkts, waiting_bytes: Packets whose transmission had not begun at that instant, with the link's overhead.
+    all_arrived_ns, begun_arrived_ns: Arrival at the link's far end of the last packet, and of the last one whose
+        transmission had begun; 0: there is none.
     """
 
     waiting_pkts: int
@@ -108,17 +108,17 @@ class Queue:
 def queue_at(
     sent: Sent, at_ns: int, rate_bps: int | None, delay_ns: int, former_ns: int, marker_bytes: int | None = None
 ) -> Queue:
-    """The queue of a link that gets nothing more from an instant on.
+    """State of a link's queue that receives no more packets from an instant on.
 
     at_ns: The instant.
-    rate_bps: None: a packet takes no time to be sent.
-    delay_ns, former_ns: From this instant on, and before: what departs has the delay of that moment, and nothing
-        overtakes.
-    marker_bytes: Of a marker that is the last packet on the link; it counts in both arrivals. None: there is none.
+    rate_bps: None: transmission takes no time.
+    delay_ns, former_ns: Delays from this instant on, and before: a packet has the delay of its departure, and packets
+        do not overtake.
+    marker_bytes: Size of a marker that is the last packet on the link; it counts in both arrivals. None: there is none.
     """
 
     def sent_ns_of(link_bytes: int) -> int:
-        # To the nearest ns.
+        # Times are rounded to the nearest ns.
         return 0 if rate_bps is None else (link_bytes * 8_000_000_000 + rate_bps // 2) // rate_bps
 
     busy_ns = arrived_ns = begun_ns = begun_arrived_ns = waiting_pkts = waiting_bytes = 0

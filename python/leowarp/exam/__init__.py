@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exam of a congestion control: cases as data, runs by the study engine, verdicts with what decided them.
+"""Exam of a congestion control: cases as data, runs by the study engine, verdicts with the deciding packets or samples.
 
 >>> take(Subject("cubic")).counts                   # doctest: +SKIP
 {'pass': 41, 'fail': 4, 'measured': 20}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A case of an exam: a scenario, what is changed in it, a rule with its limit, and where both are from."""
+"""A case of an exam: a scenario, changes to it, a rule with its limit, and the sources of both."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from leowarp.exam.measures import MEASURES, Measure, in_words
 _FOLDER = Path(str(resources.files("leowarp.exam")))
 SUITES = {"rfc9743": "RFC 9743, criterion by criterion", "bbr": "The examples of the BBR draft, for any algorithm",
           "leo": "Low Earth orbit"}  # fmt: skip
-"""Files of `cases/`, in the order of the page, with their headings."""
+"""Files of `cases/` with their headings, in the order of the page."""
 KEYS = {"id", "title", "asked", "scenario", "set", "exam", "control", "rule", "limit"}
-"""What a case may say."""
+"""Keys that a case may have."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What is measured, and its limit.
+    """A measure and its limit.
 
     Attributes
     ----------
     measure : str
         One of `MEASURES`.
     arguments : mapping
-        As its function takes them.
+        Arguments in the form that the measure's function takes.
     sense : str
-        "at least", "at most", or "measured": there is no limit.
+        "at least", "at most", or "measured" for no limit.
     limit : float or None
-        In the base unit of the measure.
+        Limit in the base unit of the measure.
     source : str
-        Where the limit is from; one of our own says so. Of what is only measured: why there is none.
+        Source of the limit, also if the limit is leowarp's own. For a measured case: the reason why there is no limit.
     """
 
     measure: str
@@ -52,7 +52,7 @@ class Rule:
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Whether a value keeps the limit; what was never reached does not."""
+        """Whether a value keeps the limit; a value that was never reached does not."""
         if self.limit is None:
             return True
         if value is None:
@@ -71,19 +71,19 @@ class Case:
     Attributes
     ----------
     key : str
-        Its name: letters, digits and dashes.
+        Name of the case: letters, digits and dashes.
     suite : str
         One of `SUITES`.
     title : str
     asked : str
-        Where this is asked for, and how it is made here.
+        Document that requires the case, and how the case implements it.
     scenario : Path
     set : mapping
-        Dotted keys of the scenario and what replaces them.
+        Dotted keys of the scenario with their new values.
     under_exam : tuple of int
-        Numbers of the flows that the algorithm under exam runs.
+        Numbers of the flows that use the algorithm under exam.
     control : str or None
-        The algorithm in their place in a second run, with which the measure compares.
+        Algorithm that replaces it in a second run, with which the measure compares.
     rule : Rule
     """
 
@@ -98,17 +98,17 @@ class Case:
     rule: Rule
 
     def overrides(self, algorithm: str) -> dict[str, Any]:
-        """What is changed in the scenario if this algorithm takes the exam."""
+        """Changes to the scenario when this algorithm takes the exam."""
         return dict(self.set) | {f"flows.{flow}.congestion_control": algorithm for flow in self.under_exam}
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """All cases in the order of the page, or those that are named, by case or by suite.
+    """All cases in the order of the page, or those selected by case or suite.
 
     Raises
     ------
     ScenarioError
-        If there is no case of a name.
+        If no case or suite has the name.
     """
     every = [case for suite in SUITES for case in _of_file(suite)]
     known = [*SUITES, *(case.key for case in every)]
@@ -119,7 +119,7 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 
 
 def left_out() -> list[tuple[str, str]]:
-    """Examples of others that are no case here: what it is, and why."""
+    """Cases of other suites that are not in this exam, with the reasons."""
     found = []
     for suite in SUITES:
         found += [(entry["what"], entry["why"]) for entry in _document(suite).get("left_out", [])]
@@ -135,12 +135,12 @@ def _of_file(suite: str) -> list[Case]:
 
 
 def _case(suite: str, entry: Mapping[str, Any]) -> Case:
-    """A case from its table.
+    """Build a case from its table.
 
     Raises
     ------
     ScenarioError
-        If it is not as it should be: files of cases are ours, and a test reads them all.
+        If the table is wrong: files of cases belong to leowarp, and a test reads all of them.
     """
     key = entry.get("id", "?")
     where = f"cases/{suite}.toml, {key}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case is a plan, says where its limit is from, and has no name twice."""
+"""Every case is a valid plan, states the source of its limit, and has a unique name."""
 
 from collections import Counter
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several exams side by side: who passes what, and who is best at what."""
+"""Comparison of several exams: passed cases, and ranking of the algorithms."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from leowarp.exam.taken import by_case
 from leowarp.report import html
 
 MORE_IS_BETTER = {"used", "worst_second", "offered", "least_share", "kept"}
-"""Measures of which the larger number is the better one; of all others it is the smaller one."""
+"""Measures for which a larger number is better; for all others a smaller one is."""
 
 
 def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
-    """Rank of each algorithm in a case, 1 for the best; those that are equal share the mean of their ranks.
+    """Rank of each algorithm in a case, 1 for the best; equal algorithms share the mean of their ranks.
 
-    Equal are numbers that read alike (three digits). What was never reached comes last.
+    Numbers are equal if they print alike (three digits). A value that was never reached ranks last.
     """
     sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
     keys = {name: _key(row, sign) for name, row in rows.items()}
@@ -36,12 +36,12 @@ def _key(row: dict[str, Any], sign: float) -> float:
 
 
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Mean rank of each algorithm in each suite, over the cases that all of them have.
+    """Mean rank of each algorithm in each suite, over the cases that all algorithms have.
 
     Returns
     -------
     dict of str to dict
-        Suite to algorithm to mean rank.
+        Suite -> algorithm -> mean rank.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -58,7 +58,7 @@ def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> st
     Parameters
     ----------
     documents : mapping of str to dict
-        As of `Exam.document`, by the name of their column.
+        Documents from `Exam.document`, by the name of their column.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites = mean_ranks(documents)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figure of a case: goodput beside what the path could carry, and the round trip, with the instant that decided.
+"""Figure of a case: goodput with the path's capacity, and the round trip, with the deciding instant.
 
-SVG as text, without matplotlib: an exam has a hundred of them.
+SVG as text, without matplotlib, because an exam has a hundred figures.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from leowarp.exam.verdict import Judged, opened
 from leowarp.results.run import Run
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-"""Of the first flows (Okabe and Ito's palette); further ones are grey."""
+"""Colours of the first flows (Okabe and Ito's palette); further flows are grey."""
 PANEL_W, PANEL_H, LEFT, TOP, BOTTOM, GAP = 360, 130, 46, 18, 26, 20
 MOST_BINS = 200
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a panel: places in seconds, values in the panel's unit, its colour and dashes."""
+    """A line of a panel: times in seconds, values in the panel's unit, colour and dashes."""
 
     t_s: np.ndarray
     values: np.ndarray
@@ -75,7 +75,7 @@ def _round_trips(run: Run) -> list[Line]:
         t_s, trip_ms = sent_ns / 1e9, (rows["reply_ns"].to_numpy(dtype="float64") - sent_ns) / 1e6
     if len(t_s) == 0:
         return []
-    # The largest of each bin: a mean would hide what a panel of 200 points is looked at for.
+    # Each bin keeps its maximum: a mean would hide the peaks that a panel of 200 points should show.
     place = np.minimum((t_s * MOST_BINS / (run.end_ns / 1e9)).astype(int), MOST_BINS - 1)
     bins = np.unique(place)
     most = np.array([trip_ms[place == each].max() for each in bins])

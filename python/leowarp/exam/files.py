@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of an exam: `exam.json`, `junit.xml` and the page."""
+"""Files of an exam: `exam.json`, `junit.xml` and the page."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> N
     Parameters
     ----------
     command : str
-        What to type to take the exam again.
+        Command that repeats the exam.
     baseline : dict, optional
         Document of an earlier exam to compare with.
     """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())
-    # By run, as in `take`.
+    # Keyed by run, as in `take`.
     by_run = sorted(exam.judged, key=lambda each: str(each.run))
     figures = {each.case.key: figure_svg(each) for each in by_run}
     page = page_text(exam, command, references(), baseline, figures)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of an exam: what failed first, a table beside other algorithms, then a card for each case."""
+"""Page of an exam: failed cases first, a table with other algorithms, then a card for each case."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leowarp.exam.verdict import Judged
 from leowarp.report import html
 
 CLASSES = {"pass": "holds", "fail": "fails", "measured": "unknown"}
-"""Verdict -> class of its colour in the page's style."""
+"""Verdict -> CSS class of its colour on the page."""
 
 
 def page_text(
@@ -24,13 +24,13 @@ def page_text(
     Parameters
     ----------
     command : str
-        What to type to take the exam again.
+        Command that repeats the exam.
     beside : mapping of str to dict
         Documents of other exams (`Exam.document`) by algorithm, for the table.
     baseline : dict, optional
         Document of an earlier exam to compare with.
     figures : mapping of str to str
-        SVG of each case, by its name.
+        SVG of each case, by the case's name.
     """
     counts = ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict}</span>' for verdict, number in exam.counts.items()
@@ -61,7 +61,7 @@ def page_text(
 
 
 def _failures(exam: Exam) -> str:
-    """A box with what failed; empty if nothing did."""
+    """A box with the failed cases; empty if there are none."""
     items = "".join(
         f'<li><a href="#case-{each.case.key}">{each.case.key}</a>: {html.text(each.case.title)}. '
         f"{html.text(_told(exam, each))}</li>"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored results are those of today's cases, and the pages quote them."""
+"""Stored results belong to the present cases, and the pages quote them."""
 
 import json
 import re

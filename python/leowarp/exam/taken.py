@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An exam that was taken, as a value: its verdicts, what made them, and its files."""
+"""Result of an exam: its verdicts, their origin, and its files."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Subject:
-    """What takes an exam.
+    """The algorithm under exam.
 
     Attributes
     ----------
     algorithm : str
-        As a flow's `congestion_control` says it.
+        Value of a flow's `congestion_control`.
     modules : tuple of Path
         C files that are compiled against the guest kernel.
     kernel : str or Path or None
-        Another guest kernel than the default one.
+        Guest kernel that replaces the default one.
     """
 
     algorithm: str
@@ -41,20 +41,20 @@ class Subject:
 
 @dataclass(frozen=True)
 class Exam:
-    """An exam that was taken.
+    """A completed exam.
 
     Attributes
     ----------
     path : Path
-        Its directory, with `exam.json`, `index.html`, `junit.xml` and the study of its runs, `runs/`.
+        Directory of the exam, with `exam.json`, `index.html`, `junit.xml` and the study of its runs, `runs/`.
     subject : Subject
     judged : tuple of Judged
-        In the order of the cases.
+        Verdicts in the order of the cases.
     kernel : mapping
-        What the kernel was, of a run's manifest; empty if every run failed.
+        Description of the kernel from a run's manifest; empty if every run failed.
     leowarp_version : str
     warnings : tuple of str
-        What the runs themselves warn of, each text once.
+        Warnings of the runs, each text once.
     """
 
     path: Path
@@ -95,12 +95,12 @@ class Exam:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What an earlier exam found: `exam.json` of its directory, or that file itself.
+    """Result of an earlier exam: `exam.json` of its directory, or that file itself.
 
     Raises
     ------
     TraceError
-        If there is none, or it is of another version.
+        If the file does not exist, or has another version.
     """
     file = path / EXAM if path.is_dir() else path
     if not file.exists():
@@ -112,14 +112,14 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Rows of an exam by the names of their cases."""
+    """Rows of an exam by the names of its cases."""
     return {row["case"]: row for row in document["cases"]}
 
 
 def changed(now: Sequence[dict[str, Any]], before: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Cases whose verdict or number is another than in an earlier exam: the case, what it was, what it is.
+    """Cases whose verdict or number differs from an earlier exam: case, old result, new result.
 
-    A case that only one of the two has is named as well.
+    A case that only one of the exams has is listed as well.
     """
     old, new = by_case(before), {row["case"]: row for row in now}
     found = []

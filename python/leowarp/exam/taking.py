@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Take an exam: plans of its cases, their runs by the study engine, verdicts, and its files."""
+"""Take an exam: plans of its cases, their runs by the study engine, verdicts, and files."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ if TYPE_CHECKING:
     from leowarp.study.sweep.engine import StudyResult
 
 STUDY = "runs"
-"""Directory of the study of an exam's runs, in that of the exam."""
+"""Folder in the exam's directory with the study of its runs."""
 
 
 def take(
     subject: Subject, out: Path | str | None = None, *, only: Sequence[str] = (), at_once: int | None = None,
     progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS,
 ) -> Exam:  # fmt: skip
-    """Take the exam: runs that are there already are kept.
+    """Take the exam; existing runs are kept.
 
     Parameters
     ----------
     subject : Subject
     out : path, optional
-        Directory of the exam; `exams/<algorithm>` if not given.
+        Directory of the exam; default `exams/<algorithm>`.
     only : sequence of str
-        Names of cases or suites; all if empty.
+        Names of cases or suites; empty: all.
     at_once : int, optional
-        Runs at a time; as many as there are usable cores if not given.
+        Number of parallel runs; default: the number of usable cores.
     progress : bool or callable
         As for `run_study`.
     trust : bool
-        Whether a kernel and modules that a file names may run.
+        True to run a kernel and modules named in a file.
     maker : Maker
         As for `run_study`.
 
     Raises
     ------
     ScenarioError
-        If there is no such algorithm, kernel or case, or a module does not compile.
+        If the algorithm, kernel or case does not exist, or a module does not compile.
     HostError
-        If the machine lacks something. Runs that were made stay.
+        If the machine lacks something. Completed runs are kept.
     """
     chosen = cases(only)
     folder = Path(out) if out is not None else Path("exams") / subject.algorithm
@@ -65,7 +65,7 @@ def take(
     if why is not None:
         raise ScenarioError(f"cannot take an exam in {folder}: {why}", hint="choose another directory with --out")
     plans = {role: plan for case in chosen for role, plan in plans_of(subject, case).items()}
-    # Cases share runs: one plan is run once, whichever case was the first to ask for it.
+    # Cases share runs: each plan is run once, for whichever case comes first.
     first: dict[str, str] = {}
     asked = {role: first.setdefault(plan.to_toml(), role) for role, plan in plans.items()}
     done = run_plans(
@@ -73,7 +73,7 @@ def take(
         Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust, maker=maker),
     )  # fmt: skip
     made = _made(done)
-    # By run: cases of one run look at it one after the other, so that it is read once.
+    # Keyed by run: cases of one run are evaluated one after the other, so that it is read once.
     by_run = sorted(chosen, key=lambda case: asked[case.key])
     verdicts = {case.key: _judged(case, made, asked) for case in by_run}
     judged = tuple(verdicts[case.key] for case in chosen)
@@ -82,12 +82,12 @@ def take(
 
 
 def plans_of(subject: Subject, case: Case) -> dict[str, Plan]:
-    """A case's runs by name: `<case>`, and `<case>.control` if it has one.
+    """Runs of a case by name: `<case>`, and `<case>.control` if the case has one.
 
     Raises
     ------
     ScenarioError
-        If the kernel has no such algorithm, or it can be none's name.
+        If the kernel lacks the algorithm, or the name is not allowed.
     """
     algorithms = {case.key: subject.algorithm}
     if case.control is not None:
@@ -100,7 +100,7 @@ def _plan(subject: Subject, case: Case, algorithm: str) -> Plan:
     if subject.modules:
         overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
     if subject.kernel is not None:
-        # Before the names of congestion controls are checked: another kernel may have others.
+        # The kernel is set before the names of congestion controls are checked, because another kernel may have others.
         overrides["guest.kernel"] = str(subject.kernel)
     plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
     media.check(plan)
@@ -108,7 +108,7 @@ def _plan(subject: Subject, case: Case, algorithm: str) -> Plan:
 
 
 def _made(done: StudyResult) -> dict[str, Path | LeowarpError]:
-    """Run directory of each run by its name, or why there is none."""
+    """Directory of each run by name, or the reason why there is none."""
     rows = done.table(["case", "run_id"]).to_pylist()
     runs = done.path / RUNS
     return {row["case"]: done.failures.get(row["run_id"], runs / row["run_id"]) for row in rows}
@@ -120,6 +120,6 @@ def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, s
 
 
 def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:
-    """What the kernel was, by the manifest of the first run that there is."""
+    """Description of the kernel, from the manifest of the first existing run."""
     first = next((each.run for each in judged if each.run is not None), None)
     return {} if first is None else dict(Run(first).manifest["kernel"])

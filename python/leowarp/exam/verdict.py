@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict on a case: the number beside its limit, and the packet or sample that decided."""
+"""Verdict on a case: the number, its limit, and the packet or sample that decided."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Judged:
     ----------
     case : Case
     verdict : str
-        "measured" if the case has no limit. A run that failed is a failure, whatever the rule.
+        "measured" if the case has no limit. A failed run is a failure for any rule.
     value : float or None
-        In the base unit of its measure; None: it was never reached, or there is no run.
+        Value in the base unit of its measure; None: it was never reached, or there is no run.
     decided : str
-        The packet or sample that decided, in words; of a run that failed its error.
+        The deciding packet or sample, as text; for a failed run its error.
     at_ns : int or None
-        When that was, on the run's clock.
+        Time of that packet or sample, on the run's clock.
     run : Path or None
-        The run directory; None: there is none.
+        Directory of the run; None: there is none.
     control : Path or None
-        That of the control run.
+        Directory of the control run; None: there is none.
     """
 
     case: Case
@@ -47,7 +47,7 @@ class Judged:
     control: Path | None = None
 
     def row(self, folder: Path) -> dict[str, Any]:
-        """The same for `exam.json`; paths are relative to `folder`."""
+        """The verdict for `exam.json`; paths are relative to `folder`."""
         rule = self.case.rule
         return {
             "case": self.case.key,
@@ -72,9 +72,9 @@ class Judged:
 
 @lru_cache(maxsize=4)
 def opened(path: Path) -> Run:
-    """The run in a directory, read once for the cases that look at it, one after the other.
+    """The run in a directory, read once for consecutive cases that use it.
 
-    Few are kept: the tables of a sender that never backs off take a hundred megabytes.
+    Few runs are cached: the tables of a sender that never backs off take a hundred megabytes.
     """
     return Run(path)
 
@@ -85,9 +85,9 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
     Parameters
     ----------
     made : path or LeowarpError
-        The run directory, or why there is none.
+        Directory of the run, or the reason why there is none.
     control : path, LeowarpError or None
-        The same of the control run; None: the case needs none.
+        Directory of the control run, or the reason why there is none; None: the case needs none.
     """
     if isinstance(made, LeowarpError):
         return Judged(case, "fail", None, f"the run failed: {_why(made)}", None, None)
@@ -96,12 +96,12 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
     try:
         measured = case.rule.how.of(opened(made), None if control is None else opened(control), case.rule.arguments)
     except LeowarpError as error:
-        # A directory that was damaged meanwhile; the other cases have runs of their own.
+        # The directory was damaged meanwhile; other cases use other runs.
         return Judged(case, "fail", None, f"the run cannot be read: {_why(error)}", None, None)
     verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
     return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)
 
 
 def _why(error: LeowarpError) -> str:
-    """The first line of an error, up to the guest's last words, which are in the console of its run directory."""
+    """First line of an error, without the guest's last output, which is in the console file of the run directory."""
     return error.message.split("\n")[0].partition(" The guest's last words")[0]

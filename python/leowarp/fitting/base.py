@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base round trips of slots: their distribution, and how often a reconfiguration keeps one."""
+"""Base round trips of slots: their distribution, and the probability that a reconfiguration keeps one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leowarp.fitting.estimate import Estimate, resampled
 from leowarp.fitting.slotted import Slotted
 
 QUANTILES = 11
-"""Of the base round trip: least, deciles, largest."""
+"""Quantiles of the base round trip: minimum, deciles, maximum."""
 
 _SHARES = np.arange(0.0, 0.96, 0.02)
 _DRAWN = 4000
@@ -24,10 +24,10 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     probes : Slotted
         Of round trips.
     over_base_ns : float64 array of shape (n,)
-        What the fitted jitter adds to the base at the instants of the probes, by simulation: a slot's least delay is
-        above its base by the least of these.
+        Addition of the fitted jitter to the base at the times of the probes, by simulation: a slot's minimum delay
+        exceeds its base by the minimum of these.
     extra_ns : int
-        Round trip that other keys of the profile add.
+        Part of the round trip that other keys of the profile add.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)
     _, above_ns = probes.floors_ns(over_base_ns)
@@ -35,9 +35,9 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     shares = np.linspace(0.0, 1.0, QUANTILES)
     follows = np.diff(numbers) == 1
     steps_ns = np.abs(np.diff(floors_ns))[follows]
-    # Two floors of one path differ by what the jitter leaves of itself in each.
+    # Minima of two slots with the same path differ by the remaining jitter in each.
     same_ns = 3.0 * np.sqrt(2.0) * float(above_ns.std()) + 100_000.0
-    # Slots that kept one path are one draw, and are resampled together.
+    # Consecutive slots that kept a path are one sample, and are resampled together.
     draws = np.split(bases_ns, np.flatnonzero(~(follows & (np.abs(np.diff(floors_ns)) <= same_ns))) + 1)
 
     def spread(places: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -58,7 +58,7 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     one_ns, other_ns = (rng.choice(bases_ns, _DRAWN) for _ in range(2))
     rest_ns = rng.choice(above_ns, _DRAWN) - rng.choice(above_ns, _DRAWN)
     changes = rng.random(_DRAWN)
-    # Of each share, the steps that slots of these bases then have, sorted.
+    # For each share: the steps that slots with these bases then have, sorted.
     made_ns = [
         np.sort(np.abs(np.where(changes >= share, one_ns - other_ns, 0.0) + rest_ns)) for share in _SHARES.tolist()
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity: of a trace its median and how it varies, of a TCP transfer a lower bound."""
+"""Capacity: median and variation from a trace, or a lower bound from a TCP transfer."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _SECOND_NS = 1_000_000_000
 _FEWEST_SLOTS = 4
 
 _CUT_SPREAD = 0.8796
-"""Standard deviation of a standard normal that is cut at two, as the profile's levels are."""
+"""Standard deviation of a standard normal distribution truncated at two, like the profile's levels."""
 
 _WIRE = 1514.0 / 1448.0
-"""Bytes on the link for each of payload, in full segments."""
+"""Bytes on the link per byte of payload, in full segments."""
 
 
 def fit_capacity(
     capacity: Capacity, way: str, access: Access, schedule: Schedule
 ) -> tuple[list[Estimate], list[Untold]]:
-    """Median over slots, their spread, and the spread within them, of a trace of capacity."""
+    """Median over slots, spread over slots, and spread within slots, from a trace of capacity."""
     key = "capacity" if way == "down" else "capacity_up"
     end_ns = max(capacity.end_ns, int(capacity.t_ns[-1]) + 1)
     t_ns = np.arange(int(capacity.t_ns[0]), end_ns, _WINDOW_NS, dtype=np.int64)
@@ -57,7 +57,7 @@ def fit_capacity(
 
 
 def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[list[Estimate], list[Untold]]:
-    """A lower bound of the capacity: what one flow carried in the best seconds of each slot."""
+    """A lower bound of the capacity: the goodput of one flow in the best seconds of each slot."""
     key = "capacity" if transfer.way == "down" else "capacity_up"
     t_ns = transfer.t_ns - transfer.t_ns[0]
     second = t_ns // _SECOND_NS
@@ -75,7 +75,7 @@ def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[lis
 
 
 def _means(capacity: Capacity, t_ns: NDArray[np.int64], end_ns: int) -> NDArray[np.float64]:
-    """Means over windows; nan where it is unshaped."""
+    """Means over windows; nan where the capacity is unlimited."""
     rate_bps = np.where(capacity.rate_bps == UNSHAPED, np.nan, capacity.rate_bps.astype(np.float64))
     lengths_ns = np.diff(np.append(capacity.t_ns, end_ns)).astype(np.float64)
     sums = np.concatenate([[0.0], np.cumsum(rate_bps * lengths_ns)])

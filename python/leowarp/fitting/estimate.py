@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One parameter of a profile as a recording tells it: a value, an interval, and what both rest on."""
+"""One parameter of a profile, estimated from a recording: value, interval, and their basis."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 1000
-"""Of the bootstrap; 1000 place the ends of a 95 % interval to within a tenth of its width."""
+"""Number of bootstrap samples; 1000 determine the ends of a 95 % interval to a tenth of its width."""
 
 Z_95 = 1.96
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A key of the profile.
+    """Estimate of one key of the profile.
 
     Attributes
     ----------
     key : str
-        As `[access]` has it.
+        Name of the key in `[access]`.
     value : float or tuple of float
-        In the key's kept unit (ns, bit/s, 0 to 1); a tuple of quantiles.
+        Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles.
     low, high : float or tuple of float, or None
-        Ends of its 95 % interval, of a tuple one for each; None: no interval can be given, and `note` says why.
+        Ends of the 95 % interval, one pair per quantile for a tuple; None: no interval is possible, and `note` has the
+        reason.
     count : int
-        How many of `of` it rests on.
+        Number of `of` on which the estimate rests.
     of : str
-        slots, reconfigurations, probes, intervals.
+        Kind of `count`: slots, reconfigurations, probes, intervals.
     note : str
-        How it was found, and what it is no better than.
+        Method of the estimate, and its limitations.
     """
 
     key: str
@@ -44,7 +45,7 @@ class Estimate:
     note: str
 
     def holds(self, truth: float) -> bool:
-        """Whether a single number lies in the interval."""
+        """Whether a single number is in the interval."""
         assert not isinstance(self.low, tuple)
         assert not isinstance(self.high, tuple)
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
@@ -69,7 +70,7 @@ def resampled(
     ----------
     values : float64 array of shape (slots, ...)
     statistic : function
-        Of such an array, to an array of shape (k,) or a number.
+        Function from such an array to an array of shape (k,) or a number.
 
     Returns
     -------

@@ -25,18 +25,19 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 
 _FEWEST_SLOTS = 8
 _PUBLISHED_NS = 300_000_000
-"""A phase this near to the published one is taken for it: clocks of recorders are off by as much."""
+"""A phase this close to the published one is assumed to be the published one: clocks of recorders may be off by this
+much."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What one recording tells.
+    """Estimates from one recording.
 
     Attributes
     ----------
     source : str
     description : Description or None
-        Of its delays; None: it has none.
+        Schedule of its delays; None: there is none.
     estimates : tuple of Estimate
     untold : tuple of Untold
     """
@@ -63,10 +64,10 @@ class Fit:
 
     @property
     def chosen(self) -> dict[str, tuple[Estimate, str]]:
-        """Key to its estimate and the recording that it comes from: of several the one that rests on most.
+        """Key -> its estimate and the recording that gave it: among several, the one with the most data.
 
-        Isolated loss is bounded from above by what a transfer had to send again, and capacity from below by what it
-        carried: probes, and traces, are asked first.
+        For isolated loss a transfer only gives an upper bound, from its retransmissions, and for capacity a lower
+        bound, from its goodput. Probes and traces therefore take precedence.
         """
         found: dict[str, tuple[Estimate, str]] = {}
         for told in self.recordings:
@@ -77,13 +78,14 @@ class Fit:
             for one in told.estimates:
                 probed = found[one.key][0]
                 if one.of == "segments" and probed.of != "segments" and _number(one) < _number(probed):
-                    # Probes that a router drops by policy look like loss; TCP cannot have lost more than it sent again.
+                    # Probes that a router drops by policy look like losses; TCP cannot have lost more than it
+                    # retransmitted.
                     found[one.key] = (one, told.source)
         return found
 
     @property
     def untold(self) -> dict[str, str]:
-        """Keys that no recording tells, with why."""
+        """Keys that no recording determines, with the reasons."""
         chosen = self.chosen
         reasons = {one.key: one.why for told in self.recordings for one in told.untold}
         told_none = {key: "nothing in the recordings depends on it" for key in _FITTED if key not in reasons}
@@ -101,21 +103,21 @@ _FITTED = (
 
 
 def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", access: Access | None = None) -> Fit:
-    """The profile's parameters as far as recordings tell them.
+    """Estimate the profile's parameters as far as recordings determine them.
 
     Parameters
     ----------
     measurements : sequence of Measurement
-        Pings, irtt, iperf3's transfers, capacities; each is looked at by itself.
+        Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
     profile : str
-        Whose keys are filled.
+        Profile whose keys are estimated.
     access : Access, optional
-        Where the search begins; the profile's own values if not given.
+        Initial values of the search; default: the profile's own values.
 
     Raises
     ------
     ScenarioError
-        If no recording tells anything: it is too short, or nothing keeps a schedule.
+        If no recording determines any key: it is too short, or nothing follows a schedule.
     """
     start = dataclasses.replace(access or _start(profile), profile=profile)
     told = tuple(_told(one, start) for one in measurements)
@@ -137,7 +139,7 @@ def _start(profile: str) -> Access:
 
 
 def _told(measurement: Measurement, access: Access) -> Told:
-    """What one recording tells of an access profile."""
+    """Estimates of an access profile from one recording."""
     estimates: list[Estimate] = []
     untold: list[Untold] = []
     description = None
@@ -169,7 +171,7 @@ def _add(found: tuple[list[Estimate], list[Untold]], estimates: list[Estimate], 
 
 
 def _schedule(description: Description, access: Access, estimates: list[Estimate]) -> None:
-    """Period and phase where they are not the published ones."""
+    """Period and phase if they differ from the published ones."""
     schedule, seconds = description.schedule, description.seconds_of_minute
     assert schedule is not None
     sure = 1.0 if description.finding is None else description.finding.confidence_ratio
@@ -184,7 +186,7 @@ def _schedule(description: Description, access: Access, estimates: list[Estimate
 def _delays(
     measurement: Measurement, schedule: Schedule, access: Access, estimates: list[Estimate], untold: list[Untold]
 ) -> None:
-    """What probes tell: jitter of each way that was measured, then base, losses and handovers of round trips."""
+    """Estimates from probes: jitter of each measured direction, then base, losses and handovers of round trips."""
     one_way = measurement.down is not None and measurement.up is not None
     names = ("up", "down") if one_way else tuple(measurement.series)
     for name in names:
@@ -203,14 +205,14 @@ def _delays(
     estimates += fit_base(probes, over_base_ns, 2 * access.server_delay_ns)
     counted = measurement.format != "columns" or bool(probes.series.lost.any())
     _add(fit_losses(probes, access, counted=counted), estimates, untold)
-    # Where outages were not told, none are put in.
+    # If outages could not be estimated, none are simulated.
     told = {one.key for one in estimates}
     losses = _values(estimates, ("outage", "residual_loss")) | ({} if "outage_share" in told else {_SHARE: 0.0})
     _add(fit_handover(probes, dataclasses.replace(access, **losses)), estimates, untold)
 
 
 def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
-    """Estimates of keys that begin so, as attributes of `Access`."""
+    """Estimates of keys with this prefix, as attributes of `Access`."""
     found: dict[str, Any] = {}
     for one in estimates:
         if one.key.startswith(beginnings):
@@ -225,5 +227,5 @@ def _number(estimate: Estimate) -> float:
 
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:
-    """Probes and traces before transfers, then by how many it rests on."""
+    """Sort key: probes and traces before transfers, then by the amount of data."""
     return ("bound" not in estimate.note, estimate.count)

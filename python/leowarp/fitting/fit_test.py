@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits of recordings whose truth is known; the hundred seeds of each kind are design/fit-coverage.py."""
+"""Fits of recordings with known parameters; design/fit-coverage.py has the hundred seeds of each kind."""
 
 import numpy as np
 import pytest
@@ -33,11 +33,12 @@ def transfer(rate_bps: float, seconds: int = 120, retransmissions: float = float
 def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_intervals(name):
     kind = KINDS[name]
     truth, found = truths(kind), estimates_of(kind, 1)
-    # Loss up is half of the same round trips as loss down: one interval, written twice.
+    # Uplink and downlink loss are each half of the same round trips' loss: one interval, written twice.
     del found["residual_loss_up"]
     outside = {key: found[key] for key in found if not found[key][1] <= truth[key] <= found[key][2]}
-    # One of a dozen intervals of 95 % may miss. Two do in one of eight fits (`design/fit-coverage.py`); with seed 3 the
-    # residual loss of this test does. So it guards the estimators, and does not measure their coverage.
+    # One of a dozen 95 % intervals may miss the true value. Two do so in one of eight fits (`design/fit-coverage.py`);
+    # with seed 3, the residual loss of this test does. The test therefore guards the estimators, and does not measure
+    # their coverage.
     assert len(outside) <= 1, outside
     assert {"jitter_up", "base_kept", "base_rtts, median", "residual_loss", "outage_share"} <= found.keys()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a handover holds packets: by how far delays stand out at reconfigurations."""
+"""Duration for which a handover holds packets, from peaks of the delay at reconfigurations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leowarp.scenario.schema import Access
 
 _DENSE_NS = 20_000_000
 _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
-"""Around a reconfiguration as found: a phase is known to a tenth of a second or so."""
+"""Range around a reconfiguration: its phase is known to about a tenth of a second."""
 
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
@@ -34,7 +34,7 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     probes : Slotted
         Of round trips.
     access : Access
-        With the jitter and the outages that were fitted: outages take probes away from the peaks.
+        Profile with the fitted jitter and outages: outages remove probes from the peaks.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
@@ -79,12 +79,12 @@ def _width(peaks_ns: NDArray[np.float64]) -> float:
 
 
 def _peaks_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest delay around each reconfiguration, over the median of the slot that it lies in."""
+    """Largest delay around each reconfiguration minus the median of its slot."""
     t_ns, schedule = probes.series.t_ns, probes.schedule
     found = []
     for instant in schedule.instants_ns(int(t_ns[0]) + schedule.period_ns, int(t_ns[-1]) - schedule.period_ns):
         sides = []
-        # Before and after apart: the bases of two slots differ, and a high one is no peak over the low one.
+        # Before and after are separate: the bases of two slots differ, and a high base is not a peak above the low one.
         for begin_ns, end_ns, slot_ns in (
             (instant - _BEFORE_NS, instant, instant - schedule.period_ns), (instant, instant + _AFTER_NS, instant),
         ):  # fmt: skip
@@ -101,7 +101,7 @@ def _peaks_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.floa
 def _simulated_peaks_ns(
     probes: Slotted, access: Access, middle_ns: float, half_ns: float, seed: int
 ) -> NDArray[np.float64]:
-    """The same of the profile over one base, with holds of such lengths."""
+    """Peaks of the profile over one base, with holds of the given lengths."""
     keys: dict[str, Any] = {
         "handover_min_ns": round(middle_ns - half_ns),
         "handover_max_ns": round(middle_ns + half_ns),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jitter of the profile by simulated moments: the values with which it gives probes the recording's statistics.
+"""Jitter of the profile by the method of simulated moments: values for which probes have the recording's statistics.
 
-The statistics are trimmed means over slots: how wide delays are within a slot, and how much successive ones differ. The
-profile's own jitter is sampled at the instants of the recording, so that what sampling does to a statistic it does to
-both. Intervals: McFadden (1989), simulated moments; the covariance of the statistics is that over slots, and the
-simulation's own is added.
+The statistics are trimmed means over slots: the spread of delays within a slot, and differences of successive delays.
+The profile's own jitter is sampled at the times of the recording, so that sampling affects both statistics equally.
+Intervals follow McFadden (1989), simulated moments: the covariance of the statistics over slots, plus that of the
+simulation.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from leowarp.media.access.delays import jitter_rows
 from leowarp.scenario.schema import Access
 
 _DENSE_NS = 30_000_000
-"""Probes further apart than this say nothing of steps of 6 and 28 ms."""
+"""Probes further apart than this contain no information about steps of 6 and 28 ms."""
 
 _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS = 8, 3
 _DAMPING = 0.02
 _TRIMMED = 0.2
-"""At either end, of sparse probes: a few slots of bad sky are not the jitter's. With dense probes steps are fitted too,
-and these drift where slots are left out (seed 1 of design/fit-coverage.py: 12 ms where 28 is true)."""
+"""Trimmed share at either end, for sparse probes: it removes a few slots with disturbances. With dense probes the steps
+are fitted too, and they drift if slots are left out (seed 1 of design/fit-coverage.py: 12 ms instead of 28)."""
 _STEP = 0.15
-"""Of the logarithm of a parameter, for slopes: smaller ones drown in the simulation's noise."""
+"""Step of the logarithm of a parameter for slopes: smaller steps vanish in the simulation's noise."""
 
 _NO_FINER_NS = 50_000.0
-"""ping prints tenths of a millisecond."""
+"""Resolution of ping: tenths of a millisecond."""
 
 _WIDEST = 0.7
-"""A standard error of a logarithm above this is an interval of a factor of 4 either way."""
+"""Limit for the standard error of a logarithm: it corresponds to a factor of 4 in either direction."""
 
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
-"""No step is shorter than a frame of 1/750 s."""
+"""Minimum length of a step: a frame of 1/750 s."""
 
 
 @dataclass(frozen=True)
 class Jitter:
-    """What a recording tells of the jitter."""
+    """Statistics of the recording that determine the jitter."""
 
     estimates: tuple[Estimate, ...]
     untold: tuple[Untold, ...]
@@ -56,14 +56,14 @@ class Jitter:
 def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int
 ) -> NDArray[np.float64]:
-    """Delays of probes over the profile's jitter and frames alone: no base, no handovers, nothing lost.
+    """Delays of probes with only the profile's jitter and frames: no base, handovers or losses.
 
     Parameters
     ----------
     t_ns : int64 array of shape (n,)
         Ascending.
     ways : tuple of str
-        "up", "down" or both, in the order in which a probe passes them.
+        "up", "down" or both, in the order in which a probe passes the directions.
     """
     at_ns = t_ns
     for way in ways:
@@ -74,15 +74,15 @@ def simulated_ns(
 
 
 def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
-    """Means, and with dense probes steps, of the jitter on the ways that the series is of.
+    """Means, and with dense probes steps, of the jitter in the directions of the series.
 
     Parameters
     ----------
     probes : Slotted
     access : Access
-        Where the search begins.
+        Initial values of the search.
     ways : tuple of str
-        As of `simulated_ns`: both of round trips.
+        Directions as in `simulated_ns`: both for round trips.
     """
     dense = probes.interval_ns <= _DENSE_NS
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
@@ -97,7 +97,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-    # Of the recording, and of the mean of simulations as long: both vary.
+    # Covariance of the recording plus that of the mean of equally long simulations.
     covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
@@ -118,11 +118,12 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             step = np.zeros(len(logs))
             step[place] = _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * _STEP)
-        # The first rounds are far off; later ones differ by the simulation's draws, and their mean has less of these.
+        # The first rounds are far from the solution; later ones differ by the simulation's random numbers, and their
+        # mean varies less.
         fresh = max(number - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         normal = slopes.T @ (weights[:, None] * slopes)
-        # Least squares with a little damping: of two directions that look alike neither runs away.
+        # Least squares with slight damping: if two directions are hard to distinguish, neither diverges.
         damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
         gain = np.linalg.solve(damped, slopes.T @ (weights * (target - here)))
         logs = np.clip(logs + np.clip(gain, -0.7, 0.7), bounds[:, 0], bounds[:, 1])
@@ -157,20 +158,20 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
-    """Places of the probes of the first slots: enough of them, and no more than takes a second."""
+    """Indices of probes in the first slots: enough of them, but no more than a second of simulation."""
     whole = probes.slot < probes.slot[0] + _MOST_SLOTS
     return np.flatnonzero(whole)[:_MOST_PROBES]
 
 
 def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
-    """How many probes apart delays are compared: next to each other, and with dense probes 30 and 100 ms apart."""
+    """Distances between compared probes: neighbours, and with dense probes 30 and 100 ms."""
     if not dense:
         return (1,)
     return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
 
 
 def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ...]) -> NDArray[np.float64]:
-    """The statistics of each slot with enough probes; shape (slots, k)."""
+    """Statistics of each slot with enough probes; shape (slots, k)."""
     columns = _quantiles(probes.slot[probes.clear], delay_ns[probes.clear], (0.1, 0.5, 0.75, 0.9))
     found = [columns[:, 1] - columns[:, 0], columns[:, 2] - columns[:, 1], columns[:, 3] - columns[:, 1]]
     for lag in lags:
@@ -183,13 +184,14 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
 
 
 def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Means of each column without a share of its least and largest values."""
+    """Means of each column without a share of its smallest and largest values."""
     cut = round(trimmed * len(table))
     return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
 
 
 def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Of `_middle`: that of the winsorised columns over (1 - 2 trimmed)^2 n (Tukey and McLaughlin 1963)."""
+    """Covariance of `_middle`: that of the winsorised columns divided by (1 - 2 trimmed)^2 n (Tukey and McLaughlin
+    1963)."""
     cut = round(trimmed * len(table))
     ordered = np.sort(table, axis=0)
     winsorised = np.clip(table, ordered[cut], ordered[len(table) - 1 - cut])
@@ -199,7 +201,7 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Quantiles of the values of each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
+    """Quantiles of the values of each slot of `of`; nan if there are fewer than eight. Shape (slots, len(at))."""
     order = np.lexsort((values, slot))
     slots, starts, counts = np.unique(slot[order], return_index=True, return_counts=True)
     known = np.unique(slot if of is None else of)

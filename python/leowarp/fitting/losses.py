@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Isolated loss and outages, from lost probes; an upper bound of the former from TCP's retransmissions."""
+"""Isolated loss and outages from lost probes; an upper bound of isolated loss from TCP's retransmissions."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 
 
 def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
-    """Loss of round trips: outside reconfigurations isolated, around them by outages.
+    """Loss of round trips: outside reconfigurations it is isolated loss, around them outages.
 
     Parameters
     ----------
     probes : Slotted
         Of round trips.
     access : Access
-        For the reach of outages.
+        Profile that gives the reach of outages.
     counted : bool
-        The recording says which probes were lost; a table of replies alone does not.
+        True if the recording lists lost probes; a table of replies alone does not.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
@@ -49,7 +49,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
     far_lost, far_sent = _by_slot(probes.slot, lost & ~near), _by_slot(probes.slot, sent & ~near)
     near_lost, near_sent = _by_slot(probes.slot, lost & near), _by_slot(probes.slot, sent & near)
     estimates = _residual(far_lost, far_sent)
-    # Where losses near reconfigurations are no more frequent than elsewhere, none of them is an outage's.
+    # If losses near reconfigurations are not more frequent than elsewhere, none belongs to an outage.
     both = np.column_stack([near_lost, near_sent, far_lost, far_sent])
     excess = _excess(both)
     low, high = resampled(both, lambda drawn: np.asarray(_excess(drawn)))
@@ -67,7 +67,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
 
 
 def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
-    """Isolated loss, half of a round trip's each way."""
+    """Isolated loss: half of that of a round trip in each direction."""
     table = np.column_stack([lost, sent])
 
     def one_way(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -76,7 +76,8 @@ def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Esti
 
     value = float(one_way(table))
     low, high = (float(end) for end in resampled(table, one_way))
-    # No loss at all has no spread over slots either: then what so many probes could have missed.
+    # Without any loss there is no spread over slots: the bound is the loss that this number of probes could have
+    # missed.
     _, most = share_interval(int(lost.sum()), int(sent.sum()))
     high = max(high, 1.0 - float(np.sqrt(1.0 - most)))
     note = "losses of probes away from reconfigurations; which way they were lost is not known, half is put on each"
@@ -92,7 +93,7 @@ def _excess(table: NDArray[np.float64]) -> float:
 
 
 def _possible(excess: float, access: Access) -> float:
-    """The share of reconfigurations with outages that would make a loss this much higher around them."""
+    """Share of reconfigurations with outages that would cause this excess loss around them."""
     span = np.log(access.outage_max_ns / access.outage_min_ns)
     mean_ns = (access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9)
     of_one = mean_ns / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
@@ -102,7 +103,7 @@ def _possible(excess: float, access: Access) -> float:
 def _outages(
     probes: Slotted, near: NDArray[np.bool_], access: Access, estimates: list[Estimate]
 ) -> tuple[list[Estimate], list[Untold]]:
-    """Share, number and length of outages: with them the profile's own outages give probes the same runs of losses."""
+    """Share, number and length of outages for which the profile's own outages give probes the same runs of losses."""
     lost = probes.series.lost & near
     counts, logs, numbers = _runs(probes.series.t_ns, lost, probes.interval_ns, probes.schedule)
     untold = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
@@ -113,7 +114,7 @@ def _outages(
     found[2] = max(found[2], float(logs.max()))
     for seed in range(1, _ROUNDS + 1):
         moved = target - _simulated_runs(probes, access, found, seed)
-        # A longer end moves the mean of a uniform distribution by half of it.
+        # Raising the upper end of a uniform distribution moves its mean by half of that.
         found = np.clip(found + _GAIN * moved * np.array([1.0, 1.0, 2.0]), _least(access), _MOST)
     slots = np.arange(len(counts), dtype=np.float64)[:, None]
 
@@ -141,7 +142,7 @@ def _least(access: Access) -> NDArray[np.float64]:
 def _runs(
     t_ns: NDArray[np.int64], lost: NDArray[np.bool_], interval_ns: int, schedule: Schedule
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Runs of lost probes a reconfiguration, and of each run the logarithm of its length and its reconfiguration."""
+    """Runs of lost probes per reconfiguration; for each run the logarithm of its length, and its reconfiguration."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
     logs = np.log((edges[1::2] - edges[::2]) * float(interval_ns))
     first, last = (round((int(t) - schedule.phase_ns) / schedule.period_ns) for t in t_ns[[0, -1]])
@@ -150,14 +151,14 @@ def _runs(
 
 
 def _run_statistics(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of reconfigurations with a run, share of runs that are not their first, mean logarithm of lengths."""
+    """Share of reconfigurations with a run, share of runs that are not the first, mean logarithm of lengths."""
     some = float((counts > 0).mean())
     again = 1.0 - some / max(float(counts.mean()), 1e-9)
     return np.array([some, again, float(logs.mean())])
 
 
 def _simulated_runs(probes: Slotted, access: Access, found: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """The same of the profile's outages around many reconfigurations, met by probes as far apart."""
+    """Statistics of the profile's outages around many reconfigurations, with probes at the same spacing."""
     drawn = dataclasses.replace(
         access,
         outage_share_ratio=float(found[0]),
@@ -173,12 +174,12 @@ def _simulated_runs(probes: Slotted, access: Access, found: NDArray[np.float64],
     t_ns = np.arange(0, end_ns, probes.interval_ns, dtype=np.int64)
     lost = np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
     counts, logs, _ = _runs(t_ns, lost, probes.interval_ns, Schedule(_SPACING_NS, _SPACING_NS // 2))
-    # The range of reconfigurations has one more at either end, at which nothing was drawn.
+    # The range has one additional reconfiguration at either end, for which no outage was simulated.
     return _run_statistics(counts[: len(begin_ns)], logs)
 
 
 def retransmitted(transfer: Transfer) -> Estimate | None:
-    """The share of segments that were sent again: isolated loss is no larger, for queues drop as well."""
+    """Share of retransmitted segments: isolated loss cannot be larger, because queues drop packets as well."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / _SEGMENT_BYTES
     if np.isnan(transfer.retransmissions).all():
@@ -190,7 +191,7 @@ def retransmitted(transfer: Transfer) -> Estimate | None:
     told = ~np.isnan(transfer.retransmissions)
     table = np.column_stack([transfer.retransmissions[told], segments[told]])
     whole = max(round(1e9 / float(np.median(transfer.length_ns))), 1)
-    # Losses come in bursts: seconds are resampled, and not intervals of a tenth.
+    # Losses come in bursts, so seconds are resampled instead of intervals of a tenth.
     seconds = np.add.reduceat(table, np.arange(0, len(table), whole), axis=0)
 
     def ratio(drawn: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A series of probes cut into the slots of a schedule."""
+"""A series of probes divided into the slots of a schedule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leowarp.timeline.recordings.measurement import Series
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 FEWEST_PROBES = 8
-"""In a slot, clear of its ends, for it to have a floor."""
+"""Minimum number of probes in a slot, away from its ends, for a valid minimum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +23,12 @@ class Slotted:
     Attributes
     ----------
     series : Series
-        n probes, lost ones included.
+        Number of probes, lost ones included.
     schedule : Schedule
     slot : int64 array of shape (n,)
-        Number of the slot that each was sent in, from 0.
+        Number of each probe's slot, from 0.
     clear : bool array of shape (n,)
-        Answered, and 1 s or more from either end of its slot.
+        Answered, and at least 1 s from either end of its slot.
     """
 
     series: Series
@@ -38,23 +38,23 @@ class Slotted:
 
     @property
     def interval_ns(self) -> int:
-        """Between probes, the median."""
+        """Median interval between probes."""
         interval_ns = self.series.interval_ns
         assert interval_ns is not None, "two probes at least"
         return interval_ns
 
     @property
     def until_ns(self) -> int:
-        """Just after the last probe."""
+        """Time just after the last probe."""
         return int(self.series.t_ns[-1]) + 1
 
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers of the slots that have enough probes, and the least of some delays of these probes in each.
+        """Numbers of the slots with enough probes, and the minimum of some delays of these probes in each.
 
         Parameters
         ----------
         delay_ns : float64 array of shape (n,)
-            Of the recording, or of a simulation at its instants.
+            Delays of the recording, or of a simulation at its times.
         """
         slots, starts, counts = np.unique(self.slot[self.clear], return_index=True, return_counts=True)
         least_ns = np.minimum.reduceat(delay_ns[self.clear], starts)
@@ -63,7 +63,7 @@ class Slotted:
 
 
 def slotted(series: Series, schedule: Schedule) -> Slotted:
-    """The series cut by the schedule."""
+    """The series divided by the schedule."""
     number = (series.t_ns - schedule.phase_ns) // schedule.period_ns
     clear = (schedule.distance_ns(series.t_ns) >= min(HANDOVER_NS, schedule.period_ns // 4)) & ~np.isnan(
         series.delay_ns

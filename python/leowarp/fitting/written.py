@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fit as the text of a preset that `access.preset` takes."""
+"""A fit as the text of a preset for `access.preset`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leowarp.scenario.write import quoted
 
 
 def preset_text(fit: Fit) -> str:
-    """TOML with ``[access]`` alone: each key with its interval, what it rests on, and what nobody told."""
+    """TOML with only ``[access]``: each key with its interval and basis, and the keys that were not determined."""
     return "\n".join(_lines(fit)) + "\n"
 
 
 def shown(key: str, value: float) -> str:
-    """A value as a scenario writes it, four digits of it: ``20.13 ms``."""
+    """A value in the notation of scenarios with four digits: ``20.13 ms``."""
     if key == "base_rtts":
         return _rounded(value, units.TIME)
     declared = keys(Access)[key][1]
@@ -29,7 +29,7 @@ def shown(key: str, value: float) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """Its 95 % interval in words."""
+    """The 95 % interval as text."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
     if isinstance(estimate.low, tuple):
@@ -41,7 +41,7 @@ def interval_text(estimate: Estimate) -> str:
 
 
 def value_text(estimate: Estimate) -> str:
-    """Its value as TOML."""
+    """The value as TOML."""
     if isinstance(estimate.value, tuple):
         return "[" + ", ".join(quoted(shown(estimate.key, each)) for each in estimate.value) + "]"
     return quoted(shown(estimate.key, estimate.value))

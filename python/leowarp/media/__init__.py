@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carriers of packets: a plan's medium to its routes and its timeline.
+"""Media that carry packets: from a plan's medium to its routes and its timeline.
 
-Each medium is a package of its own, found by the type of `plan.medium` (`registry`); all of them answer by one protocol
-(`protocol.PlannedMedium`). Later rooms of the street see routes and timelines only:
+Each medium is a separate package, selected by the type of `plan.medium` (`registry`); all implement one protocol
+(`protocol.PlannedMedium`). Later packages only see routes and timelines:
 
     routes = routes_of(plan, ephemeris_of(plan))
     events = timeline_of(plan, routes=routes)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A jittered path: host A, router s1, host B, and a delay that each packet to B draws for itself.
+"""A jittered path: host A, router s1, host B, and an independent random delay for each packet to B.
 
-The kernel's netem draws it in the guest, below a token bucket filter, as emulation studies do it
-(docs/concepts/links.md, "Jittered links"); here only its parameters and its table are made.
+In the guest, the kernel's netem applies the delays below a token bucket filter, as in emulation studies
+(docs/concepts/links.md, "Jittered links"). This module only makes the parameters and the table for netem.
 """
 
 from __future__ import annotations
@@ -41,21 +41,20 @@ ROUTER, A, B = range(3)
 
 
 def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
-    """The timeline of a plan's ``[jittered]``; columns as in `timeline.schema`.
+    """Timeline of a plan's ``[jittered]``; columns as in `timeline.schema`.
 
-    Metadata `jitter_table`, of the distribution ``table`` only: its values, ascending, mean 0, standard deviation 1.
+    Metadata `jitter_table`, only for the distribution ``table``: its values, ascending, mean 0, standard deviation 1.
 
-    Raises ScenarioError if the table cannot be read, the jitter is more than netem can draw, or a draw could be below
-        0.
-    routes: Of the same plan.
+    Raises ScenarioError if the table cannot be read, the jitter exceeds netem's limit, or a delay could be below 0.
+    routes: Routes of the same plan.
     Returns: All events are at 0.
     """
     events = Events(NODES)
     events.node(ROUTER, "router")
     for host in (A, B):
         events.node(host, "host")
-    # Towards A nothing is jittered, but s1 and not host B holds the packets. A packet that a host itself sends late is
-    # taken by its capture for sent late, and by TCP's small queues for its own backlog.
+    # Towards A there is no jitter, and s1 holds the packets instead of host B. If a host itself sends a packet late,
+    # its capture records a late sending time, and TCP small queues treat it as backlog.
     modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
     events.link_up(0, A, ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
     events.link_up(0, ROUTER, B, _link(path))
@@ -70,7 +69,7 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     if modelled_up:
         _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
     for pair, (source, destination) in enumerate(((A, B), (B, A))):
-        # One router and two hosts, so that two entries a direction are the whole of routing; no path ever changes.
+        # With one router and two hosts, routing needs two entries per direction; no path ever changes.
         events.route(0, source, destination, ROUTER, None)
         events.route(0, ROUTER, destination, destination, None)
         events.paths(routes, pair, source, destination)
@@ -78,20 +77,21 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
 
 
 def _link(path: Jittered) -> LinkKind:
-    """A link of discipline `jitter`: in each direction netem for delay and loss, a token bucket filter for the rate."""
+    """A link with discipline `jitter`: in each direction netem for delay and loss, and a token bucket filter for the
+    rate."""
     return LinkKind(
         kind="wire",
         discipline="jitter",
         on_down="drain",
         overhead_bytes=path.overhead_bytes,
         limit_pkts=path.queue_pkts,
-        # Rate and loss are of one direction; the host's own direction has none.
+        # Rate and loss belong to one direction; the host's own direction has none.
         has_own_rate=False,
     )
 
 
 def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ratio: float) -> None:
-    """Rate, delay and loss of the direction from the router to a host."""
+    """Rate, delay and loss in the direction from the router to a host."""
     events.rate(0, ROUTER, to, rate_bps)
     events.delays(0, np.array([ROUTER]), np.array([to]), np.array([delay_ns]), both_ways=False)
     if loss_ratio:
@@ -99,10 +99,10 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
-    """The table of the plan's distribution. For a user's samples also its values (float64, ascending, mean 0, standard
-    deviation 1), which go into the timeline's metadata because the guest has no other way to them.
+    """Table of the plan's distribution. For a user's samples also the values (float64, ascending, mean 0, standard
+    deviation 1), which reach the guest through the timeline's metadata.
 
-    Raises ScenarioError if there are fewer than two samples, or all quantiles are one number.
+    Raises ScenarioError if there are fewer than two samples, or all quantiles are equal.
     """
     if path.distribution != "table":
         return named_table(path.distribution), None
@@ -110,7 +110,7 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
         raise ValueError("a table's distribution without a table: not a resolved plan")
     given = samples(path.table.path)
     quantiles = quantiles_of(given) if len(given) else given
-    # Samples that are all alike have no deviation to be brought to 1.
+    # Equal samples have no deviation that could be scaled to 1.
     if len(given) < 2 or quantiles[0] == quantiles[-1]:
         raise ScenarioError(
             f"{path.table.path}: {len(given)} samples, and their {ENTRIES} quantiles are all the same: that is no "
@@ -122,10 +122,11 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
 
 
 def _check_draws(path: Jittered, table: JitterTable) -> None:
-    """Nothing is clamped: netem would cap its jitter in silence, and send at once what draws a delay below 0.
+    """Values are checked instead of clamped: netem would silently cap its jitter, and send packets with a delay below 0
+    at once.
 
-    `least` of the table is its least value in standard deviations, so that the check is of what netem will draw, not of
-    the distribution that it stands for.
+    `least` is the table's minimum in standard deviations, so the check applies to netem's values, not to the ideal
+    distribution.
     """
     if path.jitter_ns * table.multiplier > JITTER_MAX_NS:
         most_ns = int(JITTER_MAX_NS / table.multiplier)
@@ -134,7 +135,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
             f"standard deviation of the distribution {path.distribution}, ends at 2^31 ns",
             f"at most {most_ns / 1e6:.0f} ms of {path.distribution}",
         )
-    # Packets that netem sends at once would take the mean of the delays away from `delay`.
+    # Packets that netem sends at once would shift the mean delay away from `delay`.
     least_ns = path.delay_ns + table.least * path.jitter_ns
     if least_ns < 0:
         enough_ms = math.ceil(-table.least * path.jitter_ns / 1e6)
@@ -147,10 +148,10 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
 
 
 def samples(path: Path) -> NDArray[np.float64]:
-    """The samples in a file: one number a line; empty lines and those that begin with # are left out.
+    """Samples in a file: one number per line; empty lines and lines that begin with # are ignored.
 
-    Raises ScenarioError: With file and line.
-    Returns: float64 array of shape (n,). In the file's order, in its own unit: only their shape is used
+    Raises ScenarioError: Names the file and line.
+    Returns: float64 array of shape (n,). In the file's order and unit: only their shape is used
         (`jitter_tables.standardised`).
     """
     try:
@@ -168,7 +169,7 @@ def samples(path: Path) -> NDArray[np.float64]:
             value = float(cell)
         except ValueError:
             value = math.nan
-        # float() takes "nan" and "inf", which no delay is: they go the way of what is no number.
+        # float() accepts "nan" and "inf", which are not delays: they are refused like other invalid text.
         if not math.isfinite(value):
             raise ScenarioError(f"{path}:{number}: {cell[:60]!r} is not a number", _HINT)
         values.append(value)
@@ -182,14 +183,14 @@ class PlannedJittered(PlannedMedium[Jittered]):
     """Hosts A and B at one router."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """One path each way, router to host: its delay is the mean of what packets draw."""
-        # The links that have values are those from the router to each host.
+        """One path per direction, router to host: its delay is the mean of the random delays."""
+        # The links with values are those from the router to each host.
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Everything at 0, with the distribution's table; see `jittered_timeline`."""
+        """All events at 0, with the distribution's table; see `jittered_timeline`."""
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The one section; its rate is that towards B."""
+        """The only link section; its rate is that towards B."""
         return (self.section,)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A measured path: one link that follows a measurement.
 
-A to B is the way down, B to A the way up. With leolink the guest has both ways as tables from the start (events
-`capacity` and `channel`), exact to the nanosecond; netem gets each change when it comes.
+A to B is the downlink, B to A the uplink. With leolink, the guest has both directions as tables from the start (events
+`capacity` and `channel`), exact to the nanosecond; netem receives each change when it is due.
 
-- A row of a table holds from its time on, until the next row; the last one to the end of the run. A probe stands for
-  the time nearer to it than to another probe.
-- A round trip's second part is put where the answer passes (`timeline/recordings/rows.py`).
-- `run.start` is the time of the measurement at which the run begins.
-- No connection is a loss of every packet.
+- A row of a table is valid from its time until the next row; the last one until the end of the run. A probe represents
+  the times that are nearer to it than to another probe.
+- The second part of a round trip is placed at the time when the answer passes (`timeline/recordings/rows.py`).
+- `run.start` is the time in the measurement at which the run begins.
+- A missing connection is a loss of every packet.
 
-Files are read by `timeline.recordings`, which knows formats and gaps; here their rows become events.
+`timeline.recordings` reads the files, with their formats and gaps; this module converts their rows to events.
 """
 
 from __future__ import annotations
@@ -36,13 +36,11 @@ from leowarp.timeline.row_of_routers import row_events, row_routes
 
 
 def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
-    """The timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
+    """Timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
 
-    Raises ScenarioError if a file cannot be read or breaks a rule of its format, or the run goes where nothing was
-        measured.
-    routes: Of the same plan.
-    Returns: `capacity` and `channel` rows of both directions; with netem `rate`, `delay` and `loss` events in their
-        place.
+    Raises ScenarioError if a file cannot be read or violates its format, or the run extends beyond the measurement.
+    routes: Routes of the same plan.
+    Returns: `capacity` and `channel` rows of both directions; with netem `rate`, `delay` and `loss` events instead.
     """
     begin_ns = plan.run.start_ns
     end_ns = begin_ns + plan.run.duration_ns
@@ -60,17 +58,17 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
         if file is not None:
             _check_end(str(file.path), capacity, end_ns)
     probe_bytes = probe_bytes_of(measured, keys)
-    # It never goes down: no connection is a loss of every packet, as rows of the table say.
+    # The link never goes down: a missing connection is a loss of every packet in the table's rows.
     link = LinkKind.queued(plan, "isl", keys, "drain")
     tables = link.discipline == "leolink"
-    # The probe's bytes on the link determine its transmission time, as for every packet.
+    # The transmission time depends on the probe's bytes on the link, as for every packet.
     link = replace(link, probe_bytes=probe_bytes + keys.overhead_bytes if probe_bytes and tables else 0)
     events = row_events(plan, routes, link)
     channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
     capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
     for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):
         if tables:
-            # A masked value is null in the timeline: unshaped. 0 says that nothing is sent.
+            # A masked value is null in the timeline: no limit. A rate of 0 means that nothing is sent.
             rates = np.ma.masked_equal(capacity.rate_bps, UNSHAPED)
             events.capacity(sender, 1 - sender, capacity.t_ns, rates)
             events.channel(sender, 1 - sender, rows.t_ns, rows.delay_ns, rows.loss_ratio)
@@ -78,7 +76,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
             _play(events, sender, rows, capacity)
     if link.limit_counts_flying:
         longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
-        # netem's limit is one number for the run: enough for the longest delay at the highest rate.
+        # netem has one limit for the run: it must suffice for the longest delay at the highest rate.
         highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
         events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
     warnings = [f"{measured.source}: {note}" for note in measured.notes]
@@ -94,14 +92,13 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
-    """A table without a column for the rate of the way up means that of the way down."""
+    """If a table has no column for the uplink rate, that of the downlink applies."""
     table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
     return measured.capacity_down if table and keys.rate_up_bps is None else None
 
 
 def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
-    """Refuses a table that begins after the run does: nothing says what the path was before. `t_ns` on the table's
-    clock."""
+    """Refuse a table that begins after the run: the path before that is unknown. `t_ns` on the table's clock."""
     if t_ns[0] > begin_ns:
         raise ScenarioError(
             f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "
@@ -111,8 +108,8 @@ def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
 
 
 def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
-    """Opportunities end with the trace: nothing can be held."""
-    # Only of opportunities (Mahimahi) does the end lie behind the last row; a table of rates holds its last one, with a
+    """Transmission opportunities end with the trace and cannot be extended."""
+    # Only for opportunities (Mahimahi) is the end after the last row; a table of rates extends its last one, with a
     # warning.
     if capacity.t_ns[-1] < capacity.end_ns < end_ns:
         raise ScenarioError(
@@ -122,16 +119,16 @@ def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
 
 
 def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
-    """Times on the run's clock, the first 0, and the places of their rows."""
-    # Among the rows up to the run's start only the last is in force.
+    """Times on the run's clock, the first one 0, and indices of their rows."""
+    # Of the rows before the run's start, only the last one is in force.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
-    # At least one row: a table may have its last long before the run's start, and that one holds.
+    # At least one row is read: the last row of a table may be long before the run's start and still apply.
     after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)
     return np.maximum(t_ns[first:after] - begin_ns, 0), slice(first, after)
 
 
 def _rows_in_run(plan: Plan, rows: Rows, begin_ns: int, end_ns: int) -> Rows:
-    """Delay and loss on the run's clock, delays rounded as the plan says."""
+    """Delay and loss on the run's clock, with delays rounded as the plan specifies."""
     t_ns, chosen = _in_run(rows.t_ns, begin_ns, end_ns)
     return Rows(t_ns, rounded_ns(plan, rows.delay_ns[chosen]), rows.loss_ratio[chosen])
 
@@ -143,20 +140,20 @@ def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity
 
 
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
-    """The same for a link that gets each change when it comes.
+    """Capacity as events for a link that receives each change when it is due.
 
-    Raises ScenarioError if a capacity is 0: netem's rate 0 means unshaped to the kernel, the opposite.
+    Raises ScenarioError if a capacity is 0: the kernel interprets netem's rate 0 as unlimited, the opposite.
     """
     ends = np.array([sender]), np.array([1 - sender])
     for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
-        # To the guest a rate of 0 is unshaped (`guest/setup/input.py`), the opposite of what the table says.
+        # The guest interprets a rate of 0 as unlimited (`guest/setup/input.py`), the opposite of the table's meaning.
         if rate_bps == 0:
             raise ScenarioError(
                 f"netem cannot send nothing, and the capacity is 0 at {t_ns / 1e9:g} s of the run",
                 'write network.link_model = "leolink"',
             )
         events.rate(t_ns, sender, 1 - sender, None if rate_bps == UNSHAPED else rate_bps)
-    # Prepended with a value that is no delay, so that the first row counts as a change; with 0 for losses, as a link
+    # The prepended value is not a valid delay, so the first row counts as a change; for losses it is 0, because a link
     # without an event loses nothing.
     for place in np.flatnonzero(np.diff(rows.delay_ns, prepend=-1)):
         events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)
@@ -165,7 +162,7 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
 
 
 def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str) -> list[str]:
-    """A warning for each ping that passes the two ways in the other order than the recorded round trips did."""
+    """Warnings for pings that pass the two directions in the opposite order of the recorded round trips."""
     return [
         f"{measured.source}: its round trips begin at {begins_at}, and {named(FlowKey.of_plan(number, flow))} meets "
         f'halves of two of them (for its round trips write measured.rtt_from = "{flow.source}")'
@@ -175,7 +172,7 @@ def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str)
 
 
 def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
-    """Tables whose last row is held for longer than any other. (Probes that end are a gap.)"""
+    """Tables whose last row is extended longer than any other. (For probes, such an end is a gap.)"""
     if keys.repeat:
         return []
     tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}
@@ -186,7 +183,7 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
             tables[str(file.path)] = capacity.t_ns
     warnings = []
     for source, t_ns in tables.items():
-        # A table of one row says how the path is for good: that it is held for long is its meaning.
+        # A table with one row describes a constant path, so extending it is intended.
         longest_ns = int(np.diff(t_ns).max()) if len(t_ns) > 1 else 0
         if source == measured.source and measured.longest_step_ns is not None:
             longest_ns = measured.longest_step_ns
@@ -203,18 +200,18 @@ class PlannedMeasured(PlannedMedium[Measured]):
     """Hosts A and B and one link."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        # A measurement's delays change with each row: no one number is the path's.
+        # A measurement's delays change with each row, so there is no single delay of the path.
         return row_routes(1, None)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """The measurement as tables of both directions; see `measured_timeline`."""
+        """The measurement as tables for both directions; see `measured_timeline`."""
         return measured_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Mean capacity down; None: unshaped, at least at times."""
+        """Mean downlink capacity; None: unlimited, at least at times."""
         end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
         capacity = measurement_of(self.section, end_ns, self.plan.run.start_ns).capacity_down
         if capacity is None or UNSHAPED in capacity.rate_bps:
             return None
-        # Rows as such, for a rough number: they are of one length in most files.
+        # An unweighted mean of the rows suffices as an estimate: rows have equal length in most files.
         return float(capacity.rate_bps.mean())

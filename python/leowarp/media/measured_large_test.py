@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run reads its own rows of a large table, and they say what the whole table says."""
+"""A run reads only its own rows of a large table, and gets the same result as from the whole table."""
 
 import dataclasses
 from pathlib import Path
@@ -40,7 +40,7 @@ def table_of(seed: int, rows: int, header: str, *, wall: bool) -> str:
 
 @pytest.fixture
 def in_parts(monkeypatch):
-    """Every table is large, and steps through it are small."""
+    """Treat every table as large, with small steps through it."""
     monkeypatch.setattr(window, "FROM_BYTES", 0)
     monkeypatch.setattr(window, "_STEP_BYTES", 64)
 
@@ -71,7 +71,7 @@ def test_a_mistake_in_the_part_names_its_line_in_the_file(tmp_path):
     file.write_text("\n".join(lines))
     with pytest.raises(ScenarioError, match=r"path.csv:1501: delay_ms = 'twenty'"):
         timeline_of(replay(file, 1490, 20))
-    # Rows that the run does not need are not looked at.
+    # Rows that the run does not need are not read.
     timeline_of(replay(file, 100, 20))
 
 

@@ -48,7 +48,7 @@ def events(resolved: Plan, *names: str) -> list[tuple]:
 
 
 def channel(resolved: Plan, a: str = "r0") -> list[tuple[float, float, float]]:
-    """Rows of the way down (r0 > r1) or up: s, ms, share lost."""
+    """Rows of the downlink (r0 > r1) or uplink: s, ms, share lost."""
     return [
         (row["t_ns"] / S, row["delay_ns"] / MS, row["loss_ratio"])
         for row in timeline_of(resolved).to_pylist()
@@ -126,7 +126,7 @@ def test_delays_are_rounded_up_when_asked(tmp_path: Path) -> None:
 
 
 def pings(rtts_ms: Sequence[float | None], *, every_ms: int = 100, without: tuple[int, ...] = ()) -> str:
-    """Output of ping -D; None is a lost one, `without` are places of which nothing is known (another ping, later)."""
+    """Output of ping -D; None is a lost probe; `without` lists missing places (another ping, later)."""
     text, seq = "", 0
     for place, rtt_ms in enumerate(rtts_ms):
         if place in without:
@@ -168,7 +168,7 @@ def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_tha
         way: measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": way})
         for way in ("down", "up", "both", "none")
     }
-    # Each from half-way after the probe before: sent at A, and 15, 16 or 17 ms later answered at B.
+    # Each probe is valid from half-way after the previous probe: sent at A, and answered at B 15, 16 or 17 ms later.
     down = [(0, 15, 0), (0.05, 16, 0), (0.35, 17, 0)]
     up = [(0, 15, 0), (0.066, 16, 0), (0.367, 17, 0)]
     lossy_down = [*down[:2], (0.15, 16, 1), down[2]]
@@ -182,7 +182,7 @@ def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_tha
 
 
 def irtt(*trips: tuple[int, str, int | None, int | None]) -> str:
-    """irtt's JSON, a round trip each 100 ms: rtt, lost, up and down, all in us."""
+    """JSON of irtt with a round trip every 100 ms: rtt, lost, up and down, all in us."""
     listed = []
     for number, (rtt_us, lost, up_us, down_us) in enumerate(trips):
         delay = {"rtt": rtt_us, "send": up_us, "receive": down_us} if lost == "false" else {}
@@ -200,7 +200,7 @@ def test_irtt_says_which_way_a_probe_was_lost_and_what_each_way_took(tmp_path: P
     text = irtt((30_000, "false", 10_000, 20_000), (0, "true_up", None, None), (0, "true_down", None, None),
                 (0, "true", None, None), (33_000, "false", 11_000, 22_000))  # fmt: skip
     resolved = measured(tmp_path, text, duration_s=0.5, keys={"rtt": "one-way", "lost_probes": "up"})
-    # The client is B, whoever sends in the run: the way down begins with the replies, 10 or 11 ms later.
+    # The client is B, whichever host sends in the run: the downlink begins with the replies, 10 or 11 ms later.
     assert channel(resolved) == [(0, 20, 0), (0.16, 20, 1), (0.26, 20, 0), (0.361, 22, 0)]
     assert channel(resolved, "r1") == [(0, 10, 0), (0.05, 10, 1), (0.15, 10, 0), (0.25, 10, 1), (0.35, 11, 0)]
     assert channel(measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": "none"})) == [
@@ -223,7 +223,7 @@ def test_a_path_on_which_every_probe_was_lost_has_no_delay(tmp_path: Path) -> No
 
 
 def gap(folder: Path, **keys: Any) -> Plan:
-    """0.1 s apart up to 0.4 s, then nothing until 2 s; no sequence numbers are missing."""
+    """Probes 0.1 s apart until 0.4 s, then nothing until 2 s; no sequence numbers are missing."""
     text = pings([30.0] * 5 + [0.0] * 15 + [40.0] * 3, without=tuple(range(5, 20)))
     return measured(folder, text, duration_s=2.3, keys={"rtt": "down", **keys})
 
@@ -232,7 +232,7 @@ def test_a_gap_is_an_error_that_says_where_and_what_to_type(tmp_path: Path) -> N
     with pytest.raises(ScenarioError, match=r"a sample at 0\.4 s, and the next is 1\.6 s later") as raised:
         timeline_of(gap(tmp_path))
     assert 'gaps = "hold", "down" or "linear"' in str(raised.value.hint)
-    # Before and after the gap all is known.
+    # Before and after the gap, everything is known.
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=400 * MS)))
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=300 * MS, start_ns=2 * S)))
 
@@ -269,7 +269,7 @@ def test_rows_are_made_anew_only_when_asked(tmp_path: Path) -> None:
 
 
 def test_leoreplayer_and_mahimahi_go_round_and_round(tmp_path: Path) -> None:
-    """Each with its own length: three delays are 30 ms, the opportunities 5 ms."""
+    """Each file has its own length: three delays last 30 ms, the opportunities 5 ms."""
     files = {
         "capacity": named(tmp_path, "down.trace", "1\n1\n5\n"),
         "file_up": named(tmp_path, "up.txt", "7\n7\n9\n"),
@@ -279,7 +279,7 @@ def test_leoreplayer_and_mahimahi_go_round_and_round(tmp_path: Path) -> None:
     assert channel(resolved) == [(0, 12, 0), (0.02, 16, 0), (0.03, 12, 0), (0.05, 16, 0)]
     assert channel(resolved, "r1") == [(0, 7, 0), (0.02, 9, 0), (0.03, 7, 0), (0.05, 9, 0)]
     rates = [(row[0] // MS, row[4]) for row in events(resolved, "capacity") if row[2] == "r0"]
-    # An opportunity carries a full packet with its overhead on the link: 1514 bytes in 1 ms.
+    # An opportunity carries a full packet including its overhead on the link: 1514 bytes in 1 ms.
     assert rates[:6] == [(0, 24_224_000), (1, 0), (4, 12_112_000), (5, 24_224_000), (6, 0), (9, 12_112_000)]
     assert [row[4] for row in events(resolved, "capacity") if row[2] == "r1"] == [15_000_000]
     with pytest.raises(ScenarioError, match=r"down.trace: the trace ends at 0\.005 s, the run at 0\.06 s") as raised:
@@ -320,7 +320,7 @@ def test_what_says_the_same_twice_is_refused(tmp_path: Path) -> None:
 def test_at_any_time_the_tables_say_what_the_trace_says(
     tmp_path: Path, steps: list[tuple[int, int]], start_ms: int, duration_ms: int
 ) -> None:
-    """Delays in us, a row every this number of ms."""
+    """Delays in us, with a row every this number of ms."""
     t_ms = np.cumsum([0, *(step for step, _ in steps[:-1])])
     delays_us = np.array([delay for _, delay in steps])
     text = "t_s,delay_ms\n" + "".join(f"{t / 1e3},{d / 1e3}\n" for t, d in zip(t_ms, delays_us, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the type of `plan.medium` to the class that plans it: the one list of media outside the scenario."""
+"""Maps the type of `plan.medium` to its class: the only list of media outside the scenario."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ _PLANNED: Mapping[type, tuple[str, str]] = {
     Access: ("leowarp.media.access", "PlannedAccess"),
     Mobile: ("leowarp.media.mobile", "PlannedMobile"),
 }
-"""Module and class by the section's type. A module is imported when a plan has its medium: all six take 0.2 s."""
+"""Module and class by the section's type. A module is imported when a plan uses its medium, because importing all six
+takes 0.2 s."""
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
     """The medium of a plan.
 
-    The section's own type is the key, so that a medium that is added to the union of `scenario.medium` and not here
-    fails with a KeyError at its first plan.
+    The section's own type is the key. If a medium is added to the union in `scenario.medium` but not here, its first
+    plan fails with a KeyError.
     """
     package, name = _PLANNED[type(plan.medium)]
     medium: type[PlannedMedium[Any]] = getattr(import_module(package), name)
@@ -38,11 +39,11 @@ def planned(plan: Plan) -> PlannedMedium[Any]:
 
 
 def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
-    """Routes of a plan's packets; see `PlannedMedium.routes`.
+    """Routes for a plan's packets; see `PlannedMedium.routes`.
 
-    ephemeris: Of the same plan; None for a plan without a constellation.
-    Raises ValueError if the plan has a constellation and no ephemeris is given.
-    Raises ScenarioError if two stations that talk never have a path.
+    ephemeris: Ephemeris of the same plan; None for a plan without a constellation.
+    Raises ValueError if the plan has a constellation but no ephemeris is given.
+    Raises ScenarioError if two communicating stations never have a path.
     """
     if ephemeris is None and plan.constellation is not None:
         raise ValueError("a plan with a constellation needs its ephemeris")
@@ -50,12 +51,12 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
 
 
 def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
-    """Everything that happens to a plan's network, as events; see `PlannedMedium.timeline`.
+    """All changes of a plan's network, as events; see `PlannedMedium.timeline`.
 
-    ephemeris, routes: Of the same plan, if there are already; computed otherwise.
+    ephemeris, routes: Values of the same plan, if available; computed otherwise.
     Returns: Columns as in `timeline.schema`, sorted by time and by rank within an instant.
-    Raises ScenarioError if a file that the plan names cannot be read or does not fit the run, or two that talk never
-        have a path.
+    Raises ScenarioError if a file named in the plan cannot be read or does not fit the run, or two communicating
+        stations never have a path.
     """
     medium = planned(plan)
     if ephemeris is None:
@@ -66,9 +67,10 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 
 
 def check(plan: Plan) -> None:
-    """Refuse a plan that is too large, or whose timeline would be refused; see `check_extent`, `PlannedMedium.check`.
+    """Refuse a plan that is too large, or whose timeline would be refused; see `check_extent` and
+    `PlannedMedium.check`.
 
-    Raises ScenarioError: As these and `timeline_of`.
+    Raises ScenarioError: See `check_extent`, `PlannedMedium.check` and `timeline_of`.
     """
     check_extent(plan)
     planned(plan).check()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every medium keeps the protocol, and what it says of its stations, routes and timeline fits together."""
+"""Every medium implements the protocol, and its stations, routes and timeline are consistent."""
 
 import dataclasses
 
@@ -57,5 +57,5 @@ def test_a_plan_with_a_constellation_needs_its_ephemeris(plans):
 
 def test_rates_are_those_of_the_links_that_carry_packets(plans):
     assert len(planned(plans["constellation"]).steady_links()) == 2
-    # Access links have rates that change
+    # Rates of access links change
     assert planned(plans["access"]).steady_links() == ()

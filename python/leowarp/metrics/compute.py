@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace -> metrics: `metrics(tables, plan)`, and how they are stored.
+"""From trace to metrics: `metrics(tables, plan)`, and their storage.
 
-The order of its steps is that of what they need: conservation, route changes, what the changes caused, then the scalars
-of run and flows, which are made of all of these.
+The steps are in the order of their dependencies: conservation, route changes, effects of the changes, then the scalars
+of run and flows, which use all of these.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metrics(Numbers):
-    """The numbers of a run (attributes: `Numbers`), and how they are stored."""
+    """The numbers of a run (attributes: `Numbers`), with methods to store them."""
 
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
-        """The same with what the run cost, which no trace knows.
+        """The same metrics with the cost of the run, which a trace does not contain.
 
-        cpu_s, wall_s: Processor time and time on the wall of the whole run, in s; None: not known.
-        Returns: A copy with these two in its summary; this one stays as it is.
+        cpu_s, wall_s: Processor time and real time of the whole run, in s; None: unknown.
+        Returns: A copy with these two values in its summary.
         """
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
 
     def long_form(self) -> pd.DataFrame:
-        """All numbers in one table, one a row.
+        """All numbers in one table, one per row.
 
         Returns: DataFrame with the columns of `LONG_COLUMNS`, in the order of `metrics.long_form.long_form`.
         """
         return long_form(self)
 
     def write(self, run_dir: str | Path) -> None:
-        """Writes `40-metrics.parquet` and `summary.json` into a run directory, over older ones.
+        """Write `40-metrics.parquet` and `summary.json` into a run directory, replacing older ones.
 
-        Raises LeowarpError if a link stands where one of the two is to be written.
+        Raises LeowarpError if one of the two paths is a symbolic link.
         Raises OSError if they cannot be written.
         """
         run_dir = Path(run_dir)
@@ -69,20 +69,21 @@ def metrics(
     """Metrics of a run.
 
     tables: `read_tables(run_dir)`, or `tables_of(...)` of tables in memory.
-    plan: `flows` and, if the trace does not say when the run was over, `run.duration_ns` are used.
-    rule: What counts as recovered.
-    attribution_ns: Retransmissions and losses are put down to a route change for this long, or until the next one.
-    summary: Scalars of the run, if they are known: of thousands of flows they are two thirds of the work.
-    Returns: Summary and tables of events; series (goodput, RTT, queues of links) are computed when they are asked for.
-    Raises TraceError if packets or bytes of a link or a flow do not add up, or a flow delivered more than its last link
+    plan: Its `flows` are used, and `run.duration_ns` if the trace does not contain the end of the run.
+    rule: The definition of "recovered".
+    attribution_ns: Retransmissions and losses are attributed to a route change for this long, or until the next change.
+    summary: Scalars of the run, if already computed: with thousands of flows they are two thirds of the work.
+    Returns: Summary and tables of events; series (goodput, RTT, queues of links) are computed on demand.
+    Raises TraceError if packets or bytes of a link or a flow do not add up, or if a flow delivered more than its last
+    link
         carried.
     """
     plan = with_connections(plan, tables.connections)
-    # With `run.ends = "flows"` a run is shorter than planned, so the guest's own word goes first.
+    # With `run.ends = "flows"` a run may be shorter than planned, so the guest's value takes precedence.
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
-    # First: of a run that does not add up no number is computed.
+    # First, because no number is computed for a run that does not add up.
     balances = check_conservation(tables)
-    # Step functions of all links, built once: everything below asks them.
+    # Step functions of all links, built once and used by everything below.
     links = link_values(tables)
     check_carried(tables, plan.flows, end_ns, links, plan.network.mtu_bytes, plan.network.ip_header_bytes)
     pairs = flow_pairs(plan.flows)
@@ -95,14 +96,14 @@ def metrics(
         causes=causes(tables, pairs),
         path_delay={pair: path_delay(tables, pair, end_ns, links) for pair in pairs},
         changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
-        # Before the scalars: they are quantiles over these rows.
+        # Before the scalars, which are quantiles over these rows.
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
         shares=shares(tables, plan.flows, end_ns, links),
         late=late_away_from_changes(tables, pairs),
         end_ns=end_ns,
     )
     summary = summary_of(evidence) if summary is None else summary
-    # Warnings come last: they are sentences about numbers of the summary, and about late packets that no change of the
+    # Warnings come last, because they are about numbers of the summary, and about late packets that no change of the
     # path explains.
     return Metrics(
         summary=summary,

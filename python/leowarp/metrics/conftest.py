@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run, written once a session."""
+"""The synthetic run, written once per session."""
 
 import pytest
 

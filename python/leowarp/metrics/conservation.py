@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that was sent arrived, was dropped for a named cause, or is still under way. A run that does not add up
-is no result: `check_conservation` raises.
+"""Every packet sent has arrived, was dropped with a named cause, or is still in flight. A run that does not add up is
+not a valid result: `check_conservation` raises.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
 
 @dataclass(frozen=True)
 class Balance:
-    """One balance: sent = delivered + dropped + under way at the end.
+    """One balance: sent = delivered + dropped + in flight at the end.
 
     what: The link or the flow, and its direction.
     unit: {"pkts", "bytes"}
@@ -37,24 +37,24 @@ class Balance:
 
     @property
     def adds_up(self) -> bool:
-        """Whether it does; what is under way cannot be less than nothing."""
+        """Whether the balance holds; the number in flight cannot be negative."""
         return self.sent == self.delivered + self.dropped + self.under_way and self.under_way >= 0
 
 
 def link_balances(tables: Tables) -> list[Balance]:
     """Packets and bytes of each direction: offered = delivered + dropped by cause + held.
 
-    A discipline that does not tell what it was offered (netem) has no balance of its own: null is not a number to add.
-    The flows over it are balanced all the same.
+    A discipline that does not report offered packets (netem) has no balance, because null cannot be added. The flows
+    over it are still balanced.
 
-    Returns: Two a direction, packets and bytes, by number of the direction.
+    Returns: Two per direction, packets and bytes, sorted by direction number.
     """
     totals = tables.linktotals
     numbers = totals["direction"].to_numpy()
     order = np.argsort(numbers, kind="stable")
     directions = numbers[order].tolist()
     sums = ("offered", "delivered", *(f"dropped_{stem}" for stem in DROP_STEMS), "held")
-    # Lists, not cells of a data frame: a large network has 20,000 directions.
+    # Lists, not cells of a data frame, because a large network has 20,000 directions.
     rows = {
         unit: np.column_stack([floats(totals[f"{name}_{unit}"]) for name in sums])[order].tolist()
         for unit in ("pkts", "bytes")
@@ -79,10 +79,10 @@ def link_balances(tables: Tables) -> list[Balance]:
 def flow_balances(tables: Tables) -> list[Balance]:
     """Packets of each flow and direction: sent = delivered + lost + in flight at the end.
 
-    Packets in flight are what the other three leave; the balance holds if that is not negative. `_contradictions`
+    Packets in flight are the remainder of the other three; the balance holds if it is not negative. `_contradictions`
     checks losses against the drop table. No upper bound on packets in flight is checked.
 
-    Returns: By flow, data before the way back.
+    Returns: By flow, first data, then the return direction.
     """
     return [
         Balance(
@@ -102,7 +102,7 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
     """Sums of columns of `bins` over the run, by flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
-    # One number for flow and direction, as sorting numbers is cheaper than grouping rows; `divmod` takes it apart.
+    # One number for flow and direction, because sorting numbers is cheaper than grouping rows; `divmod` separates them.
     keys, place = np.unique(2 * flows + directions, return_inverse=True)
     # Sums of packets are exact in float64 up to 2^53.
     sums = [np.bincount(place, weights=floats(bins[column]), minlength=len(keys)) for column in columns]
@@ -110,7 +110,7 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
 
 
 def uncounted_directions(tables: Tables) -> int:
-    """Directions of links whose queueing discipline does not tell what it was offered and dropped (netem)."""
+    """Directions of links whose queueing discipline does not report offered and dropped packets (netem)."""
     return int(tables.linktotals["offered_pkts"].isna().sum())
 
 
@@ -120,7 +120,7 @@ def check_conservation(tables: Tables) -> list[Balance]:
     Raises TraceError if one does not add up, or the tables contradict each other; the message lists every such balance.
     """
     balances = link_balances(tables) + flow_balances(tables)
-    # All of them in one error: which balances are wrong together tells where the packets went.
+    # All of them in one error, because the combination of wrong balances shows where the packets went.
     wrong = [
         f"{b.what}: {b.rule} in {b.unit}: {b.sent} = {b.delivered} + {b.dropped} + {b.under_way} is not so"
         for b in balances
@@ -136,12 +136,12 @@ def check_conservation(tables: Tables) -> list[Balance]:
 
 
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
-    """Late packets (data or back) that did not arrive within `within_ns` after any route change.
+    """Late packets (data or ACKs) that did not arrive within `within_ns` after any route change.
 
-    On links that keep their order a packet can be overtaken only where two paths meet, so there must be none.
+    On in-order links, a packet can only be overtaken where two paths meet, so there must be none.
 
-    change_instants_ns: Of all flows' paths, there and back, in any order.
-    within_ns: How long a packet may be under way.
+    change_instants_ns: Changes of all flows' paths, in both directions, in any order.
+    within_ns: How long a packet may be in flight.
     Returns: Rows of `packets`, in their order.
     """
     packets = tables.packets
@@ -153,16 +153,16 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
     if len(changes) == 0:
         return late
     index = np.searchsorted(changes, received, side="right") - 1
-    # Before the first change nothing can have been made late by one: infinitely long ago.
+    # Before the first change no packet can be late because of one: infinitely long ago.
     since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
     return late[since > within_ns]
 
 
 def _contradictions(tables: Tables) -> list[str]:
-    """Contradictions between tables, a sentence each.
+    """Contradictions between tables, one sentence each.
 
-    Each pair was counted in two places by different code: the capture at the hosts against the links that drop, the
-    receiver's TCP against the sender's. So a fault of either shows.
+    Each pair of numbers was counted in two places by different code: the capture at the hosts and the dropping links,
+    or the receiver's and the sender's TCP. So a fault in either is detected.
     """
     sentences = []
     if tables.knows_drops:
@@ -174,8 +174,8 @@ def _contradictions(tables: Tables) -> list[str]:
                 way = "data" if direction == DATA else "back"
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
-        # All packets, not those of flows alone: a reset or an ACK of nobody's that a link drops is in both counts.
-        # netem counts its drops and does not identify them: such drops are in the table without a direction.
+        # All packets, not only those of flows: dropped resets or unassociated ACKs are in both counts. netem counts its
+        # drops but does not identify them: such drops are in the table without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())
@@ -184,11 +184,12 @@ def _contradictions(tables: Tables) -> list[str]:
     for flow in np.unique(tables.sockets["flow"].to_numpy()):
         samples = tables.of_flow("sockets", int(flow))
         read, acked = floats(samples["bytes_received"]), floats(samples["bytes_acked"])
-        # Acknowledged bytes cannot exceed what the receiver's TCP got; the SYN counts as one byte of bytes_acked.
+        # Acknowledged bytes cannot exceed the bytes received by the receiver's TCP; the SYN counts as one byte in
+        # bytes_acked.
         known = ~np.isnan(read) & ~np.isnan(acked)
         if (acked[known] > read[known] + 1).any():
             sentences.append(f"flow {flow}: more bytes acknowledged than received in order")
-        # Everything that the receiver got in order was handed on: a count that falls is a sample of another socket.
+        # All in-order data were passed on: a decreasing count belongs to a sample of another socket.
         if (np.diff(read[known]) < 0).any():
             sentences.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
@@ -199,8 +200,9 @@ def _contradictions(tables: Tables) -> list[str]:
 
 
 def _not_counted(tables: Tables) -> list[str]:
-    """Every packet that arrived is in a bin of its one-way delay; of TCP each data packet has a round trip or none."""
-    # Pings and UDP have no round trips in bins: those of pings are in `echoes`, one by one.
+    """Every packet that arrived is in a bin of its one-way delay; every TCP data packet is counted with or without a
+    round trip."""
+    # Pings and UDP have no round trips in bins: those of pings are in `echoes`, individually.
     transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
     sentences = []
     for (flow, direction), (delivered,) in _sums(tables, "delivered_pkts"):
@@ -217,10 +219,11 @@ def _not_counted(tables: Tables) -> list[str]:
 
 
 def _not_stored(tables: Tables) -> list[str]:
-    """Late, lost and retransmitted packets are stored one by one, whatever else is stored."""
+    """Late, lost and retransmitted packets are always stored individually."""
     packets = tables.packets
     keys = 2 * packets["flow"].to_numpy(dtype="int64") + packets["direction"].to_numpy(dtype="int64")
-    # Counts in `bins` are complete, packets are stored by choice (`observe.packets`); of these four kinds all are.
+    # Counts in `bins` are complete, whereas packets are stored selectively (`observe.packets`); but these four kinds
+    # are stored completely.
     kept = {
         "late_pkts": ("late packets", truths(packets["is_late"])),
         "lost_pkts": ("lost packets", packets["drop_cause"].notna().to_numpy()),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All metrics of a run in one table, one number a row: `40-metrics.parquet`.
+"""All metrics of a run in one table, one number per row: `40-metrics.parquet`.
 
-A row has its number's name, flow, time and unit, so that runs of any kind can be put into one data frame and compared
-without knowing their tables. The page docs/reference/tables.md lists the names of `metric`.
+A row has its number's name, flow, time and unit, so that runs of any kind can be combined in one data frame and
+compared without knowing their tables. The page docs/reference/tables.md lists the names of `metric`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""A path delay with more steps is a channel's, one per millisecond. The smallest of each second is kept, the path's
-base; additions that packets met are in their own delays."""
+"""A path delay with more steps is a channel's, with one step per millisecond. The minimum of each second is kept, the
+path's base; the additional delay of packets is in their own delays."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -42,19 +42,18 @@ REORDERING_METRICS = {
 
 
 def long_form(result: Numbers) -> pd.DataFrame:
-    """All numbers of a run, one a row.
+    """All numbers of a run, one per row.
 
-    result: Its series are computed here, if nobody has asked for them yet.
+    result: Its series are computed here, if necessary.
     Returns: DataFrame with the columns of `LONG_COLUMNS`: scalars, route changes, recoveries, causes, reordering and
-        its histograms, goodput, RTT, shares, path delays, in this order; each of them by flow, and within a flow by
-        time.
+        its histograms, goodput, RTT, shares, path delays, in this order; each by flow, and within a flow by time.
     """
     pieces = [_scalars(result.summary)]
     pieces += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
     pieces += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     pieces += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
-    # A prefix of its own: these have no instant, and must not be taken for a change whose time is unknown.
+    # With a separate prefix, because these have no instant, and must not look like a change with unknown time.
     pieces += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         pieces += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
@@ -82,12 +81,12 @@ def long_form(result: Numbers) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows of one metric, or of several. Plain arrays, joined once: a data frame a metric made this table a fifth of a
-    short run's time on the host.
+    """Rows of one metric, or of several. Plain arrays, joined once: with one data frame per metric, this table took a
+    fifth of a short run's time on the host.
 
-    metric, unit, definition: Of all rows, or of each.
-    flow, t_ns, index: float64 array of shape (rows,), or one number for all. nan: none. Whole numbers that a float64
-        holds (`tables.floats`).
+    metric, unit, definition: One for all rows, or one per row.
+    flow, t_ns, index: float64 array of shape (rows,), or one number for all. nan: none. Integers that a float64 can
+        represent (`tables.floats`).
     value: float64 array of shape (rows,)
     """
 
@@ -101,11 +100,11 @@ class _Piece:
 
 
 def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
-    """All pieces, one after the other, with pandas' types that hold null beside integers."""
+    """All pieces joined, with pandas' types that allow null integers."""
     lengths = [len(piece.value) for piece in pieces]
 
     def texts(each: Iterable[str | list[str]]) -> pd.Series:
-        # Few words for many rows: each is made once.
+        # Few words for many rows: each is created once.
         words: list[str] = []
         repeats: list[int] = []
         for given, length in zip(each, lengths, strict=True):
@@ -131,7 +130,7 @@ def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """The series of shares; the index once a second, not once a flow."""
+    """The series of shares; the index once per second, not once per flow."""
     index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
@@ -140,13 +139,12 @@ def _shares(frame: pd.DataFrame) -> list[_Piece]:
 
 
 def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """Smallest delay in each second, of a step function with more steps than a table should have.
+    """Smallest delay in each second, for a step function with too many steps for a table.
 
     Returns: DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path all the second long).
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # A value in force at a second's start belongs to it too. fmin leaves nan (no path) out where there is a path as
-    # well.
+    # A value in force at a second's start belongs to it, too. fmin ignores nan (no path) if there is also a path.
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))
@@ -154,15 +152,15 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 
 
 def write_long_form(frame: pd.DataFrame, path: Path) -> None:
-    """Writes the long form as Parquet; units and meaning of each column go into the field metadata.
+    """Write the long form as Parquet; units and meaning of each column are in the field metadata.
 
     frame: `long_form(...)`.
-    path: `40-metrics.parquet`; a file that is there is replaced, a link is refused.
+    path: `40-metrics.parquet`; an existing file is replaced, a link is rejected.
     """
     fields = [
         pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
     ]
-    # One thread: a few thousand rows are not worth pyarrow's pool of threads, which another run's guest competes with.
+    # One thread: a few thousand rows are not worth pyarrow's thread pool, which competes with another run's guest.
     table = pa.Table.from_pandas(
         frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
     )
@@ -173,20 +171,24 @@ def write_long_form(frame: pd.DataFrame, path: Path) -> None:
 def _columns(
     prefix: str, frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]], when: str | None
 ) -> list[_Piece]:
-    """The numbers of a table, a piece a column, named `prefix.column`.
+    """The numbers of a table, one piece per column, named `prefix.column`.
 
-    columns: mapping of str to (type, unit, meaning). As in `CHANGE_COLUMNS`; what is text or a key there is left out
+    columns: mapping of str to (type, unit, meaning). As in `CHANGE_COLUMNS`; text and key columns are omitted
         (`numbers_of`).
-    when: The column that becomes `t_ns`; None: the numbers are of the whole run.
+    when: The column that becomes `t_ns`; None: the numbers describe the whole run.
     """
+    if frame.empty:
+        return []
+    # Once for all columns: a few hundred conversions of short series are a tenth of a short run's time on the host.
+    flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
-        _piece(f"{prefix}.{name}", frame.get("flow"), None if when is None else frame[when], frame[name], unit, words)
+        _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)
         for name, (_, unit, words) in numbers_of(columns).items()
     ]
 
 
 def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
-    """The columns of a table that are metrics of their own: neither words nor what says which row it is.
+    """The columns of a table that are metrics: neither text nor keys that identify the row.
 
     >>> list(numbers_of({"flow": ("int64", None, ""), "kind": ("object", None, ""), "pkts": ("int64", "pkts", "")}))
     ['pkts']
@@ -195,12 +197,12 @@ def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, 
 
 
 def _piece(
-    metric: str, flow: pd.Series | int | None, t_ns: pd.Series | None, value: pd.Series, unit: str | None,
-    definition: str, index: pd.Series | None = None,
+    metric: str, flow: pd.Series | np.ndarray | int | None, t_ns: pd.Series | np.ndarray | None, value: pd.Series,
+    unit: str | None, definition: str, index: pd.Series | None = None,
 ) -> _Piece:  # fmt: skip
-    """Rows of one metric; what is a series is as long as `value`, another flow is that of all rows."""
+    """Rows of one metric; series have the length of `value`, another flow applies to all rows."""
 
-    def numbers(given: pd.Series | int | None) -> np.ndarray | float:
+    def numbers(given: pd.Series | np.ndarray | int | None) -> np.ndarray | float:
         if isinstance(given, pd.Series):
             return floats(given)
         return np.nan if given is None else given
@@ -209,9 +211,9 @@ def _piece(
 
 
 def _scalars(summary: dict[str, Any]) -> _Piece:
-    """The numbers of the summary, one a row."""
+    """The numbers of the summary, one per row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
-    # A run's cost is different each time that it is made.
+    # A run's cost differs between repetitions.
     left_out = scalars.names(scalars.COSTS)
     for scalar, value in _numbers(summary, scalars.RUN):
         if "." not in scalar.name and scalar.name not in left_out:
@@ -233,16 +235,16 @@ def _scalars(summary: dict[str, Any]) -> _Piece:
 
 
 def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[scalars.Scalar, Any]]:
-    """The scalars of a summary, or of one of its flows, that are numbers, in the order in which they are declared."""
+    """The scalars of a summary, or of one of its flows, that are numbers, in the order of their declaration."""
     flat = scalars.flat(summary)
     return [(each, flat[each.name]) for each in declared if each.name in flat and not each.unit.is_text]
 
 
 _OBJECTS = {"fairness": "run.fairness_{}", "drops_by_cause_pkts": "run.drops_{}_pkts"}
-"""Objects of the summary, in the order of their rows, and what each of their scalars is called there."""
+"""Objects of the summary, in the order of their rows, with the name pattern of their scalars."""
 
 _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
-"""Columns that say which row of a table it is."""
+"""Columns that identify a row of a table."""
 
 LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "metric": (

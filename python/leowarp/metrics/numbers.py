@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that is computed from one run, as a value.
+"""All results computed from one run, as a value.
 
-Apart from `compute.py`, so that `long_form.py`, which makes a table of all of it, need not import what computes it.
+Separate from `compute.py`, so that `long_form.py`, which makes a table of the results, need not import the computation.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from leowarp.metrics.sharing.shares import share_series
 
 @dataclass(frozen=True)
 class Numbers:
-    """Everything computed from one run: the summary at once, tables and series when they are asked for.
+    """All results computed from one run: the summary at once, tables and series on demand.
 
     summary: Scalars of the run and, under `flows`, of each flow; `summary.json`.
     route_changes: Columns in `CHANGE_COLUMNS`.
-    causes: What each change made late, lost or sent again; columns in `CAUSE_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. Propagation delay of the path in force over time.
-    balances: All of them add up, or there would be none of this.
+    causes: Late, lost and retransmitted packets by change; columns in `CAUSE_COLUMNS`.
+    path_delay: dict of (source, destination) to DataFrame. Propagation delay of the current path over time.
+    balances: All of them hold, otherwise there would be no results.
     warnings: What to check before trusting the result.
     end_ns: Length of the run on its own clock.
-    tables: What all of it was computed from.
+    tables: The tables from which the results were computed.
     pairs: dict of (source, destination) to list of int. Numbers of the flows between two stations.
-    recoveries: One row a change and TCP flow; columns in `RECOVERY_COLUMNS`.
+    recoveries: One row per change and TCP flow; columns in `RECOVERY_COLUMNS`.
     """
 
     summary: dict[str, Any]
@@ -51,10 +51,10 @@ class Numbers:
     recoveries: pd.DataFrame
     flows: Sequence[Any]
 
-    # Series are computed when they are asked for: of the thousands of runs of a study only the summary is.
+    # Series are computed on demand: for the thousands of runs of a study, only the summary is needed.
     @cached_property
     def links(self) -> pd.DataFrame:
-        """One row a direction of a link that carried anything; columns in `LINK_COLUMNS`."""
+        """One row per direction of a link that carried anything; columns in `LINK_COLUMNS`."""
         return link_use(self.tables, self.end_ns)
 
     @cached_property
@@ -69,7 +69,7 @@ class Numbers:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Goodput and share of each TCP flow by the second, and Jain's index; columns as `share_series` says."""
+        """Goodput and share of each TCP flow by second, and Jain's index; columns as in `share_series`."""
         return share_series(self.tables, self.flows, self.end_ns)
 
     @cached_property
@@ -79,10 +79,10 @@ class Numbers:
 
     @cached_property
     def reordering(self) -> pd.DataFrame:
-        """One row a flow and scope (the run, a window, around a change); columns in `REORDERING_COLUMNS`."""
+        """One row per flow and scope (the run, a window, around a change); columns in `REORDERING_COLUMNS`."""
         return reordering(self.tables, self.pairs)
 
     @cached_property
     def densities(self) -> pd.DataFrame:
-        """RD, RBD, n-reordering and extents of each of these; columns in `DENSITY_COLUMNS`."""
+        """RD, RBD, n-reordering and extents for each of these; columns in `DENSITY_COLUMNS`."""
         return densities(self.tables, self.pairs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and states over time, by name: what there is of each flow, in which unit, and what exactly it is."""
+"""Numbers and states over time, by name: available series per flow, with unit and exact definition."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from leowarp.trace.bbr import BBR_CONTROLS, BBR_GAINS, bbr_modes
 from leowarp.trace.schema.hosts import BBR_MODES
 
 QUEUE_GRID_NS = 10_000_000
-"""Instants at which the queues of a path are added up."""
+"""Instants at which the queues of a path are summed."""
 
 
 @dataclass(frozen=True)
 class Series:
     """A number or a state of a flow over time.
 
-    name: Ends in its unit.
-    unit: "" of a count without one, or a ratio.
-    definition: What exactly it is.
-    needs: The table of the trace that it is read from.
-    steps: Whether a value holds until the next one; else it is what was met at that instant.
-    words: Of a state: what each number stands for; else empty.
+    name: Ends in the unit.
+    unit: "" for a plain count or a ratio.
+    definition: Exact definition.
+    needs: The trace table from which it is read.
+    steps: Whether a value holds until the next one; otherwise it belongs to that instant only.
+    words: For a state: the meaning of each number; otherwise empty.
     """
 
     name: str
@@ -46,13 +46,13 @@ class Series:
     words: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def word(self, number: int) -> str:
-        """The word of a state; of one that a newer version wrote, its digits."""
+        """The word for a state; for a state written by a newer version, its digits."""
         return self.words.get(number, str(number))
 
     def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
-        """When and what: int64 array in ns and float64 array in `unit`, both of shape (n,); nan where null.
+        """Times and values: int64 array in ns and float64 array in `unit`, both of shape (n,); nan for null.
 
-        Raises TraceError if the run did not record what it is read from.
+        Raises TraceError if the run did not record the required table.
         """
         if self.needs and not numbers.tables.has(self.needs):
             raise TraceError(
@@ -63,7 +63,7 @@ class Series:
 
 
 def series_of(text: str) -> Series:
-    """The series of a name; its unit may be left out (`cwnd` for `cwnd_pkts`), and `goodput` is that in order.
+    """The series with a name; its unit may be omitted (`cwnd` for `cwnd_pkts`), and `goodput` is the in-order one.
 
     Raises ScenarioError if there is none; with the nearest name and all names.
     """
@@ -72,7 +72,7 @@ def series_of(text: str) -> Series:
     if text in _SHORT:
         return SERIES[_SHORT[text]]
     near = nearest(text, [*SERIES, *_SHORT])
-    # The short name of each that has one, the stem before the other: a list to read.
+    # Short names where they exist, for a readable list.
     names = {name: name for name in SERIES} | {name: short for short, name in _SHORT.items()}
     meant = f'did you mean "{near}"? ' if near else ""
     raise ScenarioError(f"there is no series {text!r:.60}", hint=f"{meant}one of {', '.join(names.values())}")
@@ -106,15 +106,15 @@ def _path_queue(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.
 def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     samples = numbers.tables.of_flow("sockets", flow)
     value = floats(samples[name])
-    # 0: the sender has no sample of an RTT yet.
+    # 0: the sender has no RTT sample yet.
     value = np.where(value > 0, value, np.nan) if name == "srtt_us" else value
     return samples["t_ns"].to_numpy(dtype="int64"), value
 
 
 def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
-    """The mode of a flow in each of its samples, as `trace.bbr.bbr_modes`; nan of every other congestion control.
+    """The mode of a flow in each of its samples, from `trace.bbr.bbr_modes`; nan for every other congestion control.
 
-    samples: Its rows of `sockets`.
+    samples: Its rows in `sockets`.
     """
     # A table of an older run may lack the gains.
     if flow.congestion_control not in BBR_CONTROLS or not set(BBR_GAINS) <= set(samples.columns):
@@ -128,14 +128,14 @@ def _bbr_mode(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nd
 
 
 def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    # Null less a time is nan: a probe that was lost has a place in time and no value.
+    # Null minus a time is nan: a lost probe has a time but no value.
     echoes = numbers.tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent
 
 
 def _of_sockets() -> dict[str, Series]:
-    """Everything that is sampled from the sockets, but truth values."""
+    """Everything sampled from the sockets, except truth values."""
     return {
         column.name: Series(
             column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words
@@ -172,7 +172,7 @@ SERIES: dict[str, Series] = {
         *_of_sockets().values(),
     )
 }  # fmt: skip
-"""Every series: what is computed, then what is sampled from the sockets."""
+"""Every series: first the computed ones, then those sampled from the sockets."""
 
 
 def _stem(name: str) -> str:
@@ -180,7 +180,7 @@ def _stem(name: str) -> str:
                  if name.endswith(end)), name)  # fmt: skip
 
 
-# A stem that names two series is no short name: of two units nobody could tell which was meant.
+# A stem of two series is not a short name, because the unit would be ambiguous.
 _SHORT = {"goodput": "goodput_in_order_bps", "queue": "path_queue_pkts"} | {
     _stem(name): name for name in SERIES if [_stem(other) for other in SERIES].count(_stem(name)) == 1
 }

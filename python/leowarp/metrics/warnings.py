@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points to check before a run's numbers are trusted: sentences for the manifest and the top of the report.
+"""Points to check before the numbers of a run are trusted, as sentences for the manifest and the top of the report.
 
-None of them says that a number is wrong: one that is known to be wrong is an error (`metrics/conservation.py`).
+No warning means that a number is wrong: a number known to be wrong is an error (`metrics/conservation.py`).
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from leowarp.metrics.per_flow import iperf3
 from leowarp.trace.schema.hosts import CA_OPEN
 
 LATE_WITHIN_NS = 2_000_000_000
-"""A packet may be late only this long after a route change: 500 packets at 100 Mbit/s are 60 ms a hop."""
+"""Packets count as caused by a route change only this long after it: 500 packets at 100 Mbit/s take 60 ms per hop."""
 
 SYNS = 2
-"""One SYN may still be on its way when the run ends; the second is sent after 1 s without an answer (RFC 6298, 2.1)."""
+"""One SYN may still be in flight when the run ends; the second is sent after 1 s without an answer (RFC 6298, 2.1)."""
 
-# Both, since slow start is held for a while by a window that grows behind it: 0.6 to 0.8 s with packets of 1,115 bytes
-# over 180 ms, which is no fault. With packets of 800 bytes and a window that did not grow it was for good: 2.9 of
-# 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read as their windows grow").
+# Both thresholds must be exceeded, since a growing window limits slow start for a while: 0.6 to 0.8 s with packets of
+# 1,115 bytes over 180 ms, which is no fault. With packets of 800 bytes and a window that did not grow, the limit was
+# permanent: 2.9 of 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
-"""A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning."""
+"""A warning is given if a receiver's window limited a flow for more than both: this share of the sampled time, and this
+many us."""
 
 FULL_RATIO = 0.9
-"""It is none of a flow that uses so much of its path all the same: then the window only bounds the queue."""
+"""There is no warning for a flow that still uses this share of its path: then the window only limits the queue."""
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
-    """Late packets away from every change of the way there or the way back.
+    """Late packets away from every change of the path in either direction.
 
-    pairs: iterable of (source, destination). Of the flows.
-    Returns: Rows of `packets`, as `late_outside_changes` gives them.
+    pairs: iterable of (source, destination). Pairs of the flows.
+    Returns: Rows of `packets`, as `late_outside_changes` returns them.
     """
     ways = list(pairs)
     both = [*ways, *((b, a) for a, b in ways)]
@@ -49,13 +50,13 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
 
 
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
-    """One sentence each: late packets, times without a path, flows in their order, links that tell nothing.
+    """One sentence per warning: late packets, times without a path, flows in their order, links without counters.
 
-    summary: `summary_of(...)`.
+    summary: The value of `summary_of(...)`.
     late: Late packets away from every route change, `sent_ns` and `flow` of each (`late_outside_changes`).
     """
     sentences = []
-    # On a link that jitters or keeps no order packets are late at any time, which is no reason for doubt.
+    # On a link that jitters or keeps no order, packets are late at any time, so this is no reason for doubt.
     if len(late) and not tables.reorders:
         first = late.iloc[0]
         of_number = {flow["flow"]: flow for flow in summary["flows"]}
@@ -74,7 +75,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
             continue
         if flow.get("error"):
             sentences.append(f"{_named(flow)} ended with error {flow['error']} (errno)")
-        # One of the two at most: a flow of which nothing arrived cannot have connected either.
+        # At most one of the two applies: a flow without any arrival cannot have connected either.
         if (silent := nothing_arrived(flow)) is not None:
             sentences.append(silent)
         elif (alone := never_connected(flow)) is not None:
@@ -82,7 +83,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
         if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
             sentences.append(held)
     uncounted = uncounted_directions(tables)
-    # If packets were followed and all arrived, or nobody asked what became of them, there is nothing to be told.
+    # If packets were followed and all arrived, or packets were not recorded, there is nothing to report.
     if uncounted and tables.bins["lost_pkts"].sum():
         sentences.append(
             f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
@@ -92,14 +93,15 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
 
 
 def _named(flow: dict[str, Any]) -> str:
-    """How all sentences name a flow."""
+    """Name of a flow in all sentences."""
     return named(FlowKey.of_summary(flow))
 
 
 def never_connected(flow: dict[str, Any]) -> str | None:
-    """Warning for a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None for any other.
+    """Warning for a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None otherwise.
 
-    Packets that arrive there get an answer, so the path back loses it. `nothing_arrived` says the other case.
+    Packets that arrive at the receiver are answered, so the path back loses the answer. `nothing_arrived` covers the
+    other case.
     """
     if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
         return None
@@ -110,18 +112,19 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
-    """Warning for a flow (of `summary["flows"]`) that its receiver's window held most of its time; None for others.
+    """Warning for a flow (of `summary["flows"]`) that its receiver's window limited for most of its time; None
+    otherwise.
 
-    Such a goodput is the receiver's, not the path's: its buffer is too small.
+    Such a goodput measures the receiver, not the path: the receive buffer is too small.
 
     samples: Rows of `sockets` of this flow, by time.
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
-    # In loss recovery the window is full of what has arrived behind a hole, and that is the path's doing.
+    # In loss recovery, data that arrived behind a hole fill the window, which is an effect of the path.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
-    # tcpi_rwnd_limited is cumulative: what it grew between two samples, both of which know of no loss.
+    # tcpi_rwnd_limited is cumulative: this is its growth between two samples, both without loss recovery.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None
@@ -132,7 +135,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
 
 
 def nothing_arrived(flow: dict[str, Any]) -> str | None:
-    """Warning for a flow (of `summary["flows"]`) that lost packets and of which none arrived; None for any other."""
+    """Warning for a flow (of `summary["flows"]`) that lost packets and delivered none; None otherwise."""
     if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
         return None
     return f"nothing arrived of {_named(flow)}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"

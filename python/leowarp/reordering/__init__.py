@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet reordering by the standards: RFC 4737, RFC 5236, mean displacement and entropy.
+"""Packet reordering metrics of the standards: RFC 4737, RFC 5236, mean displacement and entropy.
 
 >>> import leowarp as lw
 >>> lw.reordering.ratio([1, 2, 3, 5, 6, 7, 8, 4, 9, 10])
@@ -7,8 +7,8 @@
 >>> lw.reordering.density([1, 6, 7, 2, 3, 4, 5, 8], threshold_pkts=4).to_dict()
 {'-4': 0.25, '0': 0.25, '2': 0.5}
 
-All of it is computed by the Rust crate `reorder` in one pass; arrays and files of any length take memory that the
-thresholds bound.
+All metrics are computed in one pass by the Rust crate `reorder`; for arrays and files of any length, the thresholds
+bound its memory.
 """
 
 from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Skipped, Source, skipped_line

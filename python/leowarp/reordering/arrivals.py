@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all readers of arrivals have in common: what a file holds, its parts, its flows, how far it has been read."""
+"""Shared by all readers of arrivals: description of a file, parts, flows, reading progress."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 
 FORMATS = ("text", "csv", "parquet", "pcap")
-"""What a file may be (`Source.format`)."""
+"""Supported file formats (`Source.format`)."""
 PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
-"""What may number the packets of a capture (`Source.protocol`)."""
+"""Protocols that can number the packets of a capture (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
-"""Units that a column of times may have (`Source.time_unit`, or the end of its name)."""
+"""Units of a column of times (`Source.time_unit`, or the end of the column's name)."""
 _PLACES = 3
-"""Sender, middle, receiver: if all are left, nothing is known."""
+"""Sender, middle, receiver: if all three remain, the place is unknown."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a file holds, where it does not say so itself.
+    """Description of a file, for facts that the file itself does not contain.
 
     Attributes
     ----------
     format : str, optional
-        One of `FORMATS`; by its first bytes, then by its name, if not given.
+        One of `FORMATS`; if not given, decided by the first bytes, then by the name.
     sequence, time, bytes : str, optional
-        Columns of CSV and Parquet: name, or number counted from 1. Without `sequence` the only column, or one that is
-        called so.
+        Columns of CSV and Parquet: name, or number counted from 1. The default of `sequence` is the only column, or the
+        one with that name.
     time_unit : str, optional
-        One of `TIME_UNITS`; not needed if the column's name ends in it (`received_ns`) or its type is a time.
+        One of `TIME_UNITS`; not needed if the column's name ends in the unit (`received_ns`) or its type is a time.
     header : bool
         Whether the first line of a CSV file names the columns.
     protocol : str, optional
-        One of `PROTOCOLS`: what numbers the packets of a capture. Without it ICMP echo requests and TCP are looked for;
-        echo replies only if they are named.
+        One of `PROTOCOLS`, which numbers the packets of a capture. By default ICMP echo requests and TCP are searched;
+        echo replies must be selected explicitly.
     flow : int, optional
-        Which flow of a capture, counted from 0; needed if there are several.
+        Number of the flow in a capture, from 0; required if there are several.
     field_offset, field_size : int
-        Of UDP's number: bytes of payload before it, and 2, 4 or 8 bytes.
+        Place of UDP's number: bytes of payload before it, and length of 2, 4 or 8 bytes.
     field_order : {"big", "little"}
-        Which of its bytes comes first.
+        Byte order of the number.
 
     Raises
     ------
     ScenarioError
-        If a value is none of those allowed, or UDP's protocol and the place of its field are not given together.
+        If a value is not allowed, or UDP's protocol and the place of its field are not given together.
     """
 
     format: str | None = None
@@ -77,10 +77,10 @@ class Source:
             )
         if self.flow is not None and self.flow < 0:
             raise ScenarioError(f"flow = {self.flow}: flows are counted from 0")
-        # No UDP payload is longer (RFC 768: a length of 16 bits).
+        # The maximum length of a UDP payload (RFC 768: a length of 16 bits).
         if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
             raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
-        # UDP says nothing of its payload: without the place of the number there is none to be read.
+        # UDP does not describe its payload: without the place of the number, it cannot be read.
         if (self.protocol == "udp") != (self.field_offset is not None):
             raise ScenarioError(
                 "a UDP payload's sequence field needs both the protocol and the field's place",
@@ -90,7 +90,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """Some arrivals, in order of arrival; None what the file does not have.
+    """Some arrivals in order; None for columns that the file does not have.
 
     Attributes
     ----------
@@ -109,24 +109,24 @@ class Part:
 
 @dataclass(frozen=True)
 class Flow:
-    """Packets of a capture that are numbered together; see `leowarp reorder FILE --flows`.
+    """Packets of a capture that share a number sequence; see `leowarp reorder FILE --flows`.
 
     Attributes
     ----------
     flow : int
-        Its number, from 0, in the order of the flows' first packets.
+        Number from 0, in the order of the flows' first packets.
     protocol : str
         One of `PROTOCOLS`.
     source, destination : str
-        Address, with a port if the protocol has ports: "10.0.0.1:5001", "[2001:db8::1]:5001".
+        Address, plus port if the protocol has ports: "10.0.0.1:5001", "[2001:db8::1]:5001".
     id : int or None
-        Identifier of an ICMP echo, SSRC of RTP.
+        Identifier of an ICMP echo, or SSRC of RTP.
     packets_pkts, payload_bytes : int
-        What is in the capture of it.
+        Number of the flow's packets in the capture.
     first_ns, last_ns : int or None
         Times of its first and last packet, ns since 1970.
     inside : str or None
-        The encapsulations around its packets: "PPPoE", "GRE, IP in IP"; None: none, or VLAN tags alone.
+        Encapsulations around the flow's packets: "PPPoE", "GRE, IP in IP"; None: none, or only VLAN tags.
     """
 
     flow: int
@@ -150,7 +150,7 @@ class Skipped:
     packets_pkts : int
         How many.
     what : str
-        Why: "of ARP (ethertype 0x0806)", "cut to 34 bytes".
+        Reason: "of ARP (ethertype 0x0806)", "cut to 34 bytes".
     """
 
     packets_pkts: int
@@ -165,7 +165,7 @@ class Skipped:
 
 
 def skipped_line(skipped: Sequence[Skipped]) -> str | None:
-    """All that was skipped, in one line; None if nothing was.
+    """All skipped packets as one line; None if there are none.
 
     >>> skipped_line([Skipped(5, "of ARP (ethertype 0x0806)"), Skipped(1, "cut to 34 bytes")])
     'skipped 5 packets of ARP (ethertype 0x0806), 1 packet cut to 34 bytes'
@@ -175,21 +175,21 @@ def skipped_line(skipped: Sequence[Skipped]) -> str | None:
 
 @dataclass(frozen=True)
 class CapturedAt:
-    """Where a capture was made, seen from the flow that is measured.
+    """Place of a capture relative to the measured flow.
 
     Attributes
     ----------
     places : tuple of str
-        "sender", "middle", "receiver": those that nothing speaks against. None of them: the evidence is contradictory.
+        Places "sender", "middle", "receiver" that the evidence does not exclude. Empty: the evidence is contradictory.
     evidence : str
-        What speaks against the others; empty if all three are left.
+        Evidence against the other places; empty if all three remain.
     """
 
     places: tuple[str, ...]
     evidence: str
 
     def text(self) -> str | None:
-        """The places in words; None if they are not known.
+        """The possible places as text; None if they are unknown.
 
         >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
         ('sender or middle', None)
@@ -199,28 +199,28 @@ class CapturedAt:
 
 @dataclass
 class Reading:
-    """A file while it is read: iterate over it once.
+    """A file being read; it can be iterated only once.
 
     Attributes
     ----------
     name : str
-        What messages call it.
+        Name of the file in messages.
     format : str
         One of `FORMATS`.
     parts : callable
-        Gives its parts, each a `Part`; it fills in the attributes below while it does.
+        Yields the parts of the file, each a `Part`, and fills in the attributes below meanwhile.
     done_ratio : float or None
-        How much of the file has been read; None if its length is not known.
+        Share of the file that has been read; None if its length is unknown.
     flows : list of Flow
         Of a capture.
     counts : dict
-        What else was in a capture.
+        Other contents of a capture.
     skipped : list of Skipped
         Packets of a capture that were not read, the most frequent reason first.
     captured_at : CapturedAt or None
-        Of a capture's measured flow.
+        Place of a capture relative to its measured flow.
     notes : list of str
-        What to look at before the result is trusted.
+        Warnings about the result.
     """
 
     name: str
@@ -233,22 +233,22 @@ class Reading:
     captured_at: CapturedAt | None = None
     notes: list[str] = field(default_factory=list)
 
-    # Once: the parts are read from a stream, which a pipe cannot begin again.
+    # A file can be iterated only once: the parts come from a stream, and a pipe cannot be rewound.
     def __iter__(self) -> Iterator[Part]:
         return self.parts(self)
 
 
 def first_bytes(stream: BinaryIO) -> bytes:
-    """The first bytes of a stream, which stay in it; fewer than its buffer holds if it is short or slow."""
+    """First bytes of a stream, without consuming them; fewer than its buffer size if it is short or slow."""
     return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
 
 
 def total_bytes(stream: BinaryIO) -> int | None:
-    """Length of a file; None of a pipe."""
-    # A pipe has no length; progress of it is a count of packets alone.
+    """Length of a file; None for a pipe."""
+    # A pipe has no length; its progress is only a count of packets.
     if not stream.seekable():
         return None
-    # Where it stood is kept: the first bytes may have been looked at already.
+    # The position is restored, because the first bytes may already have been examined.
     at = stream.tell()
     total = stream.seek(0, io.SEEK_END)
     stream.seek(at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures: the arrivals of one flow, what was skipped, and what to look at before the result is trusted."""
+"""Reader of captures: the arrivals of one flow, skipped packets, and warnings about the result."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from leowarp.reordering.native import native
 
 
 def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
-    """The arrivals of one flow, in parts; fills in flows, counts, what was skipped, and notes.
+    """The arrivals of one flow, in parts; fills in flows, counts, skipped packets, and notes.
 
-    Raises ScenarioError if there are several flows and none was chosen, or there is none of the chosen number.
+    Raises ScenarioError if there are several flows and none was selected, or the selected number does not exist.
     """
     capture = _reader(source, source.flow)
     for chunk in chunks:
         part = _part(capture.feed(chunk))
-        # While there is one flow it may be the only one; a second makes the file ambiguous, and what was measured
-        # until then is given up with the error below.
+        # A single flow may be the only one; a second flow makes the file ambiguous, and the measurement so far is
+        # discarded with the error below.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
     last = _part(capture.finish())
@@ -45,7 +45,7 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
 
 
 def survey(this: Reading, chunks: Iterator[bytes], source: Source) -> None:
-    """Fills in flows, counts and what was skipped; no flow is measured."""
+    """Fill in flows, counts and skipped packets without measuring a flow."""
     capture = _reader(source, _FLOW_OF_NONE)
     for chunk in chunks:
         capture.feed(chunk)
@@ -75,7 +75,7 @@ def _captured_at(capture: Any) -> CapturedAt | None:
 
 
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
-    """What to look at before the result is trusted."""
+    """Warnings about the result."""
     counts, notes = this.counts, []
     if counts["undecided_pkts"]:
         notes.append(
@@ -105,7 +105,7 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
 
 
 def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """What a capture cannot tell that was made in front of the network, or of a part of it."""
+    """Limitations of a capture that was made before the network, or of a part of it."""
     if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
         return None
     where = {
@@ -118,7 +118,7 @@ def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
 
 
 def described(flow: Flow) -> str:
-    """One line: number, protocol, ends, packets.
+    """A flow as one line: number, protocol, ends, packets.
 
     >>> described(Flow(0, "icmp", "10.0.0.1", "10.0.0.2", 7, 100, 5600, None, None))
     '0: icmp 10.0.0.1 > 10.0.0.2 id 7, 100 packets'
@@ -130,26 +130,26 @@ def described(flow: Flow) -> str:
 
 
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
-    """Columns as the crate gives them: bytes in this machine's order, viewed and not copied."""
+    """Columns from the crate: bytes in native order, viewed without copying."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times; then the column is shorter, and none of it can be told apart.
+    # pcapng's simple packet blocks have no times; the column is then shorter, and times cannot be matched to packets.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
 
 def _flow(number: int, flow: dict[str, Any]) -> Flow:
-    # ICMP has no ports; there `id` tells apart two pings between the same two hosts.
+    # ICMP has no ports; `id` distinguishes two pings between the same hosts.
     ends = []
     for end in ("source", "destination"):
         address, port = flow[end], flow.pop(f"{end}_port")
-        # An IPv6 address has colons of its own (RFC 3986, 3.2.2).
+        # An IPv6 address contains colons itself (RFC 3986, 3.2.2).
         bracketed = f"[{address}]" if ":" in address else address
         ends.append(address if port is None else f"{bracketed}:{port}")
     return Flow(flow=number, **{**flow, "source": ends[0], "destination": ends[1]})
 
 
 def what_is_there(file: Reading) -> str:
-    """What to try with a capture in which nothing was numbered, by what else is in it."""
+    """Hint for a capture without numbered packets, depending on its other contents."""
     counts = file.counts
     if counts["udp_pkts"]:
         return (
@@ -165,7 +165,7 @@ def what_is_there(file: Reading) -> str:
         )
     if (line := skipped_line(file.skipped)) is not None:
         told.append(line)
-    # By the words of the crate: its reasons have no other names here.
+    # Reasons are compared with the texts of the crate, because they have no other identifiers here.
     if any(skipped.what.startswith("cut to") for skipped in file.skipped):
         told.append("capture whole packets: tcpdump -s 0")
     if any("link type" in skipped.what for skipped in file.skipped):
@@ -174,6 +174,6 @@ def what_is_there(file: Reading) -> str:
 
 
 _FLOWS_SHOWN = 10
-"""Flows that an error message lists."""
+"""Maximum number of flows listed in an error message."""
 _FLOW_OF_NONE = 2**32
-"""A number that no flow of a capture has."""
+"""A number that no flow of a capture can have."""

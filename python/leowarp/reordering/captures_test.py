@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures of other people: what is skipped, missed, merged or captured elsewhere is told, and no number is wrong."""
+"""Captures from other tools: skipped, missing or merged packets and the place of the capture are reported, and no
+number is wrong."""
 
 import pytest
 from hypothesis import given, settings
@@ -48,7 +49,7 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
     found = measure_file(pcap_file(tmp_path / "a.pcap", [*frames, foreign, foreign]))
     assert (found.reordering.received_pkts, found.reordering.lost_pkts) == (5, 0)
     assert (found.skipped, found.notes) == ([Skipped(2, "cut to 34 bytes")], [])
-    # Between the flow's own ends: it may be one of its packets.
+    # The packet is between the flow's own ends, so it may be one of the flow's packets.
     mine = Frame(9, ethernet(echo(6)), captured_bytes=34)
     found = measure_file(pcap_file(tmp_path / "b.pcap", [*frames, mine]))
     assert "1 packets between the flow's ends were cut" in found.notes[0]
@@ -61,7 +62,8 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "reordered", "lost", "undecided"),
     [
-        # By its identification it was sent behind those above the hole (a repetition), or before them (overtaken).
+        # By its identification, the packet was sent after those above the hole (a retransmission), or before them
+        # (overtaken).
         ([105, 106, 107, 108, 109], 0, 1, 0),
         ([105, 106, 107, 108, 104], 1, 0, 0),
         ([0, 0, 0, 0, 0], 1, 0, 1),
@@ -106,7 +108,7 @@ def test_data_in_a_syn_are_no_hole(tmp_path):
 
 
 def pinged(tmp_path, late_ns, reply_ns, hops=(64, 64)):
-    """Twenty echo requests 10 ms apart, and their replies, two of them late."""
+    """Twenty echo requests 10 ms apart with their replies, two of which are late."""
     asked = [Frame(10_000_000 * k, ethernet(echo(k, hops=hops[0]))) for k in range(20)]
     late = {4: late_ns, 10: late_ns}
     answered = [
@@ -139,7 +141,7 @@ def test_times_to_live_tell_where_a_capture_was_made(tmp_path, hops, place):
 
 @st.composite
 def any_frames(draw):
-    """Echo requests, and what else a capture holds, cut, doubled and in any order."""
+    """Echo requests and other content of a capture, truncated, duplicated and in any order."""
     numbers = draw(st.lists(st.integers(0, 30), min_size=1, max_size=30))
     frames = [
         Frame(1000 * k, draw(st.sampled_from([ethernet, pppoe]))(echo(number)), captured_bytes=draw(cuts))
@@ -162,7 +164,7 @@ def test_every_packet_is_numbered_counted_or_skipped_with_a_reason(tmp_path_fact
     assert sum(counts[name] for name in read) == len(frames)
     assert sum(skipped.packets_pkts for skipped in found.skipped) == counts["skipped_pkts"]
     assert sum(flow.packets_pkts for flow in found.flows) == counts["numbered_pkts"]
-    # Ethernet, IP and ICMP's own header are 42 bytes, with PPPoE 50.
+    # Headers of Ethernet, IP and ICMP are 42 bytes, with PPPoE 50.
     whole = [frame for frame in frames if frame.captured_bytes is None or frame.captured_bytes >= 50]
     assert counts["skipped_pkts"] <= len(frames) - len([frame for frame in whole if len(frame.data) > 66])
 
@@ -199,5 +201,5 @@ def test_a_record_that_holds_more_than_the_packet_had_is_found(tmp_path_factory,
         found = reordering.survey(file)
     except LeowarpError:
         return
-    # What follows it in the file was taken for its rest: it is named.
+    # The damaged packet's length covers the data that follow in the file, which `skipped` names.
     assert found.skipped

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns as users have them (lists, numpy, Arrow, pandas) to the three types that the meter takes."""
+"""Converts columns in users' types (lists, numpy, Arrow, pandas) to the three types of the meter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from leowarp.base.errors import TraceError
 from leowarp.reordering.settings import SEQ_MAX
 
 Place = tuple[str, int]
-"""What messages call the first value of a column ("row", "index"), and its number."""
+"""Name in messages for a value of a column ("row", "index"), and number of the first one."""
 FROM_0: Place = ("index", 0)
-"""Columns in memory are counted as Python counts them."""
+"""Columns in memory are counted from 0, as in Python."""
 
 
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
@@ -21,22 +21,22 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 
     values: array-like of shape (n,). Whole numbers: a list, a numpy array, an Arrow array or chunked array, a pandas or
         Polars series.
-    bits: Numbers that do not fit into so many are an error.
-    place: (str, int). What messages call the first of them: "row" and 2, for instance.
-    Raises TraceError if one is negative, missing, too large or no whole number; the message says which.
+    bits: Numbers with more bits are an error.
+    place: (str, int). Name and number of the first value in messages: "row" and 2, for instance.
+    Raises TraceError if a number is negative, missing, too large or not whole; the message names it.
     """
     return _whole(values, "sequence number", np.uint64, SEQ_MAX if bits is None else (1 << bits) - 1, place)
 
 
 def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Instants in ns as an int64 array of shape (n,); None stays None. `datetime64` arrays are converted.
+    """Times in ns as an int64 array of shape (n,); None stays None. `datetime64` arrays are converted.
 
-    Raises TraceError if one is missing, not whole or beyond 64 bits. Negative ones are allowed: what counts are
-        differences.
+    Raises TraceError if a time is missing, not whole or beyond 64 bits. Negative times are allowed, because only
+        differences matter.
     """
     if values is None:
         return None
-    # pandas and Arrow give times in units of their own (ms, us); all become ns before anything is compared.
+    # pandas and Arrow store times in their own units (ms, us); all are converted to ns before any comparison.
     array = _array(values, "instant of arrival", place)
     if array.dtype.kind in "Mm":
         if np.isnat(array).any():
@@ -46,29 +46,30 @@ def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Payloads in bytes as a uint32 array of shape (n,); None stays None. TraceError as `sequence_column`."""
+    """Payloads in bytes as a uint32 array of shape (n,); None stays None. Raises TraceError as `sequence_column`."""
     return None if values is None else _whole(values, "length in bytes", np.uint32, 2**32 - 1, place)
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
-    """A column of whole numbers as a contiguous array of type `kind`; TraceError names the first that does not fit."""
+    """A column of whole numbers as a contiguous array of type `kind`; TraceError names the first value that does not
+    fit."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
-    # numpy makes an empty list float64, which is no reason to refuse it.
+    # numpy makes an empty list float64, which is not an error here.
     if array.size == 0:
         return np.zeros(0, dtype=kind)
     if array.dtype.kind == "O":
         array = _of_objects(array, what, place)
     if array.dtype.kind == "f" and np.isnan(array).any():
-        # What pandas makes of whole numbers with gaps
+        # pandas converts whole numbers with gaps to floats
         raise _missing(what, np.isnan(array), place)
-    # Floats are refused even if they are whole: above 2^53 two numbers would be one.
+    # Floats are refused even if they are whole: above 2^53 two numbers could become one.
     if array.dtype.kind not in "iu":
         raise TraceError(
             f"a {what} is a whole number, but the column is of type {array.dtype}", hint="array.astype('int64')"
         )
-    # Compared before the cast, which would wrap around.
+    # Values are compared before the cast, because the cast would wrap around.
     lowest = 0 if np.dtype(kind).kind == "u" else -SEQ_MAX - 1
     for wrong, why in ((array < lowest, "is negative"), (array > largest, f"is larger than {largest}")):
         if wrong.any():
@@ -78,13 +79,13 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
 
 
 def _array(values: Any, what: str, place: Place) -> np.ndarray:
-    """What came as a numpy array, whatever it was; TraceError if it says itself that a value is missing."""
-    # numpy would give the values under the mask, which mean nothing.
+    """Convert any input to a numpy array; TraceError if the input itself reports a missing value."""
+    # numpy would return the meaningless values under the mask.
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise _missing(what, np.ma.getmaskarray(values), place)
     if isinstance(values, np.ndarray):
         return np.asarray(values)
-    # PyArrow has it as a property, Polars as a method, NumPy and lists have nothing that is missing.
+    # `null_count` is a property in PyArrow and a method in Polars; NumPy and lists have no missing values.
     null_count = values.null_count if hasattr(values, "null_count") else 0
     if null_count() if callable(null_count) else null_count:
         raise _missing(what, np.asarray(values.is_null()), place)
@@ -99,9 +100,9 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
 
 
 def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
-    """Python's integers, which numpy keeps as objects where one of them does not fit into 64 bits."""
+    """Python integers, which numpy stores as objects if one of them does not fit into 64 bits."""
     for at, value in enumerate(array):
-        # By its name: pandas need not be there.
+        # The type is checked by name, because pandas need not be installed.
         if type(value).__name__ == "NAType":
             raise TraceError(f"the {what} at {place[0]} {place[1] + at} is missing")
         if isinstance(value, bool) or not isinstance(value, int | np.integer):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrival sequences out of files, in parts of bounded size: text, CSV, Parquet, pcap and pcapng."""
+"""Arrival sequences from files, in parts of bounded size: text, CSV, Parquet, pcap and pcapng."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
 
 _CHUNK_BYTES = 1 << 20
-"""Read and handed to the crate at once; memory does not depend on the file's length."""
+"""Bytes read and passed to the crate at once; memory does not depend on the file's length."""
 
 
 @contextmanager
 def reading(path: Path | str, source: Source | None = None, bits: int | None = None) -> Iterator[Reading]:
-    """Opens a file (`-`: standard input) of arrivals; its parts are read while one iterates.
+    """Open a file (`-`: standard input) of arrivals; its parts are read during iteration.
 
     Parameters
     ----------
     path : path
         Text, CSV, Parquet, pcap or pcapng, or `-`.
     source : Source, optional
-        What the file does not say itself.
+        Facts that the file itself does not contain.
     bits : int, optional
-        Width of the numbers of a text, 8 to 63: a larger number is an error.
+        Number of bits of the numbers in a text, 8 to 63: a larger number is an error.
 
     Yields
     ------
     Reading
-        Its `flows`, `counts` and `notes` are filled once the last part has been taken.
+        A reading; its `flows`, `counts` and `notes` are complete after the last part.
 
     Raises
     ------
     ScenarioError
-        If there is no such file, or its columns or flows have to be chosen.
+        If the file does not exist, or its columns or flows must be selected.
     TraceError
-        If it holds what is no sequence number, or is cut short: with line, row, or packet and byte.
+        If it contains invalid sequence numbers, or is truncated; the message gives line, row, or packet and byte.
     """
     source = source or Source()
     with _opened(path) as stream:
@@ -65,7 +65,7 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
             read = _text if kind == "text" else _capture
             yield Reading(name, kind, lambda this: read(this, stream, source, bits))
             return
-        # Here and not above: a sequence out of text or a capture must not wait for pyarrow.
+        # The import is here, because reading a sequence from text or a capture should not import pyarrow.
         from leowarp.reordering import tables
 
         parts = tables.csv_parts if kind == "csv" else tables.parquet_parts
@@ -74,16 +74,16 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
 
 @dataclass(frozen=True)
 class Survey:
-    """What a capture holds.
+    """Contents of a capture.
 
     Attributes
     ----------
     flows : list of Flow
-        In order of their first packets.
+        Flows in the order of their first packets.
     counts : dict of str to int
-        What else was in it.
+        Other contents.
     skipped : list of Skipped
-        Packets that were not read, and why.
+        Packets of the capture that were not read, with reasons.
     """
 
     flows: list[Flow]
@@ -93,7 +93,7 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a file's sequence is, and what the file told beside it.
+    """Metrics of a file's sequence, and further facts about the file.
 
     Attributes
     ----------
@@ -102,15 +102,15 @@ class Measured:
     format : str
         One of `arrivals.FORMATS`.
     flow : Flow or None
-        Of a capture: the one that was measured.
+        For a capture: the measured flow.
     counts : dict of str to int
-        What else was in a capture.
+        Other contents of a capture.
     notes : list of str
-        What to look at before the result is trusted.
+        Warnings about the result.
     skipped : list of Skipped
-        Packets of a capture that were not read, and why.
+        Packets of a capture that were not read, with reasons.
     captured_at : CapturedAt or None
-        Where a capture was made, seen from its flow.
+        Place of a capture relative to its flow.
     """
 
     reordering: Reordering
@@ -130,32 +130,34 @@ def measure_file(
     on_progress: Callable[[float | None, int], None] | None = None,
     **settings: Any,
 ) -> Measured:
-    """All metrics of the arrivals in a file, read in parts: memory does not depend on its length.
+    """All metrics of the arrivals in a file, which is read in parts: memory does not depend on its length.
 
     Parameters
     ----------
     path : path
-        Text (a sequence number a line), CSV, Parquet, pcap or pcapng; `-` is standard input.
+        Text (one sequence number per line), CSV, Parquet, pcap or pcapng; `-` is standard input.
     source : Source, optional
-        What the file does not say itself.
+        Facts that the file itself does not contain.
     sent_pkts : int, optional
-        Packets that were sent.
+        Number of packets that were sent.
     on_progress : callable, optional
-        Called with the share of the file that has been read (None: unknown) and the packets so far.
+        Called with the share of the file that has been read (None: unknown) and the number of packets so far.
     **settings
         Of `Settings`.
 
     Raises
     ------
     ScenarioError, TraceError
-        As `reading` and `measure`.
+        See `reading` and `measure`.
     """
     meter = Meter(**settings)
     source = source or Source()
-    # The meter's checks come before the file is opened: a setting out of range is an error even of a pipe that waits.
+    # The meter checks settings before the file is opened, so that a wrong setting is reported even for a pipe without
+    # data.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
-        # 16 bits of ICMP and RTP, 32 of TCP's bytes, `field_size` of UDP: the crate counts their wraps itself.
+        # Numbers have 16 bits for ICMP and RTP, 32 for TCP's bytes, and `field_size` for UDP: the crate itself unwraps
+        # them.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -167,7 +169,8 @@ def measure_file(
         raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
     chosen = file.flows[source.flow or 0] if file.flows else None
     result = meter.measured(sent_pkts)
-    # More lost than received is no path: one number far too large makes all after it too late, as one that wraps does.
+    # More losses than arrivals indicates wrong numbers: after one number that is far too large or an undeclared wrap,
+    # all later ones are too late.
     if result.too_late_pkts > result.received_pkts:
         file.notes.append(
             f"{result.too_late_pkts} of {result.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
@@ -182,18 +185,18 @@ def measure_file(
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
-    """The flows of a capture, in order of their first packets; the whole file is read.
+    """Flows of a capture in order of their first packets; the whole file is read.
 
     Raises
     ------
     ScenarioError, TraceError
-        If there is no such file, it is no capture, or it is damaged.
+        If the file does not exist, is not a capture, or is damaged.
     """
     return survey(path, source=source).flows
 
 
 def survey(path: Path | str, *, source: Source | None = None) -> Survey:
-    """What a capture holds: its flows, and what was not read; the whole file is read and nothing is measured.
+    """Contents of a capture: its flows, and packets that were not read; the whole file is read without measuring.
 
     Raises
     ------
@@ -201,7 +204,7 @@ def survey(path: Path | str, *, source: Source | None = None) -> Survey:
         As `flows`.
     """
     source = source or Source()
-    # Opened once: what a pipe has given does not come again.
+    # The file is opened once, because data from a pipe cannot be read again.
     with _opened(path) as stream:
         name = _name(path)
         kind = source.format or _format_of(stream, name)
@@ -214,13 +217,13 @@ def survey(path: Path | str, *, source: Source | None = None) -> Survey:
 
 
 def _name(path: Path | str) -> str:
-    """What messages call a file."""
+    """Name of a file in messages."""
     return "standard input" if str(path) == "-" else str(path)
 
 
 @contextmanager
 def _opened(path: Path | str) -> Iterator[BinaryIO]:
-    """A file, closed afterwards, or standard input, which is not ours to close."""
+    """A file, which is closed afterwards, or standard input, which stays open."""
     if str(path) == "-":
         yield sys.stdin.buffer
         return
@@ -233,13 +236,13 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
-    """What a file is, by its first bytes, then by its name; text if neither tells."""
+    """Format of a file, from its first bytes, then from its name; text if neither decides."""
     head = first_bytes(stream)
-    # First bytes of gzip, zstd and xz.
+    # These are the first bytes of gzip, zstd and xz.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
-    # Parquet has its mark at both ends; the first is enough to tell it from text.
+    # Parquet has its magic number at both ends; the first one suffices to distinguish it from text.
     if head.startswith(b"PAR1"):
         return "parquet"
     if head[:4] in _CAPTURES:
@@ -249,7 +252,7 @@ def _format_of(stream: BinaryIO, name: str) -> str:
 
 
 def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
-    """The bytes of a stream in pieces, with how much of it has been read in `done_ratio`."""
+    """Pieces of a stream's bytes, with the share read so far in `done_ratio`."""
     total, done = total_bytes(stream), 0
     while True:
         try:
@@ -259,14 +262,14 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
         if not chunk:
             return
         done += len(chunk)
-        # A file that grows while it is read would go beyond 1.
+        # The share of a file that grows while it is read would exceed 1.
         this.done_ratio = min(1.0, done / total) if total else None
         yield chunk
 
 
 @contextmanager
 def _refused(this: Reading) -> Iterator[None]:
-    """Errors of the crate `arrivals`, which knows line, packet and byte, with the file's name in front."""
+    """Errors of the crate `arrivals`, which contain line, packet or byte, prefixed with the file's name."""
     try:
         yield
     except native.InputError as error:
@@ -275,7 +278,7 @@ def _refused(this: Reading) -> Iterator[None]:
 
 
 def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """A sequence number a line; a line that a chunk cuts is kept by the crate until the next one."""
+    """One sequence number per line; the crate keeps a line that is split between chunks."""
     text = native.Text(bits)
     with _refused(this):
         for chunk in _chunks(this, stream):
@@ -284,16 +287,16 @@ def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> 
 
 
 def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """The arrivals of one flow; widths are the protocols' own."""
+    """The arrivals of one flow; the widths of numbers are those of the protocols."""
     with _refused(this):
         yield from captures.parts(this, _chunks(this, stream), source)
 
 
 def _what_is_there(file: Reading) -> str:
-    """What to try with a file in which nothing was numbered, by what else is in it."""
+    """Hint for a file without numbered packets, depending on its other contents."""
     return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 
-# pcapng's section header; pcap in either byte order, of microseconds (a1b2c3d4) and of nanoseconds (a1b23c4d).
+# pcapng's section header; pcap in either byte order, with microseconds (a1b2c3d4) or nanoseconds (a1b23c4d).
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of a sequence in memory or as it arrives, all computed by the crate `reorder` in one pass."""
+"""Metrics of a sequence in memory or as it arrives, all computed in one pass by the crate `reorder`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from leowarp.reordering.results import BufferDensity, Density, Extents, Gaps, NR
 from leowarp.reordering.settings import THRESHOLD_PKTS, Settings
 
 _AT_ONCE_PKTS = 1 << 20
-"""Arrivals handed to the crate in one call, during which Ctrl-C waits."""
+"""Arrivals passed to the crate in one call; Ctrl-C takes effect between calls."""
 
 
 class Meter:
-    """Measures a sequence while it arrives, in memory that its settings bound and not the number of arrivals.
+    """Measures a sequence as it arrives, in memory bounded by its settings, independent of the number of arrivals.
 
     Parameters
     ----------
@@ -36,26 +36,26 @@ class Meter:
         self.settings = Settings(**settings)
         self._native = native.Meter(**self.settings.to_dict())
         self._arrived = 0
-        # One column of arrivals without times or lengths is enough to make means over them unknown.
+        # If some arrivals have no times or lengths, means of these are unknown.
         self._is_timed = True
         self._has_lengths = True
 
     def arrive(self, seq: Any, *, t_ns: Any = None, len_bytes: Any = None) -> None:
-        """Takes the next arrivals, in order of arrival.
+        """Add further arrivals, in order of arrival.
 
         Parameters
         ----------
         seq : array-like of shape (n,)
-            Sequence numbers in packets, one a packet; further copies are counted as duplicates.
+            Sequence numbers in packets, one number per packet; further copies are counted as duplicates.
         t_ns : array-like of shape (n,), optional
-            Instants of arrival in ns, or `datetime64`: for late times and gaps in time.
+            Times of arrival in ns, or `datetime64`: for late times and gaps in time.
         len_bytes : array-like of shape (n,), optional
-            Payloads: for byte offsets.
+            Payload lengths: for byte offsets.
 
         Raises
         ------
         TraceError
-            If a number is negative, missing, too large or not whole, or the columns differ in length.
+            If a number is negative, missing, too large or not whole, or the columns have different lengths.
         """
         place = ("index", self._arrived)
         numbers = sequence_column(seq, self.settings.bits, place)
@@ -63,7 +63,7 @@ class Meter:
         for what, column in (("instants", instants), ("lengths", lengths)):
             if column is not None and len(column) != len(numbers):
                 raise TraceError(f"there are {len(numbers)} sequence numbers and {len(column)} {what}")
-        # In parts, so that Ctrl-C is heard and no second copy of a long column is made.
+        # Arrivals are passed in parts, so that Ctrl-C takes effect and a long column is not copied as a whole.
         for begin in range(0, len(numbers), _AT_ONCE_PKTS):
             part = slice(begin, begin + _AT_ONCE_PKTS)
             self._native.arrive(numbers[part], *(None if c is None else c[part] for c in (instants, lengths)))
@@ -73,27 +73,28 @@ class Meter:
             self._has_lengths &= lengths is not None
 
     def measured(self, sent_pkts: int | None = None) -> Reordering:
-        """The metrics of what has arrived so far; more may arrive afterwards.
+        """Metrics of the arrivals so far; more may follow.
 
         Parameters
         ----------
         sent_pkts : int, optional
-            Packets of the sequence that were sent. Without it, losses after the largest number that arrived, and
-            without a `first_seq` those before the smallest, cannot be known.
+            Number of packets sent in the sequence. Without this number, losses after the largest number that arrived
+            are unknown; without a `first_seq`, so are losses before the smallest.
 
         Raises
         ------
         TraceError
-            If nothing has arrived: no metric is defined, 0 would be a lie.
+            If nothing has arrived: no metric is defined, and 0 would be wrong.
         """
         if not self._arrived:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
-        # Through the check of sequence numbers: a whole number that is not negative.
+        # `sent_pkts` is checked like a sequence number: a whole number that is not negative.
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
-        # The meter goes on: what it gives is computed from its counts, which stay.
+        # The meter continues: results are computed from its counts, which are kept.
         numbers = self._native.measured(sent_pkts)
-        # Refused, not ignored: with fewer sent than received no share and no loss would be right.
+        # A wrong number is refused instead of ignored: with fewer packets sent than received, all shares and losses
+        # would be wrong.
         if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
                 f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"
@@ -109,19 +110,19 @@ def measure(
     Parameters
     ----------
     arrivals : array-like of shape (n,)
-        Sequence numbers in order of arrival, first transmissions only: a list, a numpy array, an Arrow array or
-        chunked array, a pandas series. Duplicates are counted, not an error.
+        Sequence numbers of first transmissions in order of arrival: a list, a numpy array, an Arrow array or chunked
+        array, a pandas series. Duplicates are counted and are not an error.
     t_ns, len_bytes : array-like of shape (n,), optional
-        Instants of arrival in ns, payloads in bytes.
+        Times of arrival in ns, payloads in bytes.
     sent_pkts : int, optional
-        Packets that were sent.
+        Number of packets that were sent.
     **settings
-        Of `Settings`: thresholds, window, bits.
+        Fields of `Settings`: thresholds, window, bits.
 
     Raises
     ------
     TraceError
-        If the sequence is empty, or holds what is no sequence number.
+        If the sequence is empty, or contains invalid sequence numbers.
     ScenarioError
         If a setting is out of range, a threshold of 0 for instance.
 
@@ -137,13 +138,14 @@ def measure(
 def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> Density:
     """Share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
 
-    Here and in the functions below `arrivals` and `settings` are as in `measure`, which raises the same errors.
+    For this and the following functions, `arrivals` and `settings` are those of `measure`, which raises the same
+    errors.
     """
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 
 
 def buffer_density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> BufferDensity:
-    """Share of arrivals at each occupancy of a buffer that restores the order: RBD (RFC 5236, 3.11).
+    """Share of arrivals at each occupancy of a resequencing buffer: RBD (RFC 5236, 3.11).
 
     Examples
     --------
@@ -154,7 +156,7 @@ def buffer_density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **set
 
 
 def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """MD in packets, the sum of abs(i) RD[i]; None if the threshold leaves no packet.
+    """MD in packets, the sum of abs(i) RD[i]; None if the threshold leaves no packets.
 
     Examples
     --------
@@ -165,12 +167,12 @@ def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **
 
 
 def entropy(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """E_r in nats, minus the sum of RD[i] ln RD[i]; None if the threshold leaves no packet."""
+    """E_r in nats, minus the sum of RD[i] ln RD[i]; None if the threshold leaves no packets."""
     return density(arrivals, threshold_pkts=threshold_pkts, **settings).entropy_nats
 
 
 def ratio(arrivals: Any, **settings: Any) -> float | None:
-    """Reordered packets among those received (RFC 4737, 4.1)."""
+    """Share of reordered packets among those received (RFC 4737, 4.1)."""
     return measure(arrivals, **settings).reordered_ratio
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The only import of `leowarp._native`, the library that crates/py builds.
 
-It is there once, so that a library that is missing, or too new for the machine, is one error with what to do next.
+With a single import, a library that is missing or too new for the machine gives one error with a hint.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from leowarp.base.errors import HostError
 def import_native() -> Any:
     """The library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
 
-    Raises HostError if it is not there, or needs a newer glibc than this machine has.
+    Raises HostError if the library is missing, or needs a newer glibc than this machine has.
     """
     try:
-        # By its name: `from leowarp import _native` would be an import of the package, which stands above this room.
+        # The library is imported by name: `from leowarp import _native` would import the package `leowarp`, which is a
+        # higher layer.
         return importlib.import_module("leowarp._native")
     except ImportError as error:
         raise _unusable(str(error)) from error
 
 
 def _unusable(error: str) -> HostError:
-    """What to say of a library that cannot be loaded, from the words of the dynamic linker or of Python."""
+    """Error for a library that cannot be loaded, based on the message of the dynamic linker or of Python."""
     # "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by .../leowarp/_native.abi3.so)": the
-    # first of those that are missing
+    # message names the first missing version
     if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):
         return HostError(
             "importing leowarp.reordering: its native library needs a newer glibc than this machine has "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured of a sequence, typed. Means and ratios are None where nothing was counted, never 0."""
+"""Typed results for a sequence. Means and ratios are None if nothing was counted, never 0."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Density:
     Attributes
     ----------
     threshold_pkts : int
-        D_T: a packet displaced by more counts as lost.
+        D_T: a packet with a larger displacement counts as lost.
     displacement_pkts : int32 array of shape (n,)
-        Receive index less sequence number: negative early, positive late. Ascending; only where there are packets.
+        Receive index minus sequence number: negative early, positive late. Ascending; only displacements that occur.
     pkts : uint64 array of shape (n,)
-        Packets displaced by so much.
+        Number of packets with each displacement.
     counted_pkts : int
         N', the sum of `pkts`.
     early_beyond_pkts, late_beyond_pkts : int
@@ -48,24 +48,25 @@ class Density:
     @property
     def share(self) -> np.ndarray:
         """RD: float64 array of shape (n,), share of the packets at each displacement; sums to 1."""
-        # Nothing counted: an empty array, whatever it is divided by.
+        # Without counts the array is empty, so the divisor does not matter.
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     # Implements RFC 5236, 9 (late share).
     def overtaken_ratio(self, successors: int) -> float | None:
-        """Share of packets that come after at least so many packets sent later (RFC 5236, 9); None of no packets.
+        """Share of packets that arrive after at least this number of packets sent later (RFC 5236, 9); None if there
+        are no packets.
 
         Parameters
         ----------
         successors : int
-            From 1; 3 are TCP's three duplicate acknowledgements.
+            From 1; 3 corresponds to TCP's three duplicate acknowledgements.
         """
         if not self.counted_pkts:
             return None
         return int(self.pkts[self.displacement_pkts >= successors].sum()) / self.counted_pkts
 
     def to_dict(self) -> dict[str, float]:
-        """Displacement as text -> share, as JSON has it."""
+        """Displacement as text -> share, for JSON."""
         return _shares(self.displacement_pkts, self.share)
 
 
@@ -76,11 +77,11 @@ class BufferDensity:
     Attributes
     ----------
     threshold_pkts : int
-        B_T: places of the buffer that restores the order.
+        B_T: size of the resequencing buffer.
     occupancy_pkts : int32 array of shape (n,)
-        Packets in the buffer after an arrival. Ascending; only where there are arrivals.
+        Packets in the buffer after an arrival. Ascending; only occupancies that occur.
     pkts : uint64 array of shape (n,)
-        Arrivals that left so many in it.
+        Number of arrivals with each occupancy.
     counted_pkts : int
         N', the sum of `pkts`.
     late_beyond_pkts : int
@@ -103,7 +104,7 @@ class BufferDensity:
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Occupancy as text -> share, as JSON has it."""
+        """Occupancy as text -> share, for JSON."""
         return _shares(self.occupancy_pkts, self.share)
 
 
@@ -116,7 +117,8 @@ class NReordering:
     n : int32 array of shape (m,)
         From 1.
     pkts : uint64 array of shape (m,)
-        Packets that are n-reordered; so it falls with n. TCP's three duplicate acknowledgements are n = 3.
+        Number of n-reordered packets, which decreases with n. TCP's three duplicate acknowledgements correspond to n =
+        3.
     received_pkts : int
         Of so many.
     """
@@ -132,24 +134,24 @@ class NReordering:
         return self.pkts / np.float64(self.received_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """n as text -> share, as JSON has it; zeros are kept, because n ends somewhere."""
+        """n as text -> share, for JSON; zeros are kept, so that the largest n is visible."""
         return _shares(self.n, self.share)
 
 
 @dataclass(frozen=True, eq=False)
 class Extents:
-    """How far reordered packets came behind (RFC 4737, 4.2 to 4.4).
+    """Lateness of reordered packets (RFC 4737, 4.2 to 4.4).
 
     Attributes
     ----------
     extent_pkts : int32 array of shape (n,)
-        Arrivals since the first that should have come later. Ascending; only where there are packets.
+        Number of arrivals since the first packet that overtook. Ascending; only extents that occur.
     pkts : uint64 array of shape (n,)
-        Reordered packets with that extent.
+        Number of reordered packets with each extent.
     mean_pkts, max_pkts : float or None, int or None
         Of the extent.
     late_time_mean_ns, late_time_max_ns : float or None, int or None
-        Time since that arrival; None without times.
+        Time since the first overtaking packet; None without times.
     byte_offset_mean_bytes, byte_offset_max_bytes : float or None, int or None
         Payload that had to be stored for the packet; None without lengths.
     """
@@ -164,8 +166,8 @@ class Extents:
     byte_offset_max_bytes: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers as JSON has them; `counts_pkts`: extent as text -> packets."""
-        # Keys of JSON's objects are text.
+        """Numbers for JSON; `counts_pkts`: extent as text -> packets."""
+        # Keys of JSON objects are text.
         counts = {str(extent): int(pkts) for extent, pkts in zip(self.extent_pkts, self.pkts, strict=True)}
         scalars = {key: value for key, value in _scalars(self).items() if key not in ("extent_pkts", "pkts")}
         return {**scalars, "counts_pkts": counts}
@@ -173,20 +175,20 @@ class Extents:
 
 @dataclass(frozen=True)
 class Gaps:
-    """Discontinuities, and the gaps between those that reorder (RFC 4737, 3.4 and 4.5).
+    """Discontinuities, and the gaps between reordering discontinuities (RFC 4737, 3.4 and 4.5).
 
     Attributes
     ----------
     sequence_discontinuities : int
-        Arrivals that leapt over missing numbers, lost ones included.
+        Arrivals that skipped missing numbers, lost ones included.
     reordering_discontinuities : int
         Arrivals that were the first to overtake a reordered packet.
     gaps : int
         Pairs of successive reordering discontinuities.
     mean_pkts, max_pkts : float or None, int or None
-        Arrivals from one to the next.
+        Number of arrivals from one discontinuity to the next.
     mean_ns, max_ns : float or None, int or None
-        Time from one to the next; None without times.
+        Time from one discontinuity to the next; None without times.
     """
 
     sequence_discontinuities: int
@@ -198,7 +200,7 @@ class Gaps:
     max_ns: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers as JSON has them."""
+        """Numbers for JSON."""
         return _scalars(self)
 
 
@@ -211,17 +213,17 @@ class Runs:
     in_order_pkts : int
         a: packets in order.
     in_order_ratio : float or None
-        a / p, p all packets.
+        a / p, where p is the number of all packets.
     runs : int
-        x: runs that a reordered packet has ended; the last one, which nothing ended, is none.
+        x: runs ended by a reordered packet; the last run, which nothing ended, is not included.
     mean_pkts : float or None
         a / x.
     weighted_mean_pkts : float or None
-        q / a, q the sum of the squared lengths: the length of the run that a packet is in.
+        q / a, where q is the sum of squared lengths: mean length of the run that contains a packet.
     variability_ratio : float or None
         (q / a) / (a / x).
     last_pkts, max_pkts : int
-        Length of the run in which the sequence ends, and of the longest.
+        Lengths of the last run of the sequence, and of the longest run.
     """
 
     in_order_pkts: int
@@ -234,34 +236,34 @@ class Runs:
     max_pkts: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers as JSON has them."""
+        """Numbers for JSON."""
         return _scalars(self)
 
 
 @dataclass(frozen=True, eq=False)
 class Reordering:
-    """Everything that is measured of a sequence.
+    """All results for a sequence.
 
     Attributes
     ----------
     arrived_pkts : int
-        All arrivals: received, duplicate, too late and outside together.
+        All arrivals: sum of received, duplicate, too late and outside.
     received_pkts : int
-        First copies, which are what RFC 4737 analyses.
+        First copies, which RFC 4737 analyses.
     duplicate_pkts : int
         Further copies.
     too_late_pkts : int
-        Lower than the largest number by more than the loss-waiting window: lost.
+        Arrivals below the largest number by more than the loss-waiting window, which count as lost.
     outside_pkts : int
-        Lower than the first number of the sequence.
+        Arrivals below the first number of the sequence.
     expected_pkts : int
-        Packets sent, as told; else from the first number to the largest.
+        Number of packets sent, if given; otherwise from the first number to the largest.
     lost_pkts : int
-        Expected and not received.
+        Packets expected but not received.
     reordered_pkts : int
-        Arrived after one with a larger number (RFC 4737, 3.3).
+        Packets that arrived after one with a larger number (RFC 4737, 3.3).
     reordered_ratio : float or None
-        Of those received (RFC 4737, 4.1).
+        Share of reordered packets among those received (RFC 4737, 4.1).
     density, buffer_density, n_reordering, extents, gaps, runs
         Each a value of its own, with its section of the RFC.
     """
@@ -300,7 +302,8 @@ class Reordering:
     def to_dict(self) -> dict[str, Any]:
         """One JSON object: `leowarp reorder FILE --json`."""
         density, buffer = self.density, self.buffer_density
-        # Flat where it can be: scalars beside the objects, so that a line of jq or pandas finds them by one name.
+        # The object is as flat as possible: scalars are beside the objects, so that jq or pandas finds them by a single
+        # name.
         scalars = {key: value for key, value in _scalars(self).items() if isinstance(value, int | float | None)}
         return {
             **scalars,
@@ -332,11 +335,10 @@ class Reordering:
 
 
 def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
-    """What the native meter tells, typed; what it could not know without times or lengths is None.
+    """Result of the native meter with types; values that it cannot know without times or lengths are None.
 
     native: `_native.Meter.measured()` (crates/py/src/meter.rs).
-    is_timed, has_lengths: Whether each arrival came with an instant, and with a length: the meter takes missing lengths
-        for 0.
+    is_timed, has_lengths: Whether every arrival had a time, and a length: the meter treats missing lengths as 0.
     """
     extent, gaps, density, buffer = native["extent"], native["gaps"], native["density"], native["buffer_density"]
     received = native["received_pkts"]
@@ -344,7 +346,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
     displacement, displaced = _columns(density["counts"])
     occupancy, occupied = _columns(buffer["counts"])
     extents, behind = _columns(extent["counts"])
-    # Objects and ratios are made below; what is a whole number has the same name on both sides of the seam.
+    # Objects and ratios are built below; whole numbers have the same names in the crate and here.
     scalars = {item.name: native[item.name] for item in fields(Reordering) if isinstance(native.get(item.name), int)}
     return Reordering(
         **scalars,
@@ -361,7 +363,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
         n_reordering=NReordering(n, n_pkts, received),
         extents=Extents(
             extents, behind, extent["mean_pkts"], extent["max_pkts"],
-            # Where only some of the arrivals had a time or a length, the crate's means would be of those alone.
+            # If only some arrivals had a time or a length, the crate's means would cover only those.
             *(extent[key] if is_timed else None for key in ("late_time_mean_ns", "late_time_max_ns")),
             *(extent[key] if has_lengths else None for key in ("byte_offset_mean_bytes", "byte_offset_max_bytes")),
         ),
@@ -371,7 +373,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of (value, packets) as two arrays, int32 and uint64, in their order."""
+    """Pairs of (value, packets) as two arrays, int32 and uint64, in the same order."""
     values, counts = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(values, dtype=np.int32), np.array(counts, dtype=np.uint64)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a measurement is told: thresholds, window, width of the numbers."""
+"""Settings of a measurement: thresholds, window, width of the numbers."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 THRESHOLD_PKTS = 1000
-"""As in runs (`observe.reordering_threshold`): a route change displaces packets by a queue and more."""
+"""Same as in runs (`observe.reordering_threshold`): a route change displaces packets by a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
 """Displacements are signed 32-bit numbers."""
 LOSS_WINDOW_MAX_PKTS = 2**24
-"""What the meter's memory is bounded by (80 to 160 MB); it would take a larger window for this one, unasked."""
+"""Limit of the meter's memory (80 to 160 MB); the meter would silently reduce a larger window to this one."""
 N_MAX = 2**16
-"""The meter counts no further n (`crates/reorder`), so more is refused here and not cut there."""
+"""The meter counts no larger n (`crates/reorder`), so larger values are refused here instead of reduced."""
 SEQ_MAX = 2**63 - 1
-"""The largest sequence number: one more would not fit into the signed 64 bits of Parquet's usual integers."""
+"""Largest sequence number: the next one would not fit into the signed 64-bit integers that Parquet usually has."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a sequence is measured.
+    """Settings of a measurement.
 
     Attributes
     ----------
     threshold_pkts : int
-        D_T of RFC 5236: a packet displaced by more counts as lost in RD.
+        D_T of RFC 5236: a packet with a larger displacement counts as lost in RD.
     buffer_threshold_pkts : int, optional
-        B_T of RFC 5236: places of the hypothetical buffer; as `threshold_pkts` if not given.
+        B_T of RFC 5236: size of the hypothetical buffer; default: `threshold_pkts`.
     loss_window_pkts : int
-        In place of RFC 4737's waiting time: a packet that is so far below the largest number counts as lost.
+        Replaces RFC 4737's waiting time: a packet this far below the largest number counts as lost.
     n_max : int
         n-reordering is counted for n = 1 to n_max.
     first_seq : int, optional
-        Number of the first packet sent; the smallest that arrives if not given.
+        Number of the first packet sent; default: the smallest number that arrives.
     bits : int, optional
-        Width of numbers that wrap around, 16 or 32 for instance (8 to 63); None: they do not.
+        Width of numbers that wrap around, 16 or 32 for instance (8 to 63); None: no wrap-around.
 
     Raises
     ------
     ScenarioError
-        If one of them is out of range.
+        If a setting is out of range.
     """
 
     threshold_pkts: int = THRESHOLD_PKTS
@@ -55,7 +55,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.buffer_threshold_pkts is None:
-            # The dataclass is frozen; what it was not given is filled in before anybody sees it.
+            # The dataclass is frozen; defaults are filled in before the object is visible.
             object.__setattr__(self, "buffer_threshold_pkts", self.threshold_pkts)
         for name, (low, high, why) in _RANGES.items():
             value = getattr(self, name)
@@ -65,7 +65,7 @@ class Settings:
             raise ScenarioError(f"first_seq = {self.first_seq} does not fit into {self.bits} bits")
 
     def to_dict(self) -> dict[str, Any]:
-        """Name -> value, the parameters of the native `Meter`.
+        """Name -> value, as parameters of the native `Meter`.
 
         Examples
         --------
@@ -76,13 +76,13 @@ class Settings:
 
 
 def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
-    """The value as a whole number of Python, whatever type of whole number it is; ScenarioError if it is none."""
-    # `index` and not `int`: 2.5 would become 2 in silence, and "3" is no number.
+    """The value as a Python int, from any type of whole number; ScenarioError for other types."""
+    # `index` instead of `int`: 2.5 would silently become 2, and "3" is not a number.
     try:
         number = index(value)
     except TypeError:
         raise ScenarioError(f"{name} = {value!r} is not a whole number") from None
-    # `True` has an index, 1.
+    # `True` would be accepted as 1.
     if isinstance(value, bool) or not low <= number <= high:
         raise ScenarioError(f"{name} = {value} is not within {low} and {high}", hint=why)
     return number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of CSV and Parquet files, in parts of bounded size, by pyarrow's streaming readers."""
+"""Columns of CSV and Parquet files in parts of bounded size, using pyarrow's streaming readers."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from leowarp.reordering.arrivals import Part, Reading, Source, first_bytes, tota
 from leowarp.reordering.columns import length_column, sequence_column, time_column
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
-"""A column that is called so is taken without being named."""
-# 1 MiB and 262,144 rows at a time: memory that does not depend on the file's length, and parts large enough that the
-# steps between them cost nothing.
+"""Names of the sequence column that are used by default."""
+# 1 MiB and 262,144 rows at a time: memory is independent of the file's length, and the parts are large enough to make
+# the overhead per part negligible.
 _BLOCK_BYTES = 1 << 20
 _ROWS = 1 << 18
 _NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-# Seconds since 1970 to the ns, and a difference of two of them
+# Seconds since 1970 to the ns, and the difference of two of them
 _DECIMAL = pa.decimal128(36, 18)
 _CONVERSION = re.compile(r"Row #(\d+): CSV conversion error to (\w+)(?:\([^)]*\))?: (?:invalid value )?(.*)", re.S)
 _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 
 
 def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """The arrivals of a CSV file; the delimiter (comma, semicolon, tab) is that of its first line.
+    """Arrivals in a CSV file; the delimiter (comma, semicolon, tab) is that of its first line.
 
-    Yields: Of about 1 MiB of the file each; nothing of an empty file.
-    Raises ScenarioError if a column or a unit of time has to be chosen, or the first line holds numbers and
+    Yields: Parts for about 1 MiB of the file each; none for an empty file.
+    Raises ScenarioError if a column or a unit of time must be selected, or the first line contains numbers and
         `source.header` is set.
-    Raises TraceError if a row holds what is no number; the message names the row, counted from 1 with the header.
+    Raises TraceError if a row contains an invalid number; the message names the row, counted from 1 with the header.
     """
-    # Arrow ends a line at either, too
+    # Arrow accepts CR or LF as a line end
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
-    # Of a line without any of them the comma, the first.
+    # If the line has none of the delimiters, the comma is used, which is the first.
     delimiter = max(",;\t", key=line.count)
     try:
         fields = next(csv.reader([line], delimiter=delimiter), [])
@@ -62,19 +62,20 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     chosen = _chosen(this, source, names)
     unit = None if chosen[1] is None else _time_unit(source, names[chosen[1]], None)
     kinds = (pa.uint64(), pa.int64() if unit == "ns" else pa.string(), pa.uint32())
-    # By place and not by name: two columns of a file may be called alike, and only those asked for are read.
+    # Columns are selected by place instead of name: two columns may have the same name, and only the required ones are
+    # read.
     unique = [f"{number}" for number in range(len(names))]
     types = {unique[at]: kind for at, kind in zip(chosen, kinds, strict=True) if at is not None}
     reader = _csv_errors(
         this,
         lambda: pacsv.open_csv(
             stream,
-            # One thread: only then does an error name its row. Parsing is not what takes the time.
+            # The reader uses a single thread, because only then an error names its row. Parsing is not the bottleneck.
             read_options=pacsv.ReadOptions(
                 use_threads=False, block_size=_BLOCK_BYTES, column_names=unique, skip_rows=int(source.header)
             ),
             parse_options=pacsv.ParseOptions(delimiter=delimiter),
-            # Nothing is null: an empty cell then fails as a number, and the error names its row.
+            # No value is null: an empty cell then fails as a number, and the error names its row.
             convert_options=pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
             ),
@@ -91,10 +92,10 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
 
 
 def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """The arrivals of a Parquet file, in parts of at most 262,144 rows.
+    """Arrivals in a Parquet file, in parts of at most 262,144 rows.
 
-    Raises ScenarioError if it is a pipe, or a column or a unit has to be chosen.
-    Raises TraceError if it is damaged, or a row holds what is no number.
+    Raises ScenarioError if the file is a pipe, or a column or a unit must be selected.
+    Raises TraceError if it is damaged, or a row contains an invalid number.
     """
     if not stream.seekable():
         raise ScenarioError("Parquet is read from its end, which a pipe does not have", hint="give it as a file")
@@ -119,7 +120,7 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
-    """Columns as read, those of sequence, time and length that are `present`; `row` is the number of the first row."""
+    """Columns as read: those of sequence, time and length that are `present`; `row` is the number of the first row."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
     try:
@@ -129,9 +130,9 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 
 
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
-    """Instants in ns, int64; fractions of a ns are rounded.
+    """Times in ns, int64; fractions of a ns are rounded.
 
-    Seconds since 1970 in text have 19 digits to the ns, a float64 has 16: they are read as decimals, in two parts.
+    Seconds since 1970 in text have 19 digits to the ns, but a float64 has 16: they are read as decimals, in two parts.
     """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)
@@ -145,12 +146,12 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
     if len(values) and np.abs(values).max() > (2**63 - 1024) / _NS[unit]:
         at = int(np.argmax(np.abs(values)))
         raise TraceError(f"the instant of arrival at {place[0]} {place[1] + at} is beyond the year 2262")
-    # Beyond that a float64 is not exact to the ns; seconds since 1970 are.
+    # Beyond 2^52 ns a float64 is not exact to the ns; seconds since 1970 are beyond this limit.
     if not pa.types.is_floating(column.type) and np.abs(values).max(initial=0.0) * _NS[unit] >= 2**52:
         try:
             exact = pc.utf8_trim_whitespace(column).cast(_DECIMAL) if is_text else column.cast(_DECIMAL)
         except pa.ArrowInvalid:
-            pass  # More digits than any clock has: a float that was written out, and as good as a float.
+            pass  # The text has more digits than any clock: it was written from a float, so a float is precise enough.
         else:
             whole = pc.floor(exact)
             rest = pc.subtract(exact, whole).cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -161,12 +162,12 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
 
 
 def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
-    """A column of text or numbers as float64; TraceError names the first that is no finite number."""
+    """A column of text or numbers as float64; TraceError names the first value that is not a finite number."""
     try:
         text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        # Arrow's cast fails as a whole; one by one, the message can name the first that is no number.
+        # Arrow's cast fails as a whole; converting one by one finds the first value that is not a number.
         values = np.array([_float(text) for text in column.to_pylist()])
     if not np.isfinite(values).all():
         at = int(np.argmax(~np.isfinite(values)))
@@ -182,9 +183,9 @@ def _float(text: str) -> float:
 
 
 def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int | None, int | None]:
-    """Positions, from 0, of the columns with sequence number, time and length; None: the latter two were not asked for.
+    """Positions, from 0, of the columns with sequence number, time and length; None: the latter two were not selected.
 
-    The sequence number is the column that was named, else the only one, else the only one that is called so.
+    The sequence number is the selected column, else the only column, else the only one with the default name.
     """
     time = None if source.time is None else _position(this, "time", source.time, names)
     length = None if source.bytes is None else _position(this, "bytes", source.bytes, names)
@@ -200,8 +201,9 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
 
 
 def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
-    """Position, from 0, of a column that was named by name or by number from 1; ScenarioError if there is none."""
-    # A name goes before a number: a file may call its columns 1, 2, 3, as one without a header is taken to.
+    """Position, from 0, of a column given by name or by number from 1; ScenarioError if it does not exist."""
+    # A name takes precedence over a number: a file may name its columns 1, 2, 3, as is assumed for a file without
+    # header.
     if names.count(text) == 1:
         return names.index(text)
     if names.count(text) == 0 and text.isdecimal() and 1 <= int(text) <= len(names):
@@ -213,10 +215,10 @@ def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
 
 
 def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None:
-    """Unit of a column with times; None if its type has one."""
+    """Unit of a column with times; None if its type has a unit."""
     if column is not None and (pa.types.is_temporal(column.type)):
         return None
-    # What the user says goes before what the name says: a column `rtt_s` may well hold ms.
+    # The user's setting takes precedence over the name: a column `rtt_s` may contain ms.
     if source.time_unit is not None:
         return source.time_unit
     said = name.rpartition("_")[2]
@@ -229,14 +231,14 @@ def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None
 
 
 def _csv_errors(this: Reading, step, names: list[str]):
-    """What `step` gives; pyarrow's errors in our words."""
+    """Result of `step`; pyarrow's errors are translated to leowarp's wording."""
     try:
         return step()
     except pa.ArrowInvalid as error:
         text = str(error)
         if text.startswith("Empty CSV file"):
             return None
-        # A row that does not end within a block, of which the reader has two in memory.
+        # Arrow reports a row that does not end within a block; the reader keeps two blocks in memory.
         if "straddling" in text:
             raise TraceError(
                 f"cannot read {this.name} as csv: a row is longer than {_BLOCK_BYTES >> 10} KiB, which no arrival is",
@@ -248,9 +250,9 @@ def _csv_errors(this: Reading, step, names: list[str]):
 
 
 def _told(text: str, names: list[str]) -> str:
-    """A message of pyarrow's about a value, in our words; one that is of another form stays as it is."""
-    # The type names the column: each of the three is read as another (`kinds` in `csv_parts`).
-    # pyarrow has no error codes: row, type and value stand in its sentence alone.
+    """A message of pyarrow about a value in leowarp's wording; messages of another form are unchanged."""
+    # The type identifies the column, because each of the three has a different type (`kinds` in `csv_parts`). pyarrow
+    # has no error codes: row, type and value are only in its message.
     match = _CONVERSION.search(text)
     if match is None:
         return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic runs, written once a session."""
+"""Synthetic runs, written once per session."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def access_dir(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bbr_dir(tmp_path_factory):
-    """A run of BBR, whose flow is called "upload"."""
+    """A run of BBR with a flow named "upload"."""
     path = write_synthetic_bbr(tmp_path_factory.mktemp("runs") / "bbr")
     view = RunView(path)
     metrics(view.tables, view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures: what is in them, that they are the same twice, and what they say when they cannot be drawn."""
+"""Tests of figures: their content, equal bytes at a second drawing, and the messages if they cannot be drawn."""
 
 import dataclasses
 import hashlib
@@ -56,13 +56,13 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
     for run in runs:
         run.__dict__["changes"] = run.changes[:0]
     drawn = figure(runs, "queues")
-    # A layout that is not found is a warning, and warnings are errors here.
+    # A layout that is not found gives a warning, and warnings are errors here.
     save(drawn, tmp_path / "queues", ("png",))
     assert all(axes.get_position().height > 0.2 for axes in drawn.axes)
 
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
-    # `leowarp.Run` has a path; alone it was iterated over, which it cannot be.
+    # `leowarp.Run` has a path; once a single run was iterated over, which fails.
     run = Run(run_dir)
     view = RunView(run_dir)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
@@ -198,7 +198,7 @@ def test_the_figure_of_reordering_has_all_four_distributions(run_dir):
     assert line.get_ydata()[0] == pytest.approx(1.0)
     (line,) = n_reordering.lines
     assert line.get_xdata().tolist() == [1]
-    # Nothing late: most arrivals leave the buffer empty, the three that were dropped fill it.
+    # No packet is late: after most arrivals the buffer is empty, and the three dropped packets fill it.
     assert buffer_density.get_xlim()[1] > 200
 
 
@@ -207,7 +207,8 @@ def test_reordering_over_time_shows_windows_and_what_is_around_changes(run_dir):
     for axes in (share, displacement, entropy):
         windows, around = axes.lines[:2]
         assert windows.get_label() == "CUBIC, windows"
-        # Those overtaken at 20 s are in the window from 15 to 25 s, and thinner there than around the change.
+        # The packets overtaken at 20 s are in the window from 15 to 25 s, where their share is smaller than around the
+        # change.
         assert 0 < np.nanmax(windows.get_ydata()) < around.get_ydata()[0]
         assert windows.get_xdata()[-1] == 60
         assert around.get_xdata()[:2].tolist() == [19, 23]
@@ -261,7 +262,7 @@ def test_the_outline_of_the_land_is_on_the_globe():
 def test_well_known_places_are_on_the_right_side_of_the_coast(longitude, latitude, land):
     from matplotlib.path import Path
 
-    # The outline is right to one or two degrees.
+    # The outline is accurate to one or two degrees.
     inside = any(Path(polygon).contains_point((longitude, latitude), radius=1.0) for polygon in LAND_DEG)
     inside |= any(Path(polygon).contains_point((longitude, latitude), radius=-1.0) for polygon in LAND_DEG)
     assert inside == land

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of a self-contained HTML page: one file, no network, readable on paper and by a screen reader."""
+"""Pieces of a self-contained HTML page: one file, no network, readable on paper and with a screen reader."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
-"""Above this a page takes the PNG: thousands of marks make a vector picture heavier than its pixels."""
+"""Above this size a page uses the PNG: with thousands of marks a vector graphic is larger than its pixels."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""A figure less wide than this, a column of a paper, is beside another one."""
+"""A narrower figure, one column of a paper, is placed beside another one."""
 
 
 def page(title: str, body: str) -> str:
     """A whole document.
 
-    title: Of the window; escaped here.
-    Returns: With its style inside: nothing is loaded, so that the file can be mailed. Only scripts by `own_script` run.
+    title: Title of the window; escaped here.
+    Returns: A document that contains its style: the page loads nothing, so the file can be mailed. Only scripts from
+        `own_script` run.
     """
     return (
         "<!DOCTYPE html>\n"
@@ -45,7 +46,7 @@ def page(title: str, body: str) -> str:
 
 
 def own_script(file: str) -> str:
-    """One of leowarp's scripts, which is all that runs on a page."""
+    """One of leowarp's own scripts; no others run on a page."""
     assert file in _SCRIPTS, f"{file} is not in the page's policy"
     return f"<script>{_script_text(file)}</script>\n"
 
@@ -60,12 +61,12 @@ def _own(file: str) -> str:
 
 
 def text(value: object) -> str:
-    """Escaped text; what does something instead of showing something is shown as in `printable`."""
+    """Escaped text; control characters are shown as in `printable`."""
     return html.escape(visible(str(value)))
 
 
 def section(name: str, heading: str, content: str) -> str:
-    """A part of the page that the navigation can point to.
+    """A part of the page with an id for the navigation.
 
     name: Its id.
     """
@@ -79,7 +80,7 @@ def navigation(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def warning_box(warnings: Sequence[str]) -> str:
-    """Points to check before trusting the page; empty if there is nothing."""
+    """Points to check before trusting the page; empty if there are none."""
     if not warnings:
         return ""
     items = "".join(f"<li>{text(warning)}</li>" for warning in warnings)
@@ -91,13 +92,12 @@ def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, left: frozenset[int] = frozenset((0,)),
     raw: frozenset[int] = frozenset(), long: bool = False,
 ) -> str:  # fmt: skip
-    """A table whose first column heads its rows.
+    """A table whose first column contains the row headers.
 
     left: frozenset of int. Columns of text, aligned left.
     raw: frozenset of int. Columns whose cells are HTML already.
-    long: Whether it scrolls by itself, under its head, where it is higher than half a screen.
-    Returns: A reader sorts it by a click on a head (`tables.js`), by the exact numbers, which cells have beside their
-        texts.
+    long: Whether the table scrolls by itself under its header if it is higher than half a screen.
+    Returns: A reader sorts it by a click on a column header (`tables.js`); cells contain the exact numbers for this.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -123,13 +123,13 @@ def table(
 
 
 def cell(value: object) -> str:
-    """A value as a cell shows it: missing as a dash, never as 0.
+    """The text of a value in a cell; a missing value is a dash, never 0.
 
-    Returns: Whole numbers with separators, others with four digits, truth as yes or no.
+    Returns: Whole numbers with separators, others with four digits, booleans as yes or no.
     """
-    if value is None or value != value:  # nan is the only value that is not itself
+    if value is None or value != value:  # nan is the only value that is not equal to itself
         return "–"
-    # Before int, of which bool is a subclass.
+    # This check precedes int, since bool is a subclass of int.
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -140,7 +140,7 @@ def cell(value: object) -> str:
 
 
 def number(value: object, unit: float = 1) -> float | int | None:
-    """A number of a table, which may be pandas' NA, as `cell` takes it: in `unit`s, whole ones whole."""
+    """A number of a table, which may be pandas' NA, in the form that `cell` needs: in `unit`s, whole numbers as int."""
     if value is None or pd.isna(value):
         return None
     assert isinstance(value, int | float | np.number), value
@@ -148,27 +148,27 @@ def number(value: object, unit: float = 1) -> float | int | None:
 
 
 def numbers(entries: Sequence[tuple[str, str]]) -> str:
-    """A few numbers that stand out: (what it is, the number with its unit) each."""
+    """A few prominent numbers: pairs of (label, number with its unit)."""
     cells = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in entries)
     return f'<dl class="numbers">{cells}</dl>\n' if entries else ""
 
 
 def is_half(stem: Path) -> bool:
-    """Whether a figure is a column wide, so that two are in a row."""
+    """Whether a figure is one column wide, so that two fit into a row."""
     return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
 
 
 def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:
-    """A figure out of its files, embedded; the files of all formats, and its numbers, are named below it.
+    """A figure embedded from its files; below it are links to the files of all formats and to its numbers.
 
-    stem: The files without their ending; the PNG must be there.
-    title, caption: Also the text for who does not see it.
-    folder: Where the links lead, from the page.
-    code: Python that makes it anew.
+    stem: The files without their suffix; the PNG must exist.
+    title, caption: Also the alternative text of the image.
+    folder: Folder of the files, relative to the page.
+    code: Python code that draws the figure again.
     """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
-    # As an image and not inline: every SVG of matplotlib has the ids figure_1 and axes_1, and a page may have an id
-    # once.
+    # The SVG is embedded as an image and not inline: every SVG of matplotlib has the ids figure_1 and axes_1, and ids
+    # on a page must be unique.
     if svg.exists() and svg.stat().st_size <= LARGEST_SVG_BYTES:
         source = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()
     else:
@@ -187,7 +187,7 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
 
 
 def _width_in(svg: Path, png: Path) -> float:
-    """Width of a figure in inches: what its SVG says in points, or its PNG at `style.PNG_DPI` in pixels."""
+    """Width of a figure in inches: from its SVG in points, or from its PNG in pixels at `style.PNG_DPI`."""
     # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
     found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
     if found is not None:

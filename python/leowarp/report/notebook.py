@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Display of a run, or of the runs of a group, in a notebook: the summary that its page begins with, and figures.
+"""Display of a run, or of the runs of a group, in a notebook: the summary from the top of its page, and figures.
 
-Styles are in the elements, because a rule of a page's own would reach the rest of the notebook. They name no colour
-but of lines, so that a dark notebook stays dark. Pictures are PNG: a notebook is saved with them.
+Styles are set on the elements, because a rule in a style sheet would affect the rest of the notebook. Only lines have a
+colour, so a dark notebook stays dark. Figures are PNG: a notebook is saved with them.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SHOWN: tuple[tuple[str, ...], ...] = (
     ("matrix", "map", "ping_change"),
     ("packets", "probes"),
 )
-"""Figures, of each group the first that the run has something to show in: a third of a second each to draw."""
+"""Figures; of each group the first for which the run has data is shown: each takes a third of a second to draw."""
 
 _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 
 
 def inline(runs: Sequence[Run]) -> str:
-    """HTML of a run; of several, which are one plan with several seeds, medians with intervals, and bands."""
+    """HTML of a run; for several runs, which are one plan with several seeds, medians with intervals, and bands."""
     return _run(RunView(runs[0])) if len(runs) == 1 else _group([RunView(run) for run in runs])
 
 
@@ -106,7 +106,7 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """The section; of more flows than a table has room for their spread, then the three worst and best."""
+    """The section; if a table has too little space for its flows, their spread and then the three worst and best."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
@@ -131,12 +131,12 @@ def _table(section: Section) -> str:
 
 
 def _side_by_side(pictures: str) -> str:
-    """Those that are a column wide are side by side, if there is room."""
+    """Figures that are one column wide are placed side by side if there is space."""
     return f"<div style='display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0.5em'>{pictures}</div>"
 
 
 def _drawn(title: str, draw: Callable[[], Figure]) -> str:
-    """A figure; where the run lacks what it shows, why."""
+    """A figure; if the run lacks the data, the reason."""
     try:
         picture, size = notebook_png(draw())
     except TraceError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mobile channel of a run, recomputed: its power series is not stored, for the plan gives it."""
+"""The mobile channel of a run, recomputed: its power series is not stored, since the plan determines it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from leowarp.timeline.metadata import CodewordSummary, TimelineMetadata
 
 
 def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
-    """The channel of a run until the run was over.
+    """The channel of a run up to the run's end.
 
-    Raises TraceError if the plan has no mobile channel, or its codewords fare otherwise than the run's timeline says.
+    Raises TraceError if the plan has no mobile channel, or its codewords differ from the run's timeline.
     """
     if not isinstance(plan.medium, Mobile):
         raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")
@@ -32,7 +32,7 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
 
 
 def _known(timeline: Path) -> CodewordSummary | None:
-    """The timeline's codewords; None: it has none."""
+    """The timeline's summary of codewords; None if it has none."""
     return TimelineMetadata.of(parquetfiles.read_schema(timeline)).harq if timeline.exists() else None
 
 

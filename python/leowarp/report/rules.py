@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of a plan that shape results, in words: the foot of every figure."""
+"""The rules of a plan that shape results, as text: the foot of every figure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from leowarp.base.units import SPEED
 def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """Each rule of a plan that shapes results, with its value in words.
 
-    document: The plan as TOML has it, with units in its texts.
-    manifest: For the kernel; empty if there is none yet.
-    Returns: list of (name, text). Those of the medium first, then queues, TCP, kernel and seed. Defaults that say
-        nothing of the result (no loss, no ECN, packets of 1500 B) are left out.
+    document: The plan as TOML, with units in its values.
+    manifest: Source of the kernel's version; empty if there is none yet.
+    Returns: list of (name, text). Those of the medium come first, then queues, TCP, kernel and seed. Defaults that have
+        no effect on the result (no loss, no ECN, packets of 1500 B) are left out.
     """
-    # Read from the plan's text and not from a `Plan`: the footer has each quantity as it was written, 30 ms and not
-    # 30000000.
+    # The rules are read from the plan's text and not from a `Plan`: the footer shows each quantity as it was written,
+    # 30 ms and not 30000000.
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
-        # An access link takes satellites from it, a mobile channel routes too, and neither its links.
+        # An access link uses the satellites of the constellation, a mobile channel also its routes, and neither its
+        # links.
         shown = 1 if "access" in document else 5 if "mobile" in document else None
         rules += _constellation_rules(document)[:shown]
     if "chain" in document:
@@ -41,7 +42,7 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
-    # A plan has every default written out; a key that it lacks came after the version that made it, which did what the
+    # A plan lists every default; a key that it lacks was added after the version that made it, which behaved as the
     # key's default does.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
@@ -66,13 +67,13 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
 
 
 _LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""Sections whose links have queues, and what tells them apart where a plan has several."""
+"""Sections whose links have queues, and the words that distinguish them if a plan has several."""
 
 
 def _queues(document: dict[str, Any]) -> str:
-    """The disciplines that the plan names; with the rest of the link's model where it is not the one of the default."""
+    """The disciplines of the plan; with the rest of the link's model if it differs from the default."""
     network = document.get("network", {})
-    # An access link, a mobile channel or a measured path takes no link from the sections of a constellation.
+    # An access link, a mobile channel or a measured path uses no link from the sections of a constellation.
     own: list[str] = [name for name in ("chain", "measured", "access", "mobile", "jittered") if name in document]
     sections = own[:1] or [name for name in ("isl", "ground") if name in document]
     kinds = {
@@ -92,7 +93,7 @@ def _queues(document: dict[str, Any]) -> str:
 
 
 def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:
-    """A profile fills what its preset leaves open, so the plan has its numbers and this the names."""
+    """A profile fills in the values that its preset leaves open; the plan has the numbers, and this text the names."""
     profile = f"{access.get('profile')}, {access.get('preset')}"
     if access.get("geometry", "profile") != "profile":
         profile += f", delays by {access['geometry']}"
@@ -123,13 +124,13 @@ def _mobile_rules(mobile: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _discipline(link: dict[str, Any]) -> str:
-    """The queue of a link, if it is no plain fifo."""
+    """The queue of a link, unless it is a plain fifo."""
     kind = link.get("queue_discipline", "fifo")
     return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
 
 
 def _switching(routing: dict[str, Any]) -> str:
-    """How nodes switch, if not all at once."""
+    """The way in which nodes switch, unless all switch at once."""
     if routing.get("update", "atomic") == "atomic":
         return ""
     return (
@@ -164,7 +165,7 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         ground_rule = f"sub-satellite point within {ground.get('max_ground_range')}"
     links = _link_text(isl)
-    # Once where the two are alike, as they are by default: the foot of a figure has a line or two.
+    # One text if the two are equal, as by default: the foot of a figure has only a line or two.
     if _link_text(ground) != links:
         links = f"ISL {links}; ground {_link_text(ground)}"
     if network.get("delay_rounding", "none") != "none":
@@ -197,12 +198,12 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _acquisition(isl: dict[str, Any]) -> str:
-    """Time that new links take, if they are not there at once."""
+    """Acquisition time of new links, unless it is 0."""
     return f", new ones after {isl['acquisition']} ({isl.get('acquiring')})" if "acquisition" in isl else ""
 
 
 def _gap(ground: dict[str, Any]) -> str:
-    """Time that a handover takes, if it takes any."""
+    """Duration of a handover, unless it is 0."""
     if "handover_gap" not in ground:
         return ""
     spread = str(ground.get("handover_gap_spread", "0 s"))
@@ -211,7 +212,7 @@ def _gap(ground: dict[str, Any]) -> str:
 
 
 def _margin(routing: dict[str, Any]) -> str:
-    """Time for which a path stays that is no longer the shortest, if it does."""
+    """Time for which a path is kept when it is no longer the shortest, unless it is 0."""
     margin = str(routing.get("margin", "0 %"))
     if margin == "unlimited":
         return ", kept until they break"
@@ -219,7 +220,7 @@ def _margin(routing: dict[str, Any]) -> str:
 
 
 def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
-    """Actions of nodes at a change of their routes, if any."""
+    """Actions of nodes when their routes change, if any."""
     said = []
     if cures.get("move_queue", "off") != "off":
         said.append(f"queue moved ({cures['move_queue']})")

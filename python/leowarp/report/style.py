@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How figures look: two-column paper sizes, colours that the colour-blind and a grey printer tell apart, equal bytes
-for equal data.
+"""Style of figures: two-column paper sizes, colours that are distinct with colour blindness and in grey print, equal
+bytes for equal data.
 
-Matplotlib is used without pyplot: no global state, no display, nothing left behind in a notebook.
+Matplotlib is used without pyplot: no global state, no display, and no side effects in a notebook.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 
 COLUMN_IN, PAGE_IN = 3.5, 7.16
-"""Widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
+"""Widths of one and two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
-"""Okabe and Ito's palette (2008), told apart with every common colour vision deficiency; without its yellow."""
+"""Okabe and Ito's palette (2008), distinct with every common colour vision deficiency; without its yellow."""
 
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2, 1.2)), (0, (8, 2)),
                           (0, (3, 1, 1, 1, 1, 1)))  # fmt: skip
-"""Dash patterns that stay apart in grey print."""
+"""Dash patterns that remain distinct in grey print."""
 
 ALGORITHMS = {"cubic": 0, "reno": 1, "bbr": 2}
-"""The study's three always get the same colour and dashes, whatever is drawn beside them."""
+"""The study's three algorithms always have the same colour and dashes, whatever else is drawn."""
 
 CHANGE_COLOUR = "#CC79A7"
 """Route changes are pink vertical lines, as in the study's figures."""
 
 BEFORE, AFTER, BAD = "#0072B2", "#E69F00", "#D55E00"
-"""Old path, new path, late or lost."""
+"""Colours of the old path, the new path, and late or lost packets."""
 
 LABEL_IN = 0.36
-"""Height of the numbers and of the label below a panel: 6.5 and 7.5 points, with the gaps around them."""
+"""Height of the tick labels and the axis label below a panel: 6.5 and 7.5 points, with the gaps around them."""
 
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
-"""Format of a page's figures. The other formats are made when they are requested. The SVG takes a quarter of the
-processor time of a figure, PNG another, and PDF half, because the font's subset is computed for each file."""
+"""Format of a page's figures. The other formats are made when they are requested. The SVG takes a quarter of a figure's
+processor time, a PNG another quarter, and a PDF half, because the font's subset is computed for each file."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs, so the same bytes, everywhere
+    "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs, and so the same bytes, on every machine
     "font.size": 7.5,
     "axes.titlesize": 7.5,
     "axes.labelsize": 7.5,
@@ -74,13 +74,13 @@ RC: dict[str, Any] = {
     "axes.spines.right": False,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
-    # A station may be called $\frac$: names are shown, not set as formulas.
+    # A station may have the name $\frac$: names are shown as they are, not typeset as formulas.
     "text.parse_math": False,
-    # Without a salt matplotlib draws the ids of clip paths at random, and no two files would be equal.
+    # Without a salt, matplotlib gives clip paths random ids, and no two files would be equal.
     "svg.hashsalt": "leowarp",
-    # Glyphs as outlines: a reader's machine need not have the font.
+    # Glyphs are drawn as outlines: a reader's machine need not have the font.
     "svg.fonttype": "path",
-    # TrueType. matplotlib's own default is Type 3, which IEEE's check of PDF files refuses.
+    # TrueType; matplotlib's default is Type 3, which IEEE's PDF check rejects.
     "pdf.fonttype": 42,
     "path.simplify": True,
     "path.simplify_threshold": 0.3,
@@ -91,29 +91,29 @@ RC: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Matplotlib's defaults with our settings on top, whatever the user's matplotlibrc says.
+    """Matplotlib's defaults with our settings on top, independent of the user's matplotlibrc.
 
-    For the time of a `with` block; a notebook's own settings are as before afterwards.
+    They apply within a `with` block; afterwards a notebook's own settings are in force again.
     """
-    # The backend stays the caller's: `rc_context` does not put it back afterwards (its documentation), so with
-    # matplotlib's default a notebook would lose its own.
+    # The caller's backend is kept: `rc_context` does not restore it (its documentation), so with matplotlib's default a
+    # notebook would lose its own.
     settings: Any = mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}
     with mpl.rc_context(rc=settings):
         yield
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook shows: IPython knows matplotlib's figures only if they are pyplot's."""
+    """A figure that a notebook displays: IPython displays matplotlib figures only if pyplot made them."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         return notebook_png(self)
 
 
 def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
-    """A figure as a notebook shows it.
+    """The PNG of a figure for a notebook.
 
-    Returns png: As sharp as `leowarp report --formats png` makes it.
-    Returns size: `width` and `height` in CSS pixels (96 an inch), in which it is shown.
+    Returns png: In the resolution of `leowarp report --formats png`.
+    Returns size: `width` and `height` of the display in CSS pixels (96 per inch).
     """
     file = io.BytesIO()
     with styled():
@@ -123,14 +123,14 @@ def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
 
 
 def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
-    """An empty figure with room at the bottom for the rules that shape its result.
+    """An empty figure with space at the bottom for the rules that shape its result.
 
     width_in, height_in: Inches; `COLUMN_IN` or `PAGE_IN` wide.
-    footer: Set in small type over as many lines as it needs; what is left is for the panels.
+    footer: Set in small type over as many lines as it needs; the rest of the height is for the panels.
     Returns: With matplotlib's constrained layout, which moves panels until no label is cut.
     """
     figure = ShownFigure(figsize=(width_in, height_in))
-    # DejaVu Sans at 4.6 points is 0.034 in a character on average, digits and capitals a little more.
+    # A character of DejaVu Sans at 4.6 points is 0.034 in wide on average, digits and capitals a little more.
     text = textwrap.fill(footer, width=int(width_in / 0.0358))
     lines = text.count("\n") + 1
     room = _room_in(lines) / height_in
@@ -140,9 +140,9 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 
 
 def without_rules(figure: Figure) -> str:
-    """Takes the rules from a figure's foot, for a page that states them once; returns them.
+    """Remove the rules from a figure's foot, for a page that states them once, and return them.
 
-    The figure is as much lower, so that its panels keep their size, and is laid out again when it is saved.
+    The figure's height is reduced accordingly, so its panels keep their size; it is laid out again when it is saved.
     """
     (rules,) = [each for each in figure.texts if each.get_gid() == RULES]
     rules.remove()
@@ -173,10 +173,10 @@ def line_style(index: int) -> dict[str, Any]:
 
 
 def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: str | None = None) -> None:
-    """Pink vertical lines behind the data.
+    """Draw pink vertical lines behind the data.
 
-    instants_s: Where, in the axis' seconds.
-    label: What the legend calls them, once.
+    instants_s: Positions in the axis' seconds.
+    label: Name in the legend, once.
     """
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)
@@ -186,13 +186,14 @@ def legend_below(
     axes: Axes, handles: Sequence[Artist] | None = None, names: Sequence[str] | None = None, *, has_label: bool = True,
     **look: Any,
 ) -> Legend:  # fmt: skip
-    """A legend below a panel, clear of its axis.
+    """A legend below a panel, placed below the axis labels.
 
-    handles, names: What it shows; by default what the panel has labels for.
-    has_label: Whether numbers and a label stand between the panel and it.
-    **look: As `Axes.legend` takes it: ncols, fontsize.
+    handles, names: Entries; by default everything in the panel with a label.
+    has_label: Whether tick labels and an axis label lie between the panel and the legend.
+    **look: Arguments of `Axes.legend`: ncols, fontsize.
     """
-    # In inches: in shares of the panel it would stand on the label of a low one and far from a high one.
+    # The distance is in inches: as a share of the panel's height, the legend would overlap the label of a low panel and
+    # lie far from a high one.
     drop_in = LABEL_IN if has_label else 0.06
     assert axes.figure is not None
     place = axes.transAxes + ScaledTranslation(0, -drop_in, axes.figure.dpi_scale_trans)
@@ -204,18 +205,18 @@ def legend_below(
 
 
 def highest_of(*panels: Axes) -> float:
-    """The largest number that panels show, in the units of their y axes.
+    """The largest number shown in any of the panels, in the units of their y axes.
 
-    Returns: 1 if they show none above 0, as of a flow that never got anything: an axis needs some height.
+    Returns: 1 if no panel shows a number above 0, as for a flow that delivered nothing: an axis needs some height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
 
 
 def format_of(file: Path, option: str) -> str:
-    """The format that the ending of a figure's file names.
+    """The format given by the suffix of a figure's file.
 
-    option: With which the file was named, for the message.
+    option: The option that named the file, for the message.
     Returns: {"svg", "pdf", "png"}
     Raises ScenarioError if it is none of `FORMATS`.
     """
@@ -227,17 +228,17 @@ def format_of(file: Path, option: str) -> str:
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, description: str = "") -> list[Path]:
-    """Writes a figure in each format; equal figures give equal bytes (no date, no version, fixed SVG ids).
+    """Write a figure in each format; equal figures give equal bytes (no date, no version, fixed SVG ids).
 
     Parameters
     ----------
     figure : Figure
-        Laid out here; its layout is fixed afterwards.
+        It is laid out here; its layout is fixed afterwards.
     stem : path
-        The file without its ending.
+        The file without its suffix.
     formats : sequence of {"svg", "pdf", "png"}
     description : str
-        Goes into the metadata of an SVG.
+        Stored in the metadata of an SVG.
 
     Returns
     -------
@@ -247,7 +248,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
     Raises
     ------
     LeowarpError
-        If a file there is a link: nothing is written through one.
+        If a file there is a link: leowarp never writes through links.
     """
     written = []
     metadata: dict[str, dict[str, Any]] = {
@@ -256,7 +257,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
         "png": {"Software": None},
     }
     with styled():
-        # Laid out once, not once a format: the layout costs more than the drawing.
+        # The layout is computed once and not once per format: it costs more than the drawing.
         engine = figure.get_layout_engine()
         if engine is not None:
             engine.execute(figure)
@@ -265,8 +266,8 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
             path = stem.with_name(f"{stem.name}.{kind}")
             plainfiles.refuse_link(path)
             if kind == "svg":
-                # `savefig` draws once more before, with drawing switched off, for layouts that change while they are
-                # drawn (matplotlib.backend_bases.print_figure). This one is fixed: the same bytes for half the time.
+                # `savefig` first draws once with rendering switched off, for layouts that change while they are drawn
+                # (matplotlib.backend_bases.print_figure). This layout is fixed: the same bytes in half the time.
                 shown_dpi = figure.dpi
                 figure.dpi = PNG_DPI
                 FigureCanvasSVG(figure).print_svg(path, metadata=metadata[kind])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run as figures and pages see it: its plan, its tables, its metrics, and the rules that shaped its results."""
+"""One run as figures and pages use it: its plan, its tables, its metrics, and the rules that shaped its results."""
 
 from __future__ import annotations
 
@@ -35,24 +35,27 @@ from leowarp.timeline.channel import Realisation
 
 
 class RunView:
-    """A run, and what figures and pages make of it.
+    """A run with the values that figures and pages need.
 
-    run: The run, or its directory. It needs a plan and a trace; a summary and a manifest are used if they are there.
-    flow: The flow that a figure with one flow a view shows; of a run with several flows a figure gets a view of each.
+    run: The run, or its directory. It needs a plan and a trace; a summary and a manifest are used if they exist.
+    flow: The flow of this view, for a figure with one flow per view; for a run with several flows, a figure gets one
+        view per flow.
     """
 
     def __init__(self, run: Run | Path | str, flow: int | None = None, whole: RunView | None = None) -> None:
-        # The report is drawn while the run is still marked incomplete: manifest and mark come last (`running/one.py`).
+        # The report is drawn while the run is still marked incomplete: the manifest is written and the mark removed
+        # last (`running/one.py`).
         self.run = run if isinstance(run, Run) else Run(run, complete=False)
         self.flow = flow
         self.path = self.run.path
-        # Views of one run share what all flows share: each of 2,000 views had its own list of 2,000 names.
+        # Views of one run share the data that all flows share: earlier, each of 2,000 views had its own list of 2,000
+        # names.
         self._whole = self if whole is None else whole
-        # Now, not when a figure is half drawn: a directory without a plan is no run.
+        # The plan is read now and not when a figure is half drawn: a directory without a plan is no run.
         self.document = self.run.document
 
     def of_flow(self, flow: int) -> RunView:
-        """The same run, read once, seen for one of its flows."""
+        """A view of the same run, which is read once, for one of its flows."""
         return RunView(self.run, flow, self._whole)
 
     @property
@@ -65,17 +68,17 @@ class RunView:
         return flow_names([FlowKey.of_plan(number, flow) for number, flow in enumerate(self.plan.flows)])
 
     def chosen(self, flow: int | str | Sequence[int | str]) -> list[int]:
-        """Numbers of the flows that a user asks for by number or name, each once.
+        """Numbers of the flows that a user requests by number or name, each once.
 
         Raises ScenarioError if the run has no such flow.
         """
-        # A name is a sequence, too, of its letters.
+        # A name is a sequence too, namely of its letters.
         each = [flow] if isinstance(flow, str) or not isinstance(flow, Sequence) else flow
         return list(dict.fromkeys(self.run.flow_number(one) for one in each))
 
     @property
     def plan(self) -> Plan:
-        """The plan, with numbers in place of texts, and the connections of programs among its flows."""
+        """The plan, with parsed numbers, and with the connections of programs among its flows."""
         return self.run.observed_plan
 
     @property
@@ -85,12 +88,12 @@ class RunView:
 
     @property
     def metrics(self) -> Metrics:
-        """Results of the tables."""
+        """Metrics of the tables."""
         return numbers_to_draw(self.run)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """`summary.json` (it knows what the run cost), or the same computed."""
+        """`summary.json` (which includes the costs of the run), or the same computed."""
         return self.run.summary if (self.path / layout.SUMMARY).exists() else self.metrics.summary
 
     @cached_property
@@ -119,7 +122,7 @@ class RunView:
 
     @property
     def probe_flows(self) -> list[int]:
-        """Numbers of the ping and udp flows, datagrams of programs among them."""
+        """Numbers of the ping and udp flows, including datagrams of programs."""
         return [number for number, flow in enumerate(self.plan.flows) if flow.kind in ("ping", "udp")]
 
     @property
@@ -129,14 +132,14 @@ class RunView:
 
     @property
     def mobile(self) -> Mobile | None:
-        """The mobile channel that is the last hop of the path; None: there is none."""
+        """The mobile channel that is the last hop of the path; None if there is none."""
         return self.plan.medium if isinstance(self.plan.medium, Mobile) else None
 
     @cached_property
     def realisation(self) -> Realisation:
         """The mobile channel of the run, recomputed from its plan.
 
-        Raises TraceError if the run has no mobile channel, or its timeline says that it had another.
+        Raises TraceError if the run has no mobile channel, or the channel differs from the run's timeline.
         """
         return realisation_of_run(self.path, self.plan, self.metrics.end_ns)
 
@@ -146,15 +149,15 @@ class RunView:
         return [number for number, flow in enumerate(self.plan.flows) if flow.kind == "ping" and flow.replies]
 
     def change_instants_ns(self, flow: int) -> np.ndarray:
-        """When the path of a flow changed, there or back; int64, sorted."""
+        """Instants at which the path of a flow changed in either direction; int64, sorted."""
         ends = self.plan.flows[flow]
         return both_ways_ns(self.tables, (ends.source, ends.destination))
 
     @property
     def main_flow(self) -> int:
-        """The flow that this view is of, or the first TCP flow.
+        """The flow of this view, or else the first TCP flow.
 
-        Raises TraceError if it is of none in particular and the run has no TCP flow.
+        Raises TraceError if the view has no flow and the run has no TCP flow.
         """
         if self.flow is not None:
             return self.flow
@@ -190,16 +193,16 @@ class RunView:
     def capacity_bps(self) -> float | None:
         """Payload rate of the narrowest link of the plan: rate x payload / (IP length + overhead).
 
-        None: unshaped, or it changes over time.
+        The value is None if the link is unshaped, or its rate changes over time.
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
-        # A path's own if rates are tables; else that of the links, which all flows share.
+        # The path's own capacity if rates are tables; otherwise that of the links, which all flows share.
         return self._steady_capacity_bps() if self._whole._has_tables else self._whole._links_capacity_bps
 
     @cached_property
     def _has_tables(self) -> bool:
-        """Whether rates of links are tables, so that each path has its own."""
+        """Whether rates of links are tables, so that each path has its own capacity."""
         return not planned(self.plan).steady_links()
 
     @cached_property
@@ -219,11 +222,11 @@ class RunView:
         return min(shaped) * payload_bytes
 
     def _steady_capacity_bps(self) -> float | None:
-        """Payload rate of the main flow's path by the timeline, if it never changes."""
+        """Payload rate of the main flow's path from the timeline, if it never changes."""
         ends = self.plan.flows[self.main_flow]
         pair = (ends.source, ends.destination)
-        # A capacity that is a table may change at any ns. A thousandth of the run is computed at a time, each as its
-        # mean, so that no change between two edges goes unseen.
+        # A capacity from a table may change at any ns. The mean over each thousandth of the run is computed, so no
+        # change between two edges is missed.
         edges_ns = np.linspace(0, self.metrics.end_ns, 1001).astype("int64")
         rates = np.unique(path_capacity(self.tables, pair, edges_ns))
         if len(rates) != 1 or np.isnan(rates[0]):
@@ -233,7 +236,7 @@ class RunView:
         )
 
     def path_delay(self, source: str, destination: str) -> pd.DataFrame:
-        """Propagation delay of the path from one station to another, as `metrics.path_delay`."""
+        """Propagation delay of the path from one station to another, as returned by `metrics.path_delay`."""
         known = self.metrics.path_delay.get((source, destination))
         return path_delay(self.tables, (source, destination), self.metrics.end_ns) if known is None else known
 
@@ -257,34 +260,34 @@ class RunView:
 
 
 def worded(runs: Sequence[RunView], text: str) -> str:
-    """Text about route changes in the words of the runs: those of an access link are reconfigurations.
+    """Text about route changes in the words of the runs: the changes of an access link are called reconfigurations.
 
-    runs: If one of them is over another medium, the text stays as it is.
+    runs: If one of them uses another medium, the text stays unchanged.
     """
-    # Beside a run with routes the general word stays, for it is right of both.
+    # If a run with routes is among them, the general word stays, since it fits both.
     if not all(run.is_access for run in runs):
         return text
     return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
 
 
 def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
-    """Views in groups: those of flows of one run together.
+    """Views in groups: views of one run together.
 
-    Returns: In the order of each run's first view. A run is known by identity: the same directory given twice is two
-        runs.
+    Returns: Groups in the order of each run's first view. Runs are compared by identity: the same directory given twice
+        counts as two runs.
     """
     groups: dict[int, list[RunView]] = {}
     for view in views:
-        # By identity: two views of one run share the `Run`, and two runs of one name are two.
+        # Two views of one run share the `Run` object, whereas two runs with the same name have two.
         groups.setdefault(id(view.run), []).append(view)
     return list(groups.values())
 
 
 def labels(runs: Sequence[RunView]) -> list[str]:
-    """A short name for each view that tells it from the others.
+    """A short name for each view that distinguishes it from the others.
 
-    Returns: Of runs the algorithm, the scenario, or both, or the directory, the first of these that differs in all; of
-        flows of one run the flow's name; of flows of several runs the run's and the flow's.
+    Returns: For runs the algorithm, the scenario, both, or the directory: the first of these that differs in all; for
+        flows of one run the flow's name; for flows of several runs the run's and the flow's name.
     """
     groups = by_run(runs)
     if not any(run.flow is not None for run in runs):
@@ -299,7 +302,7 @@ def labels(runs: Sequence[RunView]) -> list[str]:
 def run_labels(views: Sequence[RunView]) -> dict[int, str]:
     """Names of the runs of some views.
 
-    Returns: By `id` of the view's `run`: the scenario's name, or, where two are equal, the directory's.
+    Returns: A name by `id` of the view's `run`: the scenario's name, or, if two are equal, the directory's.
     """
     firsts = [group[0] for group in by_run(views)]
     names = [run.name for run in firsts]
@@ -311,7 +314,7 @@ def run_labels(views: Sequence[RunView]) -> dict[int, str]:
 def _run_labels(runs: Sequence[RunView]) -> list[str]:
     algorithms = [_algorithm_name(run.algorithm) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
-    # The shortest name that tells all apart: algorithm, scenario, both, and at last the directories.
+    # The shortest name that distinguishes all: algorithm, scenario, both, and finally the directories.
     if len(set(algorithms)) == len(runs):
         return algorithms
     if len(set(names)) == len(runs):
@@ -321,27 +324,28 @@ def _run_labels(runs: Sequence[RunView]) -> list[str]:
 
 
 def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
-    """Colour and dashes of each run's line: fixed for the study's algorithms, else by position.
+    """Colour and dashes of each run's line: fixed for the study's algorithms, otherwise by position.
 
-    Returns: `color` and `linestyle`, as matplotlib's lines take them.
+    Returns: `color` and `linestyle` for matplotlib's lines.
     """
     if any(run.flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
     algorithms = [run.algorithm if run.tcp_flows else "" for run in runs]
-    # Only if each run has another: two runs of CUBIC in one blue could not be told apart.
+    # This applies only if all runs differ: two runs of CUBIC in the same blue could not be told apart.
     if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
         return [line_style(ALGORITHMS[name]) for name in algorithms]
     return [line_style(index) for index in range(len(runs))]
 
 
 MOST_LINES = 8
-"""Lines of one panel that colour and dashes tell apart; of more flows their distribution is drawn."""
+"""Largest number of lines in one panel that colour and dashes tell apart; for more flows their distribution is
+drawn."""
 
 
 def footer_of(runs: Sequence[RunView]) -> str:
     """The rules of several runs as one paragraph.
 
-    Returns: Each rule once, "name: value"; where runs differ, their values in order with a bar between.
+    Returns: Each rule once, as "name: value"; where runs differ, their values in order, separated by bars.
     """
     each = [dict(group[0].rules()) for group in by_run(runs)]
     parts = []

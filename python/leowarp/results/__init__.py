@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finished runs as values: one run, differences, repetitions, exports."""
+"""Finished runs as Python objects: single runs, differences, repetitions, exports."""

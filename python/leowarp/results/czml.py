@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run over a constellation as CZML: satellites, stations, and the links of its paths while they are in use.
 
-Conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer): the packet `document` comes first, with the
-clock; ids are stable (`satellite/s-03-17`, `station/Madrid`, `link/s-03-17~s-04-17`); positions are Earth-fixed samples
-that are interpolated with a polynomial of degree 5; a link's ends are references to positions; whatever changes does so
-in intervals that cover the whole run, for outside of them a viewer takes its own default.
+The output follows the conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer). The packet `document`
+comes first, with the clock; ids are stable (`satellite/s-03-17`, `station/Madrid`, `link/s-03-17~s-04-17`); positions
+are Earth-fixed samples that are interpolated with a polynomial of degree 5; a link's ends are references to positions.
+Changing values are given in intervals that cover the whole run, since outside of them a viewer uses its own default.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from leowarp.scenario.schema import Access
 
 DEGREE = 5
 SAMPLE_S = 60
-"""Between samples; with a polynomial of degree 5 the error is far below a metre."""
+"""Interval between samples; with a polynomial of degree 5 the error is far below a metre."""
 MULTIPLIER = 10
-"""Seconds of the run in a second of the viewer."""
+"""Seconds of the run per second of the viewer."""
 
 _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 176, 255, 255]
 
 
 def czml(run: Run) -> str:
-    """The run as a CZML document, JSON text.
+    """The run as a CZML document in JSON.
 
-    Raises ScenarioError if its plan has no constellation: then nothing of it is anywhere.
+    Raises ScenarioError if its plan has no constellation: then there are no positions.
     Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
@@ -48,12 +48,12 @@ def czml(run: Run) -> str:
     tables = run.tables
     end_ns = int(tables.virtual_ns or run.plan.run.duration_ns)
     begin = datetime.fromisoformat(run.plan.constellation.epoch).replace(tzinfo=UTC)
-    # In microseconds, the finest that Python's datetime has; a satellite moves 8 mm in one.
+    # The unit is microseconds, the finest of Python's datetime; a satellite moves 8 mm in one.
     clock = _Clock(begin + timedelta(microseconds=run.plan.run.start_ns / 1000), end_ns)
     pairs = {(flow.source, flow.destination) for flow in run.plan.flows}
     used: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    # Sorted, and both ways: equal runs give equal bytes, and with `routing.reverse = "own"` ACKs take links of their
-    # own.
+    # Pairs are sorted and in both directions: equal runs give equal bytes, and with `routing.reverse = "own"` ACKs take
+    # links of their own.
     for pair in sorted(pairs | {(b, a) for a, b in pairs}):
         routes = pair_routes(tables, pair)
         starts = [*(int(t) for t in routes["t_ns"]), end_ns]
@@ -70,13 +70,13 @@ def czml(run: Run) -> str:
 
 
 class _Clock:
-    """The run's clock in the times of CZML (ISO 8601, UTC)."""
+    """The run's clock in the time format of CZML (ISO 8601, UTC)."""
 
     def __init__(self, begin: datetime, end_ns: int) -> None:
         self.begin, self.end_ns = begin, end_ns
 
     def at(self, t_ns: int) -> str:
-        """An instant of the run, to the microsecond."""
+        """An instant of the run, with microseconds."""
         text = (self.begin + timedelta(microseconds=t_ns / 1000)).isoformat(timespec="microseconds")
         return text.replace("+00:00", "Z")
 
@@ -91,7 +91,7 @@ class _Clock:
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """The packet that must come first; it has the clock of the viewer."""
+    """The packet that must come first; it contains the clock of the viewer."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),
@@ -104,13 +104,13 @@ def _document(run: Run, clock: _Clock) -> dict[str, Any]:
 
 
 def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
-    """A packet a satellite, positions in ECEF (`FIXED`); whole metres."""
+    """One packet per satellite, with positions in ECEF (`FIXED`) in whole metres."""
     # Samples before and after the run, so that no interval is at the edge of its polynomial.
     count = -(-clock.end_ns // (SAMPLE_S * 1_000_000_000)) + DEGREE + 1
     offsets_s = (np.arange(count + 1) - DEGREE // 2) * SAMPLE_S
     positions_m = np.stack([sky.positions_ecef_m(int(t) * 1_000_000_000) for t in offsets_s])
     for number, name in enumerate(sky.names):
-        # Whole metres: half a metre of error is far below a pixel, and digits behind the point would only make the file
+        # Positions are whole metres: half a metre of error is far below a pixel, and decimals would only make the file
         # longer.
         samples = np.column_stack([offsets_s, np.rint(positions_m[:, number])]).astype("int64")
         yield {
@@ -126,7 +126,7 @@ def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 
 
 def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
-    """A packet a station, with its name as a label."""
+    """One packet per station, with its name as a label."""
     for name, position_m in zip(sky.stations.names, sky.stations.positions_ecef_m, strict=True):
         yield {
             "id": f"station/{name}",
@@ -139,9 +139,9 @@ def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 
 
 def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
-    """Links of a path between nodes that have a place, each named with its smaller end first."""
+    """Links of a path between nodes with a position, each named with its smaller end first."""
     nodes = list(path or ())
-    # Hosts of an access link have no place; its terminal, gateway and point of presence have.
+    # Hosts of an access link have no position; its terminal, gateway and point of presence have one.
     if isinstance(run.plan.medium, Access):
         stations = {"dish": ["terminal"], "server": ["gateway", "pop"]}
         nodes = [place for node in nodes for place in stations.get(node, [node])]
@@ -151,9 +151,9 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
-    """A link as a straight line between two nodes that move, shown while a path uses it.
+    """A link as a straight line between two moving nodes, shown while a path uses it.
 
-    `arcType` NONE, for a viewer would else draw it along the ground.
+    `arcType` is NONE, since otherwise a viewer would draw it along the ground.
     """
     ends = [places[name] for name in link]
     return {
@@ -173,13 +173,13 @@ def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, 
 
 
 def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int, int, bool]]:
-    """The whole run as spans in which the link is used or not, joined where they meet."""
+    """The whole run as spans in which the link is used or not, merged where they meet."""
     at, used_until = 0, 0
     joined: list[list[int]] = []
     for begin, end in sorted(spans):
         if joined and begin <= used_until:
             joined[-1][1] = used_until = max(used_until, end)
-        # A path that was replaced in the instant in which it came was never in use.
+        # A path that was replaced at the instant of its beginning was never in use.
         elif begin < end:
             joined.append([begin, end])
             used_until = end
@@ -193,5 +193,5 @@ def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int,
 
 
 def _escaped(identifier: str) -> str:
-    """An id within a reference: `#` would end it."""
+    """An id within a reference, with `#` escaped, which would end it."""
     return identifier.replace("\\", "\\\\").replace("#", "\\#")

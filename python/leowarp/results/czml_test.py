@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CZML of a run keeps the conventions of CZML, and says what the run's tables say."""
+"""Tests that the CZML of a run follows the conventions of CZML, and agrees with the run's tables."""
 
 import itertools
 import json
@@ -84,7 +84,7 @@ def test_references_point_to_positions_and_intervals_cover_the_run(packets):
 
 
 def _parsed(reference):
-    """Identifier and properties, as Cesium's ReferenceProperty.fromString takes them apart."""
+    """Identifier and properties, split as by Cesium's ReferenceProperty.fromString."""
     parts, is_escaped, separator = [""], False, "#"
     for char in reference:
         if is_escaped:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a run that were damaged, or are of another run: an error, or the same tables; never other numbers."""
+"""Tests that damaged tables of a run, or those of another run, give an error or the same tables, and never other
+numbers."""
 
 import random
 import shutil
@@ -18,7 +19,7 @@ FLIPS, MIXTURES = 500, 200
 
 
 def complete(path):
-    """A complete run, whose packets are made up."""
+    """A complete run with made-up packets."""
     write_synthetic_run(path)
     (path / layout.SUMMARY).unlink(missing_ok=True)
     return sealed(path)
@@ -69,7 +70,7 @@ def test_a_flipped_bit_gives_an_error_or_the_same_table(one, tmp_path):
         except LeowarpError as error:
             told += name in error.message
         file.write_bytes(content)
-    # Each is told, by the file's name, since no bit of a file is without its sha256.
+    # Each flip is detected, with the file's name, since the sha256 covers every bit of a file.
     assert told == FLIPS
 
 
@@ -80,7 +81,7 @@ def other(tmp_path_factory):
 
 
 def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(one, other, tmp_path):
-    """An exception that is no `LeowarpError` would be status 70."""
+    """An exception that is no `LeowarpError` would give status 70."""
     names = [*tables_in(one), layout.PLAN, layout.SUMMARY, layout.MANIFEST]
     names = [name for name in names if (other / name).exists()]
     draw = random.Random(41)
@@ -97,7 +98,7 @@ def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(o
             refused += 1
         for name in taken:
             shutil.copyfile(one / name, run / name)
-    # Those that mix the tables, or these and their manifest; nearly all do.
+    # These are mixtures of the tables, or of tables and manifest; nearly all mixtures are.
     assert refused > MIXTURES * 0.9
     assert len(Run(run).tables.sockets) > 0
 

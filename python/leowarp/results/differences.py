@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between runs: keys of their plans, modules and their parameters, kernels, versions, metrics.
+"""Differences between runs: plan keys, modules and their parameters, kernels, versions, metrics.
 
 >>> diff("runs/a", "runs/b")                       # doctest: +SKIP
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Part(StrEnum):
-    """What a difference is one of, causes before effects."""
+    """Kind of a difference, causes before effects."""
 
     PLAN = "plan"
     MODULE = "module"
@@ -34,10 +34,10 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that is not the same in all runs.
+    """A value that is not the same in all runs.
 
-    key: A plan's key, dotted; a name of the manifest's; a scalar's name, with `flows.N.` before it if it is a flow's.
-    values: One a run, in their order: numbers and texts as the files have them; None: not there, or not known.
+    key: A plan's key, dotted; a name in the manifest; a scalar's name, with the prefix `flows.N.` for a flow's scalar.
+    values: One per run, in their order: numbers and texts as in the files; None if missing or unknown.
     """
 
     part: Part
@@ -46,42 +46,43 @@ class Difference:
 
     @property
     def change_ratio(self) -> float | None:
-        """How much more the second of two numbers is, as a share of the first; None of what has none."""
+        """Relative change from the first to the second of two numbers; None if there is none."""
         if len(self.values) != 2 or not all(_is_number(value) for value in self.values) or not self.values[0]:
             return None
-        # A scalar near 0 in one run makes a quotient that no float holds; then there is no ratio to tell.
+        # If a scalar is near 0 in one run, the quotient may exceed any float; then there is no ratio.
         change = self.values[1] / self.values[0] - 1
         return change if math.isfinite(change) else None
 
 
 def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> list[Difference]:
-    """Everything that is not the same in all of the runs, by part and then in the order of the files.
+    """All values that are not the same in all of the runs, by part and then in the order of the files.
 
-    The cost of a run (CPU time, the machine) is no difference, and neither are the names of its scenario and its flows.
+    The cost of a run (CPU time, the machine) is no difference, nor are the names of its scenario and its flows.
 
-    runs: Two or more.
-    parts: Only these.
+    runs: At least two.
+    parts: Parts to compare.
     """
     found = []
     each = [dict(_facts(run, parts)) for run in runs]
-    # A dict keeps the order of the files, which a set would lose, and with it equal output for equal runs.
+    # A dict keeps the order of the files, which a set would lose; so equal runs give equal output.
     names = list(dict.fromkeys(name for facts in each for name in facts))
     for part, key in sorted(names, key=lambda name: list(Part).index(name[0])):
         values = tuple(facts.get((part, key)) for facts in each)
-        # Exactly: runs are repeatable to the bit, so that a difference in the last digit has a cause.
+        # The comparison is exact: runs are repeatable to the bit, so a difference in the last digit has a cause.
         if any(value != values[0] for value in values[1:]):
             found.append(Difference(part, key, values))
     return found
 
 
 def causes(runs: Sequence[Run]) -> list[Difference]:
-    """What differs in the plans, modules, kernels and versions of runs, that is all but what came out."""
+    """Differences in the plans, modules, kernels and versions of runs, that is, all except the results."""
     return differences(runs, (Part.PLAN, Part.MODULE, Part.KERNEL, Part.VERSION))
 
 
 def condensed(found: Sequence[Difference]) -> list[Difference]:
-    """The same with one row for each item of a list that some runs do not have at all: a flow, a station, a hop."""
-    # A flow that one run lacks would be a row for each of its dozen keys, all of which say the same.
+    """The same differences with one row for each item of a list that some runs lack entirely: a flow, a station, a
+    hop."""
+    # Without this, a flow that one run lacks would give a row for each of its dozen keys, all with the same meaning.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")
@@ -102,7 +103,7 @@ def condensed(found: Sequence[Difference]) -> list[Difference]:
 
 
 def said(value: object) -> str | None:
-    """A value of a plan or a manifest as text; hashes by the first digits, which tell them apart."""
+    """A value of a plan or a manifest as text; hashes are shown by their first digits, which distinguish them."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -113,19 +114,19 @@ def said(value: object) -> str | None:
 
 
 def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) -> pd.DataFrame:
-    """What differs between two runs, as a data frame: one row a difference.
+    """Differences between two runs as a data frame, one row per difference.
 
     Parameters
     ----------
     a, b : Run or path
     all_metrics : bool
-        Every scalar that differs, or only those few of the overview that `leowarp run` ends with.
+        Whether to include every scalar that differs, or only the few of the overview at the end of `leowarp run`.
 
     Returns
     -------
     DataFrame with
-        `part` ("plan", "module", "kernel", "version", "metric"), `key`, `a`, `b` (as the files have them; None: not
-        there), `change_ratio` (b / a - 1 of numbers).
+        `part` ("plan", "module", "kernel", "version", "metric"), `key`, `a`, `b` (as in the files; None if missing),
+        `change_ratio` (b / a - 1 for numbers).
 
     Raises
     ------
@@ -160,7 +161,7 @@ def _flow_of(key: str) -> int | None:
 
 
 def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], Any]]:
-    """Everything that is compared of a run, by part and key."""
+    """All compared values of a run, by part and key."""
     if Part.PLAN in parts or Part.MODULE in parts:
         for key, value in _leaves(run.document):
             part = Part.MODULE if key.startswith(_OF_MODULES) else Part.PLAN
@@ -173,7 +174,7 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
             yield (Part.KERNEL, f"kernel.{name}"), (manifest.get("kernel") or {}).get(name)
     if Part.VERSION in parts:
         yield (Part.VERSION, "leowarp_version"), manifest.get("leowarp_version")
-        # The commit follows from nothing that ran: a change of a page alone gives another.
+        # The commit is not compared: a change of a page alone gives another one.
         yield (Part.VERSION, "package_sha256"), manifest.get("package_sha256")
         yield (Part.VERSION, "agent_sha256"), (manifest.get("agent") or {}).get("agent_sha256")
     if Part.METRIC in parts:
@@ -183,13 +184,13 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
                 yield (Part.METRIC, key), value
         for number, flow in enumerate(summary["flows"]):
             for key, value in scalars.flat(flow).items():
-                # What it is, the plan says.
+                # The plan says what the flow is.
                 if key not in _OF_FLOWS_PLAN:
                     yield (Part.METRIC, f"flows.{number}.{key}"), value
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Each value of a document with its dotted key, as `--set` names it; a list of values is one value."""
+    """Each value of a document with its dotted key, as for `--set`; a list of values is one value."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _leaves(inner, f"{key}.{name}" if key else str(name))

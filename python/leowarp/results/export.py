@@ -22,18 +22,18 @@ from leowarp.trace.schema import TABLES
 EXPORTED = (*TABLES, "routes", "timeline", "metrics")
 
 KEY_LOG = "SSLKEYLOGFILE"
-"""Environment variable by which programs are told where to write the keys of their TLS connections (NSS key log)."""
+"""Environment variable that tells programs where to write the keys of their TLS connections (NSS key log)."""
 _RUN_DIR = "{run_dir}/"
 _SECRETS_BLOCK, _TLS_KEY_LOG = 0x0A, 0x544C534B
 """pcapng's Decryption Secrets Block, and its type for a TLS key log (draft-ietf-opsawg-pcapng, 4.7)."""
 
 
 def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None) -> None:
-    """Writes a table as CSV (RFC 4180, comma, header line, UTF-8); a missing value is an empty field.
+    """Write a table as CSV (RFC 4180, comma, header line, UTF-8); a missing value is an empty field.
 
-    A list, as the nodes of a path, becomes one field with blanks between its items.
+    A list, such as the nodes of a path, becomes one field with blanks between its items.
 
-    Raises ScenarioError if there is no such table, or `flow` is asked of a table without flows.
+    Raises ScenarioError if there is no such table, or `flow` is given for a table without flows.
     table: One of `EXPORTED`.
     stream: binary file
     flow: Only the rows of this flow, by number or name.
@@ -51,20 +51,20 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None
             joined = pc.binary_join(values.column(number).cast(pa.list_(pa.string())), " ")
             values = values.set_column(number, field.name, joined)
         elif pa.types.is_dictionary(field.type):
-            # As words: the numbers of a dictionary mean nothing outside of the file that holds it.
+            # Values become words: a dictionary's numbers mean nothing outside of its file.
             values = values.set_column(number, field.name, values.column(number).cast(pa.string()))
     pacsv.write_csv(values, stream)
 
 
 def pcapng(run: Run, target: Path) -> list[Path]:
-    """Copies the guest's own captures into the directory `target` and gives their paths.
+    """Copy the guest's own captures into the directory `target`, and return their paths.
 
-    TLS keys that the run's programs wrote (`SSLKEYLOGFILE` in a flow's `environment`, below `{run_dir}`) stand in them,
-    so that Wireshark shows what was encrypted, if whole frames were captured (`observe.pcap_snap`).
+    The copies include TLS keys that the run's programs wrote (`SSLKEYLOGFILE` in a flow's `environment`, below
+    `{run_dir}`), so Wireshark shows decrypted content, if whole frames were captured (`observe.pcap_snap`).
 
-    Raises TraceError if the run recorded none; the hint is the command that makes them.
-    target: Made if it is not there; files in it are replaced, never through a link.
-    Returns: `<run>-source.pcapng` and `<run>-destination.pcapng`, those that there are.
+    Raises TraceError if the run recorded no captures; the hint is the command that records them.
+    target: Created if it does not exist; files in it are replaced, never through a link.
+    Returns: `<run>-source.pcapng` and `<run>-destination.pcapng`, as far as they exist.
     """
     present = [run.path / TRACE / name for name in CAPTURES if (run.path / TRACE / name).exists()]
     if not present:
@@ -75,7 +75,7 @@ def pcapng(run: Run, target: Path) -> list[Path]:
         )
     target.mkdir(parents=True, exist_ok=True)
     copies = [target / f"{run.path.name}-{path.name}" for path in present]
-    # All of them before the first is written: a refusal leaves nothing half done.
+    # All targets are checked before the first is written: a refusal leaves no partial result.
     for copy in copies:
         plainfiles.refuse_link(copy)
     keys = tls_keys(run)
@@ -92,7 +92,7 @@ def tls_keys(run: Run) -> bytes:
     lines: dict[bytes, None] = {}
     for number, flow in enumerate(run.plan.flows):
         name = (flow.environment or {}).get(KEY_LOG, "") if flow.kind == "program" else ""
-        # Elsewhere a program may not write.
+        # A program cannot write elsewhere.
         if not name.startswith(_RUN_DIR):
             continue
         for role in ("client", "server"):
@@ -104,10 +104,11 @@ def tls_keys(run: Run) -> bytes:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """A pcapng file with the keys in a Decryption Secrets Block right after its section header; itself without keys.
+    """A pcapng file with the keys in a Decryption Secrets Block right after its section header; without keys, the file
+    unchanged.
 
     capture: In little-endian order, as the guest writes it.
-    keys: As `tls_keys` gives them.
+    keys: The value of `tls_keys`.
     """
     if not keys:
         return capture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS keys of programs, and captures that hold them."""
+"""Tests of programs' TLS keys, and of captures that contain them."""
 
 import struct
 from types import SimpleNamespace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page in a frame, as a notebook shows it."""
+"""A page in a frame, for display in a notebook."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FramedPage:
-    """A page on which runs move, as a notebook shows it: in a frame, where its own policy holds."""
+    """An animated page of runs, for a notebook: it is in a frame, where its own policy applies."""
 
     text: str
 
     def _repr_html_(self) -> str:
-        # srcdoc is an attribute: quotes and ampersands would end it or be read as something else.
+        # srcdoc is an attribute: unescaped quotes and ampersands would end it or be misread.
         return (
             '<iframe style="width: 100%; height: 820px; border: 0" sandbox="allow-scripts" '
             f'srcdoc="{html.escape(self.text)}"></iframe>'

@@ -13,20 +13,21 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 MANY_FLOWS = 100
-"""From here on scalars that were written when a run was made are not computed again for its pages: 6 ms per flow."""
+"""From this number of flows on, scalars stored when the run was made are not computed again for its pages: that takes 6
+ms per flow."""
 
 
 def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
-    """The run, with its plan and its numbers from whoever made it."""
-    # Where its cached properties would put them.
+    """The run with the given plan and numbers, which its maker already has."""
+    # They are stored where the cached properties would store them.
     vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
     return run
 
 
 def numbers_to_draw(run: Run) -> Metrics:
-    """As `run.numbers`; of many flows with the scalars of `summary.json`.
+    """The same as `run.numbers`; with many flows, the scalars come from `summary.json`.
 
-    Only if the same sources and libraries wrote them, so that nothing else would come out.
+    This is done only if the same sources and libraries wrote them, so the result is the same.
     """
     from leowarp import metrics
 
@@ -37,7 +38,7 @@ def numbers_to_draw(run: Run) -> Metrics:
 
 
 def is_of_these_sources(run: Run) -> bool:
-    """Whether these very sources and libraries made a run; False of one that is not complete."""
+    """Whether a run was made with the current sources and libraries; False if it is not complete."""
     from leowarp.trace.manifest import library_versions
     from leowarp.version import sources
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicates: runs of one plan with several seeds, in one directory, as a value."""
+"""Replicates: runs of one plan with several seeds, in one directory, as one object."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from leowarp.results.differences import Part, differences
 from leowarp.results.run import Run
 
 FOLDER = "seed-"
-"""What the run directories of a group begin with."""
+"""Prefix of the run directories of a group."""
 
 MOST_SEEDS = 10_000
-"""More are a study's: `leowarp study`."""
+"""For more seeds use a study: `leowarp study`."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ by their seeds alone.
+    """Runs that differ only by their seeds.
 
-    path: The directory that holds theirs.
-    runs: By seed.
+    path: The directory that contains the run directories.
+    runs: Runs by seed.
     """
 
     path: Path
@@ -35,7 +35,7 @@ class Group:
 
     @property
     def seeds(self) -> list[int]:
-        """Of each run."""
+        """The seed of each run."""
         return [run.plan.run.seed for run in self.runs]
 
     def _repr_html_(self) -> str:
@@ -43,7 +43,7 @@ class Group:
 
 
 def is_group(path: Path | str) -> bool:
-    """Whether a directory is no run and holds run directories."""
+    """Whether a directory is no run and contains run directories."""
     path = Path(path)
     return path.is_dir() and not (path / layout.PLAN).exists() and bool(_runs_in(path))
 
@@ -64,7 +64,7 @@ def open_group(path: Path | str) -> Group:
                 f"cannot open {path} as a group of runs: {each.name} is incomplete: {reason}",
                 hint="type the command that made the group again: it makes the runs that are missing",
             )
-    # By seed and not by name: numbers of another length sort otherwise as text.
+    # The order is by seed and not by name: numbers of different lengths sort differently as text.
     runs = sorted((Run(each) for each in found), key=lambda run: run.plan.run.seed)
     if len(runs) < 2:
         what = f"it holds one run, {found[0].name}" if found else "it holds no run"
@@ -78,13 +78,13 @@ def open_group(path: Path | str) -> Group:
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
-    """The seeds that a text such as "1..10", "1,2,5" or "1..3,7" names, in its order.
+    """The seeds in a text such as "1..10", "1,2,5" or "1..3,7", in its order.
 
-    Raises ScenarioError if it names none, fewer than two, one twice, or too many.
+    Raises ScenarioError if it contains none, fewer than two, one twice, or too many.
     """
     seeds: list[int] = []
     for part in text.split(","):
-        # 18 digits are always below 2^63, where seeds end (`run.seed`).
+        # 18 digits are always below 2^63, the upper limit of `run.seed`.
         match = re.fullmatch(r"\s*(\d{1,18})\s*(?:\.\.\s*(\d{1,18})\s*)?", part)
         if match is None:
             raise ScenarioError(
@@ -115,8 +115,8 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
-    """The run directory of each seed of a group, with numbers of one length."""
-    # So that a listing, which sorts by text, has them in the order of their seeds.
+    """The run directory of each seed of a group, with numbers of equal length."""
+    # So a listing, which sorts by text, shows them in the order of their seeds.
     digits = len(str(max(seeds)))
     return [path / f"{FOLDER}{seed:0{digits}d}" for seed in seeds]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeds as they are typed, and what a group of runs is."""
+"""Tests of typed seeds, and of the rules for a group of runs."""
 
 from pathlib import Path
 

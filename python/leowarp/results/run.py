@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory as a value, the only one that reads it; with its figures, and how a notebook shows it."""
+"""`Run`: a run directory as an object, the only code that reads one; with its figures and its display in a notebook."""
 
 from __future__ import annotations
 
@@ -35,23 +35,24 @@ class Run:
     path : path
         The run directory.
     complete : bool
-        Whether it must be complete. One that is being written has a plan and a trace, and no summary or manifest yet.
+        Whether the run must be complete. A run that is being written has a plan and a trace, but no summary or manifest
+        yet.
 
     Raises
     ------
     TraceError
-        If it is none, or is marked incomplete; the message says why.
+        If the directory is no run, or the run is marked incomplete; the message says why.
     """
 
     drawing: ClassVar[Callable[..., Figure]]
-    """Gives a figure of a run by its name. Figures stand above runs, because they read them; so the top of the package,
-    which knows both, sets this (`leowarp/__init__.py`)."""
+    """Returns a figure of a run by its name. Figures depend on runs, because they read them; so the top module of the
+    package, which knows both, sets this (`leowarp/__init__.py`)."""
 
     moving: ClassVar[Callable[[Sequence[Run]], str]]
-    """Gives the page on which runs move, as text; set there, too."""
+    """Returns the animated page of runs, as text; set there, too."""
 
     inline: ClassVar[Callable[[Sequence[Run]], str]]
-    """Gives what a notebook shows of a run, or of the runs of a group, as HTML; set there, too."""
+    """Returns the display of a run, or of the runs of a group, in a notebook, as HTML; set there, too."""
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
         self.path = Path(path)
@@ -61,21 +62,23 @@ class Run:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The plan as its text has it, units and all: for printing, not for computing."""
+        """The plan as TOML values, with units: for display, not for computation."""
         from leowarp import metrics
 
         return metrics.plan_document(self.path)
 
     @cached_property
     def tables(self) -> Tables:
-        """All tables as metrics read them, checked for their columns: with the files' numbers in place of words."""
+        """All tables in the form that metrics read, with their columns checked: they have the files' numbers in place
+        of words."""
         from leowarp import metrics
 
         return metrics.read_tables(self.path)
 
     @cached_property
     def numbers(self) -> Metrics:
-        """What the tables say, computed anew; `summary` and `metrics()` are what was written when the run was made."""
+        """Metrics, computed again from the tables; `summary` and `metrics()` are those that were written when the run
+        was made."""
         from leowarp import metrics
 
         return metrics.metrics(self.tables, self.plan)
@@ -89,21 +92,21 @@ class Run:
 
     @cached_property
     def observed_plan(self) -> Plan:
-        """The plan with a flow for each connection of its programs: flows as the trace numbers them."""
+        """The plan with a flow for each connection of its programs: flows have the numbers of the trace."""
         from leowarp import metrics
 
         return metrics.with_connections(self.plan, self._connections)
 
     @cached_property
     def _connections(self) -> list[dict[str, Any]]:
-        # A run that is being written, or was made by hand, may have no such table yet.
+        # A run that is being written, or was made by hand, may not have this table yet.
         if not (self.path / TRACE / "flows.parquet").exists():
             return []
         return decode_metadata(self.table("flows").schema, "connections") or []
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The run's scalars (`summary.json`), units in the names."""
+        """The run's scalars (`summary.json`), with units in the names."""
         return read_summary(self.path)
 
     @property
@@ -113,24 +116,24 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """What to check before trusting the result."""
+        """Points to check before the results are trusted."""
         return list(self.manifest["warnings"])
 
     @property
     def end_ns(self) -> int:
-        """When the run was over on its own clock: as planned, or with its last flow (`run.ends`)."""
+        """End of the run on its own clock: as planned, or with its last flow (`run.ends`)."""
         return self.plan.run.duration_ns if self.tables.virtual_ns is None else self.tables.virtual_ns
 
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
-        It has words where the files have numbers, as data frames do: `direction` is "data" or "back", `host` a name.
+        It has words in place of the files' numbers, as data frames do: `direction` is "data" or "back", `host` a name.
 
         Parameters
         ----------
         name : str
         columns, filters
-            As for `pyarrow.parquet.read_table`: only these columns, only these rows. Filters have words, too:
+            As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows. Filters use words, too:
             ``filters=[("direction", "==", "data")]``.
 
         Raises
@@ -138,14 +141,14 @@ class Run:
         TraceError
             If the run has no such table, or its file is damaged.
         ScenarioError
-            If a filter asks for a word that its column never has.
+            If a filter uses a word that its column cannot have.
         """
         return self._table(name, columns=columns, filters=filters)
 
     def _table(
         self, name: str, *, columns: list[str] | None = None, filters: Any = None, categories: bool = False
     ) -> pa.Table:
-        """The same; `categories` as for `trace.read_in_words`."""
+        """The same as `table`; `categories` as in `trace.read_in_words`."""
         own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
         if name not in own:
             from leowarp import trace
@@ -167,30 +170,30 @@ class Run:
     def _frame(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
         from leowarp.trace.frames import counted_frame
 
-        # Filtered while it is read: of 90 flows the packets of one are a ninetieth of the memory.
+        # The filter applies during reading: of 90 flows, the packets of one take a ninetieth of the memory.
         filters = None if flow is None else [("flow", "==", self.flow_number(flow))]
         return counted_frame(self._table(name, filters=filters, categories=True))
 
     def flow_number(self, flow: int | str) -> int:
-        """The number of a flow that is asked for by its number or by its name in the scenario.
+        """The number of a flow, from its number or its name in the scenario.
 
         Raises
         ------
         ScenarioError
             If the run has no such flow: an empty table would look like a flow that sent nothing.
         """
-        # From the plan's text: a flow of which nothing was recorded is a flow all the same.
+        # Names come from the plan's text: a flow of which nothing was recorded still counts.
         names = [planned.get("name") for planned in self.document.get("flows", ())]
         count = len(names) + len(self._connections)
         if isinstance(flow, str) and flow in names:
             return names.index(flow)
-        # True is 1 to Python, and `flow=True` a mistake that would show flow 1.
+        # True equals 1 in Python, and `flow=True` would wrongly show flow 1.
         if isinstance(flow, bool) or flow not in range(count):
             raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=which_flows(flow, names, count))
         return int(flow)
 
     def flow(self, which: int | str) -> dict[str, Any]:
-        """The scalars of one flow, by its number or name; units in the names.
+        """The scalars of one flow, by its number or name, with units in the names.
 
         >>> run.flow("upload")["goodput_mean_bps"]  # doctest: +SKIP
         """
@@ -204,18 +207,18 @@ class Run:
         )
 
     def sockets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """TCP_INFO over time, and BBR's mode (`bbr_mode`); of one flow, or of all."""
+        """TCP_INFO over time, and BBR's mode (`bbr_mode`), of one flow or of all."""
         return self._frame("sockets", flow)
 
     def packets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Packet truth: the stored packets, each with its arrival or its place and cause of loss.
+        """Packet truth: the stored packets, each with its arrival, or with the place and cause of its loss.
 
-        Which are stored is `observe.packets`; late, lost and repeated ones always are (docs/concepts/truth.md).
+        `observe.packets` determines which are stored; late, lost and repeated ones always are (docs/concepts/truth.md).
         """
         return self._frame("packets", flow)
 
     def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Packets by 50 ms of sending time; complete, whatever packets are stored."""
+        """Packets per 50 ms of sending time; complete, whichever packets are stored."""
         return self._frame("bins", flow)
 
     def delays(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -223,7 +226,7 @@ class Run:
         return self._frame("delays", flow)
 
     def flows(self) -> pd.DataFrame:
-        """One row a flow: connecting, first and last byte, completion, bytes."""
+        """One row per flow: connection setup, first and last byte, completion, bytes."""
         return self._frame("flows")
 
     def echoes(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -231,61 +234,65 @@ class Run:
         return self._frame("echoes", flow)
 
     def measures(self, flow: int | str | None = None, kind: str | None = None) -> pd.DataFrame:
-        """What programs say that they measured (docs/guides/measures.md): transactions, page loads, segments, frames.
+        """Measurements that programs reported (docs/guides/measures.md): transactions, page loads, segments, frames.
 
         Parameters
         ----------
         flow : int or str, optional
-            A flow of kind program, by number or name; of all if not given.
+            A flow of kind program, by number or name; by default all.
         kind : str, optional
-            Lines of this kind alone, such as "page".
+            Only lines of this kind, such as "page".
         """
         frame = self._frame("measures", flow)
         return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
 
     def acks(self, flow: int | str | None = None) -> pd.DataFrame:
-        """How receivers acknowledged: ACKs by the segments that they answer and the wait of the first of these."""
+        """Acknowledgements of the receivers: ACKs by the number of segments that they answer and the wait of the first
+        of these."""
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
-        """What `[cures]` did at route changes, an entry of a node each: `move_queue`, `hold` and `duplicate`."""
+        """Actions of `[cures]` at route changes, one row per entry of a node: `move_queue`, `hold` and `duplicate`."""
         return self._frame("switches")
 
     def merges(self) -> pd.DataFrame:
-        """What waited where for the end of an old way, a route change of a node each; only with `cures.end_marker`."""
+        """Packets that waited for the end of an old path, one row per route change and node; only with
+        `cures.end_marker`."""
         return self._frame("merges")
 
     def notices(self) -> pd.DataFrame:
-        """What hosts were told of route changes, lost and false notices included; only with `cures.notify`."""
+        """Notices of route changes to hosts, including lost and false ones; only with `cures.notify`."""
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:
-        """What nodes held back at most, and the packets of their own that they sent; only with `[cures]`; by name."""
+        """Largest number of packets that each node held back, and packets that it sent itself; only with `[cures]`; by
+        name."""
         return self._frame("nodetotals")
 
     def orders(self) -> pd.DataFrame:
-        """What was put in order or discarded of each stream between two stations; with `resequence` or `duplicate`."""
+        """Packets put in order or discarded, per stream between two stations; with `resequence` or `duplicate`."""
         return self._frame("orders")
 
     def drops(self) -> pd.DataFrame:
-        """Every packet that was lost, ACKs and probes too, with place and cause; `direction` null: between links."""
+        """Every lost packet, including ACKs and probes, with place and cause; `direction` is null between links."""
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
-        """The kernel's counters since the run's start, by time, host (by name) and counter; a row a change."""
+        """The kernel's counters since the run's start, by time, host (by name) and counter; one row per change."""
         return self._frame("counters")
 
     def links(self) -> pd.DataFrame:
-        """Use, drops by cause and longest queues, one row a direction of a link that was offered a packet.
+        """Use, drops by cause and longest queues, one row per direction of a link that was offered a packet.
 
         Columns: `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
-        instant at which it was first so long; `queues()` has samples over time.
+        instant at which it first occurred; `queues()` has samples over time.
         """
-        # A copy: `satellites` rests on the same frame, and a caller may change what it got.
+        # A copy is returned: `satellites` uses the same frame, and a caller may change its copy.
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """The same of each satellite's links that send, together; empty of a run without satellites that are nodes.
+        """The same numbers summed over the sending links of each satellite; empty for a run whose satellites are no
+        nodes.
 
         Columns: `leowarp.metrics.SATELLITE_COLUMNS`.
         """
@@ -293,7 +300,7 @@ class Run:
 
         stations = {station.name for station in self.plan.stations}
         moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
-        # The ends of a wire are a station and its host, and neither is a satellite.
+        # A wire connects a station and its host, neither of which is a satellite.
         nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
         return metrics.satellite_use(self.tables, self._links, nodes - stations, self.end_ns)
 
@@ -304,7 +311,7 @@ class Run:
         return metrics.link_use(self.tables, self.end_ns)
 
     def pairs(self) -> pd.DataFrame:
-        """TCP by source and destination, one row an ordered pair of stations: goodput, round trip, loss.
+        """TCP by source and destination, one row per ordered pair of stations: goodput, round trip, loss.
 
         Columns: `leowarp.metrics.PAIR_COLUMNS`. `run.pairs().pivot(index="source", columns="destination",
         values="goodput_mean_bps")` is a matrix.
@@ -322,7 +329,7 @@ class Run:
         return self._with_ends("linktotals")
 
     def routes(self) -> pd.DataFrame:
-        """Paths between the stations that talk, one row a route update and pair."""
+        """Paths between the stations that communicate, one row per route update and pair."""
         return self._frame("routes")
 
     def timeline(self) -> pd.DataFrame:
@@ -330,7 +337,7 @@ class Run:
         return self._frame("timeline")
 
     def metrics(self) -> pd.DataFrame:
-        """What was computed from the trace."""
+        """Results computed from the trace."""
         return self._frame("metrics")
 
     @property
@@ -340,9 +347,10 @@ class Run:
         return page if page.exists() else None
 
     def reordering(self, flow: int | str | None = None, scope: str | None = None) -> pd.DataFrame:
-        """Reordering of each flow, one row a scope: the "run", each "window" of it, around each "change" of the path.
+        """Reordering of each flow, one row per scope: the whole "run", each "window" of it, around each "change" of the
+        path.
 
-        Columns: `leowarp.metrics.REORDERING_COLUMNS`; `table("reordering")` has them as the guest wrote them.
+        Columns: `leowarp.metrics.REORDERING_COLUMNS`; `table("reordering")` has the columns that the guest wrote.
 
         Raises
         ------
@@ -357,7 +365,7 @@ class Run:
     def densities(
         self, flow: int | str | None = None, scope: str | None = None, kind: str | None = None
     ) -> pd.DataFrame:
-        """Histograms of reordering, one row a bar; kinds: "density" (RD), "buffer_density" (RBD), "n_reordering",
+        """Histograms of reordering, one row per bar; kinds: "density" (RD), "buffer_density" (RBD), "n_reordering",
         "extent".
 
         Columns: `leowarp.metrics.DENSITY_COLUMNS`.
@@ -373,27 +381,29 @@ class Run:
         return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
     def causes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """What each route change made late, lost or sent again, and what none did, one row a flow and change.
+        """Packets that each route change made late, lost or sent again, and those without such a cause, one row per
+        flow and change.
 
-        Columns: `leowarp.metrics.CAUSE_COLUMNS`. It is read out of the truth of each packet, so it takes a moment.
+        Columns: `leowarp.metrics.CAUSE_COLUMNS`. It is computed from the truth of each packet, which takes a moment.
         """
         from leowarp import metrics
 
         return self._of(metrics.causes(self.tables, metrics.flow_pairs(self.observed_plan.flows)), flow=flow)
 
     def route_changes(self) -> pd.DataFrame:
-        """The changes of paths, one row a change and pair of stations: hops, delay before and after, what came of it.
+        """The changes of paths, one row per change and pair of stations: hops, delay before and after, effects.
 
-        Columns: `leowarp.metrics.CHANGE_COLUMNS`. Computed anew, in about a second for a run of a minute.
+        Columns: `leowarp.metrics.CHANGE_COLUMNS`. It is computed on the first call, in about a second for a run of a
+            minute.
         """
-        # A copy: the frame is kept, and what a notebook adds to it must not reach the next caller.
+        # A copy is returned: the frame is cached, and a notebook's changes must not reach the next caller.
         return self.numbers.route_changes.copy()
 
     def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
-        """How TCP flows came through the changes of their paths, one row a flow and change: dip and time until back,
+        """Recovery of TCP flows from changes of their paths, one row per flow and change: dip and time to recover,
         window, smoothed RTT, retransmissions, losses near it.
 
-        Columns: `leowarp.metrics.RECOVERY_COLUMNS`. Computed anew, as `route_changes`.
+        Columns: `leowarp.metrics.RECOVERY_COLUMNS`. It is computed on the first call, as `route_changes`.
         """
         return self._of(self.numbers.recoveries, flow=flow)
 
@@ -406,14 +416,14 @@ class Run:
             One of `leowarp.metrics.SERIES`, for instance "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
             "path_delay_ns", "bbr_mode"; the unit may be left out.
         flow : int or str, optional
-            By number or name; of all flows that have it, one below the other, if not given.
+            Flow by number or name; by default all that have the series, one below the other.
 
         Raises
         ------
         ScenarioError
-            If there is no such series, or no such flow; says which name is nearest.
+            If there is no such series or flow; the message suggests the nearest name.
         TraceError
-            If the run did not record what it is read from.
+            If the run did not record the data of the series.
         """
         import pandas as pd
 
@@ -428,7 +438,7 @@ class Run:
         frame = pd.concat(pieces, ignore_index=True)
         if series.words:
             words = [None if math.isnan(value) else series.word(int(value)) for value in frame[series.name]]
-            # A state that a newer version wrote is its digits, and no value is dropped.
+            # A state that a newer version wrote becomes its digits, and no value is dropped.
             every = dict.fromkeys([*series.words.values(), *(word for word in words if word is not None)])
             frame[series.name] = pd.Categorical(words, categories=list(every))
         frame.attrs["units"] = {"t_ns": "ns", "flow": "", series.name: series.unit}
@@ -438,7 +448,7 @@ class Run:
         from leowarp import metrics, trace
 
         measured = {name: trace.read(self.path / TRACE, name) for name in ("reordering", "densities")}
-        # Routes number the route changes that the scopes of reordering are around.
+        # Routes number the route changes to which the scopes of reordering refer.
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 
@@ -448,9 +458,9 @@ class Run:
         Parameters
         ----------
         flow : int or str, or a sequence of them, optional
-            Which flows, by number or name; by default all that the figure is about.
+            Flows by number or name; by default all that the figure is about.
         options
-            As `leowarp.report.figure` takes them.
+            Options of `leowarp.report.figure`.
 
         Returns
         -------
@@ -459,7 +469,7 @@ class Run:
         return Run.drawing(self, name, flow=flow, **options)
 
     def _of(self, frame: pd.DataFrame, flow: int | str | None, **wanted: Any) -> pd.DataFrame:
-        """Rows of a flow with the values that are wanted; None: any."""
+        """Rows of a flow with the wanted values; None matches any value."""
         if flow is not None:
             wanted["flow"] = self.flow_number(flow)
         for column, value in wanted.items():
@@ -479,13 +489,13 @@ class Run:
         return frame
 
     def view(self, *others: Run, out: Path | str | None = None) -> FramedPage:
-        """The run, and others beside it with the same clock, as one page on which it moves; a notebook shows it.
+        """The run, and others beside it on the same clock, as one animated page, which a notebook displays.
 
         Parameters
         ----------
         others : Run
         out : path, optional
-            A file to write it to as well.
+            A file to which the page is also written.
         """
         found = FramedPage(Run.moving((self, *others)))
         if out is not None:

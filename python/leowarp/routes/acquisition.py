@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links between satellites that need time to be pointed, from the route update at which their rule gives them."""
+"""Links between satellites that need acquisition time after the route update at which their rule first includes
+them."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ from leowarp.routes.links import Pairs
 
 @dataclass(frozen=True)
 class Acquisition:
-    """A link that a path uses before it is there.
+    """A link that a path uses before it is available.
 
     a, b: Its nodes, a < b.
-    begin_ns, end_ns: From when a path uses it, and when it is there.
+    begin_ns, end_ns: Instants at which a path begins to use it, and at which it is available.
     """
 
     a: int
@@ -26,10 +27,11 @@ class Acquisition:
 
 
 class Acquired:
-    """When the links of a rule are there, from one route update to the next; those of the first always are.
+    """Instants at which the links of a rule are available, from one route update to the next; those of the first update
+    always are.
 
-    takes_ns: How long a new link takes.
-    satellites: How many there are.
+    takes_ns: Acquisition time of a new link.
+    satellites: Number of satellites.
     """
 
     def __init__(self, takes_ns: int, satellites: int) -> None:
@@ -39,9 +41,9 @@ class Acquired:
         self._told: set[tuple[int, int, int]] = set()
 
     def ready_ns(self, t_ns: int, links: Pairs) -> NDArray[np.int64]:
-        """When each link is there, shape (m,); must be called once for each route update, in order.
+        """When each link is available, shape (m,); it must be called once for each route update, in order.
 
-        links: int array of shape (m, 2). All that the rule gives, sorted.
+        links: int array of shape (m, 2). All links that the rule includes, sorted.
         """
         codes = links[:, 0].astype(np.int64) * self._satellites + links[:, 1]
         if self._codes is None:
@@ -54,10 +56,10 @@ class Acquired:
         return ready_ns
 
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
-        """Those of the links in use from now on that are not there yet, each once.
+        """Links in use from now on that are not available yet, each once.
 
-        used: int array of shape (m, 2). As `observed.links_of` gives them. A path that stays may use a link that the
-            rule gives no more.
+        used: int array of shape (m, 2). As returned by `observed.links_of`. A path that stays may use a link that the
+            rule no longer includes.
         """
         assert self._codes is not None
         ready_ns = dict(zip(self._codes.tolist(), self._ready_ns.tolist(), strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations that reach one satellite at a time, by a schedule of their own: dishes of an access network."""
+"""Stations that reach one satellite at a time, on a schedule of their own: dishes of an access network."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, kw_only=True)
 class Dish:
-    """A station's satellites over a run.
+    """A station's satellites during a run.
 
-    station: Its place among the stations.
+    station: Its index among the stations.
     begin_ns: int64 array of shape (k,). Its reconfigurations on the run's clock, ascending; the first is not after 0.
-    satellites: int array of shape (k,). The satellite from each of them on.
-    fixed_ns: One-way delay of its ground link on top of propagation.
+    satellites: int array of shape (k,). The satellite from each of these instants on.
+    fixed_ns: One-way delay of its ground link in addition to propagation.
     """
 
     station: int
@@ -25,10 +25,10 @@ class Dish:
     fixed_ns: int
 
     def seen(self, t_ns: NDArray[np.int64], satellites: int) -> NDArray[np.bool_]:
-        """The satellite in use at instants, as a mask of shape (len(t_ns), satellites)."""
+        """The satellite in use at each instant, as a mask of shape (len(t_ns), satellites)."""
         now = self.satellites[np.searchsorted(self.begin_ns, t_ns, side="right") - 1]
         return np.asarray(now[:, None] == np.arange(satellites))
 
     def is_reconfigured(self, t_ns: int) -> bool:
-        """Whether it begins another slot at this instant."""
+        """Whether another slot begins at this instant."""
         return bool((self.begin_ns == t_ns).any())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The +Grid of elements against that of the Walker pattern that they were made of."""
+"""Tests of the +Grid of orbital elements against that of the Walker pattern from which they were made."""
 
 import dataclasses
 from pathlib import Path
@@ -28,7 +28,7 @@ def sky_of(constellation: Constellation) -> Ephemeris:
 
 
 def of_elements(sky: Ephemeris, isl: Isl, t_ns: int) -> tuple[Links, EcefMetres]:
-    """Links by the numbers in the satellites' names, and where each is."""
+    """Links by the numbers in the satellites' names, and the position of each satellite."""
     number = np.array([int(name.removeprefix("S-")) for name in sky.names])
     here_m = sky.positions_ecef_m(t_ns)
     pairs = np.sort(number[isl_rule(plan(isl=isl), sky).pairs(here_m)], axis=1)
@@ -38,7 +38,7 @@ def of_elements(sky: Ephemeris, isl: Isl, t_ns: int) -> tuple[Links, EcefMetres]
 
 
 def of_walker(shell: Shell, isl: Isl, satellites_m: EcefMetres) -> Links:
-    """The pattern's own links, among satellites that are where SGP4 has them."""
+    """The pattern's own links, between satellites at their SGP4 positions."""
     one = plan(Constellation(shells=(shell,)), isl=isl)
     sky = ephemeris_of(one)
     assert sky is not None
@@ -50,7 +50,7 @@ def of_walker(shell: Shell, isl: Isl, satellites_m: EcefMetres) -> Links:
     "shell",
     [
         STARLINK,
-        dataclasses.replace(STARLINK, phasing=36),  # half a slot a plane: the partner is the one ahead
+        dataclasses.replace(STARLINK, phasing=36),  # half a slot per plane: the partner is the slot ahead
         dataclasses.replace(STARLINK, phasing=37),
         STAR,
         dataclasses.replace(STAR, phasing=9, node_offset_deg=95.0),
@@ -75,7 +75,7 @@ def test_elements_of_a_walker_pattern_are_linked_as_the_pattern(tmp_path: Path, 
 @st.composite
 def shells(draw: st.DrawFn, least: int = 1) -> Shell:
     planes, slots = draw(st.integers(least, 20)), draw(st.integers(least, 24))
-    # One satellite, or two of one plane, are evenly spaced whatever they are.
+    # One satellite, or two in one plane, are always evenly spaced.
     assume(planes > 1 or slots > 2)
     pattern = draw(st.sampled_from(["delta", "star"]))
     return Shell(

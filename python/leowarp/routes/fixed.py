@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of a medium whose one path never changes, each way."""
+"""Routes of a medium with one path per direction that never changes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def fixed_routes(
     paths: tuple[Path, Path],
     delays_ns: tuple[int | None, int | None],
 ) -> Routes:
-    """The path there and the path back.
+    """The path in each direction.
 
-    stations: (str, str). The source of the path there and its destination, as the rows name them.
-    paths: (Path, Path). From the first station and back, as places in `nodes`.
-    delays_ns: (int or None, int or None). One way; None: the timeline alone knows.
-    Returns: One update, at 0, and two rows; no change. Without a delay the summary has no `path_delay_...`.
+    stations: (str, str). The source of the forward path and its destination, as named in the rows.
+    paths: (Path, Path). The path from the first station and the path back, as indexes into `nodes`.
+    delays_ns: (int or None, int or None). One-way delays; None if only the timeline knows them.
+    Returns: One update, at 0, with two rows and no change. Without a delay the summary has no `path_delay_...`.
     """
     summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}
     if delays_ns[0] is not None:
@@ -31,7 +31,7 @@ def fixed_routes(
             summary[f"path_delay_{which}_ns"] = delays_ns[0]
     t_ns = np.zeros(1, dtype=np.int64)
     every: list[list[Path | None]] = [[*paths]]
-    # Numbered as everywhere, though there is one path to each destination: readers need no second case.
+    # Paths are numbered as for other media, though there is one path to each destination: readers need no special case.
     numbers = PathNumbers.of_paths(every)
     table = routes_table(
         nodes=nodes,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The +Grid: each satellite links to the two neighbours in its plane and to one in each of the planes beside it."""
+"""The +Grid: each satellite has links to its two neighbours in the plane and to one satellite in each adjacent
+plane."""
 
 from __future__ import annotations
 
@@ -15,19 +16,19 @@ from leowarp.ephemeris import EcefMetres
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Grid:
-    """Planes of slots, linked.
+    """Planes of slots with links.
 
-    In its plane a satellite links to the slots before and behind it. In the next plane it links to the slot that is
-    nearest in phase; the slot ahead wins a tie. An empty slot has no links. Between planes
-    with different numbers of slots, each slot of the plane with fewer slots has one partner.
+    In its own plane a satellite has links to the slots before and behind it. In the next plane it has a link to the
+    slot that is nearest in phase; in a tie, to the slot ahead. An empty slot has no links. Between planes with
+    different numbers of slots, each slot of the plane with fewer slots has one partner.
 
-    Across the seam of a star, planes fly in opposite directions. Slot s of the last plane links to slot (k - s) mod S
-    of the first. The number k gives the least mean distance at each instant; the smallest k wins a tie.
+    Across the seam of a star, planes fly in opposite directions. Slot s of the last plane has a link to slot (k - s)
+    mod S of the first. The number k gives the least mean distance at each instant; the smallest k wins a tie.
 
     slots: sequence of int arrays. For each plane the satellite in each slot, in the order of flight; -1: empty. Slots
         are evenly spaced.
-    beside: sequence of (int, int, float). Linked planes: a plane, the next plane, and the phase of slot 0 of the next
-        plane ahead of slot 0 of the first. The phase is in slots of the next plane.
+    beside: sequence of (int, int, float). Linked planes: a plane, the next plane, and the phase by which slot 0 of the
+        next plane is ahead of slot 0 of the first. The phase is in slots of the next plane.
     seams: sequence of (int, int). The last and the first plane of each star whose seam is crossed.
     polar_cutoff_deg: A link between planes exists only while both ends are at or below this geocentric latitude.
     """
@@ -50,12 +51,12 @@ class Grid:
     ) -> Grid:
         """The grid of a Walker pattern; slot s of plane p is satellite p S + s.
 
-        The phase of slot s of plane p + 1 is F / P of a slot ahead of slot s of plane p (`ephemeris.walker`). From the
-        last plane of a *delta* the next one is plane 0, F slots on, so that the phase goes on evenly. From the last
-        plane of a *star* the next one is plane 0, too, across the seam.
+        The phase of slot s of plane p + 1 is F / P of a slot ahead of slot s of plane p (`ephemeris.walker`). After the
+        last plane of a *delta* the next one is plane 0, shifted by F slots, so that the phase continues evenly. After
+        the last plane of a *star* the next one is also plane 0, across the seam.
         """
         ahead = [(p, p + 1, phasing / planes) for p in range(planes - 1)]
-        # Plane P would be plane 0 with its slots F further on: u(P, s) = 360 (s + F)/S.
+        # Plane P would be plane 0 with its slots shifted by F: u(P, s) = 360 (s + F)/S.
         around = [(planes - 1, 0, phasing / planes - phasing)] if pattern != "star" and planes > 1 else []
         return cls(
             slots=list(np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)),
@@ -68,37 +69,38 @@ class Grid:
         """All links at an instant, shape (m, 2), the smaller index first, sorted."""
         across = [self._across_seam(satellites_m, last, first) for last, first in self.seams]
         between = np.concatenate([self._between_planes, *across])
-        # The seams' links come with those between planes, so that the cut-off at the poles holds for them, too.
+        # The seams' links are among those between planes, so that the cut-off at the poles applies to them, too.
         links = np.concatenate([self._in_planes, between[self.below_cutoff(satellites_m, between)]])
-        # As single numbers: two planes of a delta, or two slots, link the same pair from both sides.
+        # They are encoded as single numbers, since two planes of a delta, or two slots, give the same pair from both
+        # sides.
         once = np.unique(links.min(axis=1) * len(satellites_m) + links.max(axis=1))
         return np.column_stack(np.divmod(once, len(satellites_m)))
 
     def below_cutoff(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Whether the polar cut-off lets links be; always for those within a plane."""
+        """Whether links satisfy the polar cut-off; always true for those within a plane."""
         if self.polar_cutoff_deg is None:
             return np.ones(len(pairs), dtype=bool)
         plane = np.full(len(satellites_m), -1)
         for number, satellites in enumerate(self.slots):
             plane[satellites[satellites >= 0]] = number
         latitude_deg = np.degrees(np.arcsin(np.abs(satellites_m[:, 2]) / np.linalg.norm(satellites_m, axis=1)))
-        # Iridium's rule, as ns-2 has it: near the poles, where planes cross, links between them are off.
+        # This is Iridium's rule, as in ns-2: near the poles, where planes cross, links between planes are off.
         within = plane[pairs[:, 0]] == plane[pairs[:, 1]]
         return within | (latitude_deg[pairs] <= self.polar_cutoff_deg).all(axis=1)
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """Each slot and the one after it, shape (m, 2); of two slots the same link twice, of one none."""
+        """Each slot and the one after it, shape (m, 2); for two slots the same link twice, for one slot none."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 
     @cached_property
     def _between_planes(self) -> NDArray[np.intp]:
-        """Each slot and its partner in the next plane, shape (m, 2); without those across seams."""
+        """Each slot and its partner in the next plane, shape (m, 2); without links across seams."""
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
-            # From the plane with fewer slots: its partners are at least a slot apart, so no slot has two.
+            # Partners are chosen from the plane with fewer slots: they are at least a slot apart, so no slot has two.
             if len(a) <= len(b):
                 s = np.arange(len(a))
                 t = np.floor(s * len(b) / len(a) - ahead + 0.5).astype(np.intp)
@@ -109,24 +111,24 @@ class Grid:
         return np.concatenate(links)
 
     def _across_seam(self, satellites_m: EcefMetres, last: int, first: int) -> NDArray[np.intp]:
-        """Links between the last and the first plane of a star, shape (m, 2), as they are nearest now.
+        """Links between the last and the first plane of a star, shape (m, 2), for the smallest distances now.
 
-        They fly against each other there, so that no pairing lasts; k moves by one for each half slot that the
+        The planes fly in opposite directions there, so no pairing lasts; k changes by one for each half slot that the
         satellites fly.
         """
-        # From the plane with fewer slots, as between all planes.
+        # The plane with fewer slots comes first, as between all planes.
         a, b = sorted((self.slots[last], self.slots[first]), key=len)
         s, k = np.arange(len(a)), np.arange(len(b))
-        partner = np.floor(k[:, None] - s * len(b) / len(a) + 0.5).astype(np.intp) % len(b)  # row k
+        partner = np.floor(k[:, None] - s * len(b) / len(a) + 0.5).astype(np.intp) % len(b)  # one row per k
         both = (a >= 0) & (b[partner] >= 0)
         distance_m = np.linalg.norm(satellites_m[a][:, None, :] - satellites_m[b][None, :, :], axis=-1)
         some = np.maximum(both.sum(axis=1), 1)
         mean_m = np.where(both, distance_m[s, partner], 0.0).sum(axis=1) / some
-        # To the millimetre, so that rounding does not choose between equal k.
+        # Distances are rounded to the millimetre, so that rounding errors do not choose between equal k.
         best = int(np.argmin(np.where(both.any(axis=1), np.rint(mean_m * 1e3), np.inf)))
         return _of_both(a, b[partner[best]])
 
 
 def _of_both(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Pairs of satellites in slots that belong together, shape (m, 2), without those with an empty slot."""
+    """Pairs of satellites in corresponding slots, shape (m, 2), without pairs that have an empty slot."""
     return np.column_stack([a, b])[(a >= 0) & (b >= 0)]

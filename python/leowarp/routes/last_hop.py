@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A last hop of its own kind on routes over a constellation: who is the last satellite, and what that link takes."""
+"""A special last hop of routes over a constellation: the choice of the last satellite, and the delay of that link."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from leowarp.ephemeris import EcefMetres, Stations
 from leowarp.routes.paths import Path
 
 TERMINAL = 0
-"""Station of the ephemeris that the last hop leads to; the other is the gateway."""
+"""Station of the ephemeris at the last hop; the other station is the gateway."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LastHop:
     """A medium's replacement of the ground link to its terminal.
 
-    rule: Which of the satellites that the terminal sees is the last: kept, highest or shortest.
-    leaving_ns, arriving_ns: One-way delay of the link from the terminal and (at least) towards it. Propagation is in
-        it, so it replaces the link's own.
+    rule: Rule for the last satellite among those that the terminal sees: kept, highest or shortest.
+    leaving_ns, arriving_ns: One-way delay of the link from the terminal and (at least) towards it. It includes the
+        propagation, so it replaces the link's own delay.
     """
 
     rule: str
@@ -29,10 +29,10 @@ class LastHop:
     arriving_ns: int
 
     def link_of(self, satellites: int, path: Path) -> tuple[int, int]:
-        """The number of this link in a path, counted from 0, and its one-way delay in ns.
+        """Index of this link in a path, counted from 0, and its one-way delay in ns.
 
-        satellites: How many nodes are satellites; stations are numbered after them.
-        path: From the terminal or to it.
+        satellites: Number of nodes that are satellites; stations are numbered after them.
+        path: A path from or to the terminal.
 
         >>> LastHop(rule="kept", leaving_ns=5, arriving_ns=10).link_of(3, (3, 0, 1, 4))
         (0, 5)
@@ -43,10 +43,10 @@ class LastHop:
 
 
 class LastSatellite:
-    """The one satellite that the terminal uses of those that it sees, from one route update to the next.
+    """The satellite that the terminal uses among those that it sees, from one route update to the next.
 
-    ``kept`` is what ns-2's terminals do: they look for another satellite when the one that they have is below the mask
-    (sat-hand.cc, ``TermLinkHandoffMgr::handoff``; that first tries the next satellite of the same plane).
+    ``kept`` follows the terminals of ns-2: they look for another satellite when the current one is below the mask
+    (sat-hand.cc, ``TermLinkHandoffMgr::handoff``, which first tries the next satellite of the same plane).
     """
 
     def __init__(self, rule: str, stations: Stations) -> None:
@@ -56,20 +56,20 @@ class LastSatellite:
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
         """Visible satellites with which a route may end: one, none, or (``shortest``) all.
 
-        Must be called once for each route update, in order: it remembers the one that it gave.
+        It must be called once for each route update, in order, since it remembers the previous result.
 
-        seen: bool array of shape (n,). Above the terminal's mask now.
+        seen: bool array of shape (n,). Satellites above the terminal's mask now.
         satellites_m: float64 array of shape (n, 3), m
         """
         if self._rule == "shortest":
             return seen
         visible = np.flatnonzero(seen)
         kept = self._rule == "kept" and self._now is not None and bool(seen[self._now])
-        # A terminal that sees nothing forgets its satellite: what rises next is chosen anew.
+        # A terminal that sees no satellite forgets its last one: the next to rise is a new choice.
         if not len(visible):
             self._now = None
         elif not kept:
-            # kept: the highest when the one in use has set; ns-2 would first try the next one of the same plane.
+            # kept: the highest one when the current one has set; ns-2 would first try the next one of the same plane.
             elevations_deg = self._stations.elevations_deg(TERMINAL, EcefMetres(satellites_m[visible]))
             self._now = int(visible[np.argmax(elevations_deg)])
         only = np.zeros_like(seen)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Visibility: the rules by which satellites link to each other and to stations, and a link's delay."""
+"""Visibility: the rules for links between satellites and to stations, and the delay of a link."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S as SPEED_OF_LIGHT_M_
 from leowarp.routes.grid import Grid
 from leowarp.scenario.schema import Ground, Isl, Plan, Shell
 
-# Keeps the division below defined where two satellites are at one place (polar stars with F = 0, at the poles).
+# Keeps the division below defined where two satellites are at the same place (polar stars with F = 0, at the poles).
 _TINY_M2 = 1e-30
 
 Pairs = NDArray[np.intp]
@@ -35,7 +35,8 @@ class IslRule(Protocol):
         """
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether links that were made could still be kept: range, sight and latitude, but not who is nearest.
+        """Whether existing links could still be kept: range, line of sight and latitude count, but not whether they are
+        the nearest.
 
         satellites_m: float64 array of shape (n, 3), m
         pairs: int array of shape (m, 2)
@@ -45,9 +46,9 @@ class IslRule(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Sight:
-    """The straight line between two satellites must pass this far from the Earth's centre.
+    """The straight line between two satellites must stay this far from the Earth's centre.
 
-    clear_radius_m: The Earth's radius and `isl.grazing_height`: the height under which a beam would graze the
+    clear_radius_m: The Earth's radius plus `isl.grazing_height`, the height below which a beam would graze the
         atmosphere.
     """
 
@@ -57,29 +58,30 @@ class Sight:
         """Whether pairs of satellites see each other; bool of shape (m,)."""
         start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
         # The segment's point nearest to the centre: a + t (b - a) with t = -a.(b - a) / |b - a|^2 within [0, 1]
-        squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # they may meet
+        squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # positions may be equal
         t = np.clip(-np.einsum("ij,ij->i", start_m, along_m) / squared, 0.0, 1.0)
         return np.linalg.norm(start_m + t[:, None] * along_m, axis=1) >= self.clear_radius_m
 
 
 @dataclass(frozen=True, kw_only=True)
 class RangeRule:
-    """Any two satellites at most `max_range_m` apart.
+    """Any two satellites with a distance of at most `max_range_m`.
 
-    Rule of the study's emulator (Frederiksen et al. 2024): 3000 km, no limit to the links of a satellite.
+    This is the rule of the study's emulator (Frederiksen et al. 2024): 3000 km, with no limit on a satellite's number
+    of links.
 
-    sight: None: only the distance counts.
+    sight: None if only the distance counts.
     """
 
     max_range_m: float
     sight: Sight | None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`. By a tree, for all pairs of 1584 satellites are 1.25 million."""
+        """See `IslRule.pairs`. It uses a tree, since 1584 satellites have 1.25 million pairs."""
         from scipy.spatial import KDTree
 
         pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
-        # The tree's order depends on how it was built; a sorted list of links does not.
+        # The tree's order depends on its construction; a sorted list of links does not.
         pairs = pairs[np.argsort(pairs[:, 0] * len(satellites_m) + pairs[:, 1])]
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
@@ -97,7 +99,7 @@ class GridRule:
     sight: Sight | None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`; those of the grid that see each other."""
+        """See `IslRule.pairs`; the result has links of the grid with a line of sight."""
         pairs = self.grid.pairs(satellites_m)
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
@@ -109,10 +111,10 @@ class GridRule:
 
 @dataclass(frozen=True, kw_only=True)
 class WithinShells:
-    """A rule for each shell, and no link from one shell to another.
+    """One rule per shell, and no links between shells.
 
-    rules: By shell; each is asked about the satellites of its own alone, numbered from 0.
-    satellites: How many each shell has, in the order of the positions.
+    rules: Rules by shell; each is applied to the satellites of its own shell, numbered from 0.
+    satellites: Number of satellites in each shell, in the order of the positions.
     """
 
     rules: tuple[IslRule, ...]
@@ -120,7 +122,7 @@ class WithinShells:
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         """See `IslRule.pairs`."""
-        # Shell by shell is sorted already: all numbers of a shell are below those of the next.
+        # The result is already sorted by shell: all numbers of a shell are below those of the next.
         return np.concatenate([
             first + rule.pairs(EcefMetres(satellites_m[first : first + count]))
             for rule, first, count in zip(self.rules, self._first, self.satellites, strict=True)
@@ -141,7 +143,7 @@ class WithinShells:
 
 @dataclass(frozen=True, kw_only=True)
 class NoIsl:
-    """No links between satellites: a path is one satellite."""
+    """No links between satellites: a path has a single satellite."""
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         return np.empty((0, 2), dtype=np.intp)
@@ -152,26 +154,27 @@ class NoIsl:
 
 @dataclass(frozen=True, kw_only=True)
 class FewTerminals:
-    """A rule of which each satellite keeps its `terminals` nearest links.
+    """A rule under which each satellite keeps its `terminals` nearest links.
 
-    Links are given out from the shortest to the longest (equal to the millimetre: by satellite index); one is made if
-    both ends have a terminal left.
+    Links are assigned from the shortest to the longest (if equal to the millimetre: by satellite index); a link is made
+    if both ends have a terminal left.
     """
 
     rule: IslRule
     terminals: int
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`. The same links as going through all by length one after the other gives."""
+        """See `IslRule.pairs`. The result is the same as from handling all links one by one in order of length."""
         pairs = self.rule.pairs(satellites_m)
-        # To the millimetre, so that rounding does not choose between the equal lengths that Walker patterns are full
-        # of.
+        # Lengths are rounded to the millimetre, so that rounding errors do not choose between equal lengths, of which
+        # Walker patterns have many.
         length_mm = np.rint(lengths_m(satellites_m, pairs) * 1e3)
         left = pairs[np.argsort(length_mm, kind="stable")]
         free = np.full(len(satellites_m), self.terminals)
         kept = [np.empty((0, 2), dtype=np.intp)]
-        # From the shortest on, 8 a satellite at a time: most terminals are taken by then, and little is left.
-        # A range rule of 3000 km gives 65,000 links of 1584 satellites (design/routes-and-timeline.md), 40 a satellite.
+        # The shortest links come first, 8 per satellite at a time: then most terminals are in use, and few links are
+        # left. A range rule of 3000 km gives 65,000 links for 1584 satellites (design/routes-and-timeline.md), 40 per
+        # satellite.
         at_once = 8 * len(satellites_m)
         while len(left):
             kept += _given_out(left[:at_once], free)
@@ -186,15 +189,15 @@ class FewTerminals:
 
 
 def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
-    """Links that are made of an ordered list, with `free` terminals, which are taken away.
+    """Links made from an ordered list, with `free` terminals, which are reduced.
 
-    The outcome is that of the plain loop (shortest first, made if both ends have a terminal left), in a few passes of
-    numpy instead of a pass a link.
+    The result is that of the plain loop (shortest first, made if both ends have a terminal left), in a few passes of
+    numpy instead of one pass per link.
     """
     kept = []
     while len(left):
-        # A link that is among the first `free` ones left at both its ends will be made, whatever comes of the others:
-        # this number can be made at once.
+        # A link that is among the first `free` remaining ones at both its ends will be made, whatever happens to the
+        # others: all such links can be made at once.
         made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
         kept.append(left[made])
         np.subtract.at(free, left[made], 1)
@@ -204,7 +207,7 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """For each link of an ordered list, how many before it share its end a, and its end b; shape (m, 2)."""
+    """For each link of an ordered list, how many earlier ones share its end a, and how many its end b; shape (m, 2)."""
     ends = np.column_stack([a, b]).ravel()
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(ends.max() + 1))
@@ -216,10 +219,10 @@ def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
 def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
     """The rule of a plan's ``[isl]``.
 
-    ephemeris: Of the same plan: a file of elements has its planes and slots there.
+    ephemeris: Ephemeris of the same plan, which has the planes and slots of orbital elements.
     """
     isl, constellation = plan.isl, plan.constellation
-    # A path is then one satellite that sees both stations.
+    # A path then has a single satellite, which sees both stations.
     if isl.rule == "none" or constellation is None:
         return NoIsl()
     sight = None
@@ -269,10 +272,10 @@ def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
     """Satellites that a station reaches by the rule of ``[ground]``.
 
-    station: Its place among them.
+    station: Its index.
     satellites_m: float64 array of shape (..., 3), m
-    Returns: bool array of shape (...). ``ground-range``: within a great-circle distance of the sub-satellite point,
-        which is how the study's emulator decides; ``min-elevation``: at or above an angle over the horizon.
+    Returns: bool array of shape (...). ``ground-range``: within a great-circle distance of the sub-satellite point, as
+        in the study's emulator; ``min-elevation``: at or above an angle over the horizon.
     """
     if ground.rule == "ground-range":
         return stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m
@@ -286,23 +289,25 @@ def lengths_m(positions_m: EcefMetres, pairs: Pairs) -> NDArray[np.float64]:
 
 
 def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.bool_] | bool) -> NDArray[np.int64]:
-    """One-way delays of links, as the guest is given them; int64 of the shape of `length_m`.
+    """One-way delays of links in the form that the guest gets; int64 in the shape of `length_m`.
 
-    Length over the speed of light, to the nearest ns (``network.delay_rounding = "ceil-ms"``: up to the next whole
-    ms). Ground links: 0 with ``ground.delay = "zero"`` or ``network.endpoints = "satellites"``.
+    The delay is length divided by the speed of light, rounded to the nearest ns (``network.delay_rounding =
+    "ceil-ms"``: up to the next whole ms). Ground links: 0 with ``ground.delay = "zero"`` or ``network.endpoints =
+    "satellites"``.
 
-    In vacuum, as laser links are; of radio through the atmosphere the refraction (about 2.3 m at the zenith, 8 ns) is
-    left out.
+    The speed is that in vacuum, as for laser links; for radio through the atmosphere, the refraction (about 2.3 m at
+    the zenith, 8 ns) is neglected.
 
     length_m: float64 array of any shape, m
     is_ground: bool array that broadcasts to it, or bool. Flags of links between a station and a satellite.
     """
     if plan.network.delay_rounding == "ceil-ms":
-        # As the emulator of Frederiksen et al. does: `tc ... netem delay` in whole ms, rounded up, on every hop.
+        # The emulator of Frederiksen et al. does the same: `tc ... netem delay` in whole ms, rounded up, on every hop.
         delay_ns = np.ceil(length_m / SPEED_OF_LIGHT_M_PER_S * 1e3).astype(np.int64) * 1_000_000
     else:
         delay_ns = np.rint(length_m / SPEED_OF_LIGHT_M_PER_S * 1e9).astype(np.int64)
-    # Last, so that it holds for both roundings: a ground link that is ideal has no delay to be rounded up to 1 ms.
+    # This comes last, so that it applies to both roundings: an ideal ground link has no delay that could be rounded up
+    # to 1 ms.
     if plan.ground.delay == "zero" or plan.network.endpoints == "satellites":
         delay_ns = np.where(is_ground, 0, delay_ns)
     return delay_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens to paths between two route updates: their delays at the L2 clock, and links that leave their range."""
+"""Changes of paths between two route updates: their delays at the L2 clock, and links that leave their range."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
-"""As in `over_constellation`: the positions of so many instants stay within the processor's L2 cache."""
+"""As in `over_constellation`: the positions of this many instants fit into the processor's L2 cache."""
 
 
 class PathDelays:
     """Lengths and delays of paths at any instant, and their extremes over a run.
 
-    last_hop: Whose delay stands in place of that link's own.
-    dishes: Whose ground links have a fixed delay on top.
+    last_hop: Last hop whose delay replaces that of the link itself.
+    dishes: Dishes whose ground links have an additional fixed delay.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class PathDelays:
         self._fixed_ns = {self._satellites + dish.station: dish.fixed_ns for dish in dishes}
 
     def at(self, t_ns: int, paths: Sequence[Path | None]) -> list[tuple[float, int] | tuple[None, None]]:
-        """Length (m) and one-way delay (ns) of each path at an instant; None of no path."""
+        """Length (m) and one-way delay (ns) of each path at an instant; None for no path."""
         found: list[tuple[float, int] | tuple[None, None]] = [(None, None)] * len(paths)
         for places, length_m, delay_ns in self._by_length(node_positions_m(self._ephemeris, t_ns), paths):
             for place, *values in zip(places, length_m.tolist(), delay_ns.tolist(), strict=True):
@@ -44,9 +44,9 @@ class PathDelays:
         return found
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
-        """One-way delay between gateway and last satellite at instants, (k,): the path without its last hop.
+        """One-way delay between gateway and last satellite at each instant, (k,): the path without its last hop.
 
-        Raises ValueError if there is no last hop of its own.
+        Raises ValueError if there is no special last hop.
         """
         if self._last_hop is None:
             raise ValueError("these paths have no last hop of their own")
@@ -58,9 +58,9 @@ class PathDelays:
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
-        """Extremes and mean of the delay at the L2 instants (the way there of each pair), and of the ISL hops.
+        """Extremes and mean of the delay at the L2 instants (forward path of each pair), and of the ISL hops.
 
-        t_ns: int64 array of shape (k,). Route updates.
+        t_ns: int64 array of shape (k,). Instants of route updates.
         paths: k sequences of (Path or None)
         Returns: `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`; empty
             if there never is a path.
@@ -68,7 +68,7 @@ class PathDelays:
         samples: list[NDArray[np.int64]] = []
         isl_hops: list[int] = []
         clock_ns = l2_instants_ns(self._plan)
-        # A route update at the same instant counts as in force already.
+        # A route update at the same instant counts as already in force.
         in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
         for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
             nodes_m = node_positions_m(self._ephemeris, clock_ns[begin : begin + _INSTANTS_AT_ONCE])
@@ -92,13 +92,14 @@ class PathDelays:
     def _by_length(
         self, nodes_m: EcefMetres, paths: Sequence[Path | None]
     ) -> Iterator[tuple[list[int], NDArray[np.float64], NDArray[np.int64]]]:
-        """Lengths (m) and delays (ns) of paths, those of equally many links at once: a hundred stations have thousands.
+        """Lengths (m) and delays (ns) of paths, computed together for paths with equally many links: a hundred stations
+        have thousands.
 
-        A delay is the sum of its links' as the guest has them, each rounded for itself: what a probe is delayed by.
+        A delay is the sum of the link delays that the guest has, each rounded by itself: the delay of a probe.
 
         nodes_m: float64 array of shape (n, 3) or (k, n, 3), m
-        Yields: list of int, arrays of shape (places,) or (k, places). Which of `paths` these are; what is None is left
-            out.
+        Yields: list of int, arrays of shape (places,) or (k, places). Indexes into `paths`; entries that are None are
+            left out.
         """
         alike: dict[int, dict[int, Path]] = {}
         for place, path in enumerate(paths):
@@ -113,7 +114,7 @@ class PathDelays:
             length_m, delay_ns = length_m.reshape(shape), delay_ns.reshape(shape)
             if self._last_hop is not None:
                 for row, path in enumerate(mine.values()):
-                    # Its length stays in the sum of lengths: what a last hop of its own replaces is the delay alone.
+                    # The link's length stays in the sum of lengths: a special last hop replaces only the delay.
                     link, delay_ns[..., row, link] = self._last_hop.link_of(self._satellites, path)
             if self._fixed_ns:
                 for row, path in enumerate(mine.values()):
@@ -126,20 +127,20 @@ def leavings(
     plan: Plan, ephemeris: Ephemeris, rule: IslRule, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]],
     dishes: Sequence[Dish] = (),
 ) -> list[Leaving]:  # fmt: skip
-    """Links in use that leave their rule's range before the next route update, seen at the L2 instants.
+    """Links in use that leave their rule's range before the next route update, checked at the L2 instants.
 
     A link counts once for each route interval in which that happens.
 
-    rule: Of the same plan.
-    t_ns: int64 array of shape (k,). Route updates.
+    rule: Rule of the same plan.
+    t_ns: int64 array of shape (k,). Instants of route updates.
     paths: k sequences of (Path or None)
-    dishes: Their links hold through each slot, and leave no range.
-    Returns: By time. With `routing.leaving_links = "keep"` they are counted and nothing else.
+    dishes: Their links last through each slot, and leave no range.
+    Returns: Links by time. With `routing.leaving_links = "keep"` they are only counted.
     """
     satellites = len(ephemeris.names)
     scheduled = [satellites + dish.station for dish in dishes]
     clock_ns = l2_instants_ns(plan)
-    # At a route update itself the paths have just been chosen from links that their rules give.
+    # At a route update itself, paths have just been chosen from links that their rules include.
     clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
     in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
     leaving: list[Leaving] = []
@@ -161,8 +162,8 @@ def leavings(
                 if not seen:
                     gone.append([satellite, station])
             for a, b in gone:
-                # Once per route interval: a link that comes back into range and leaves again before the next update is
-                # the same fact.
+                # Each counts once per route interval: a link that comes back into range and leaves again before the
+                # next update is not counted again.
                 if (a, b) not in left:
                     left.add((a, b))
                     leaving.append(Leaving(at_ns, a, b))
@@ -170,7 +171,7 @@ def leavings(
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
-    """The links that some path uses, each once, the smaller node first, sorted; shape (m, 2).
+    """The links on any path, each once, the smaller node first, sorted; shape (m, 2).
 
     >>> links_of([(5, 0, 1, 6), None]).tolist()
     [[0, 1], [0, 5], [1, 6]]
@@ -180,12 +181,13 @@ def links_of(paths: Sequence[Path | None]) -> Pairs:
 
 
 def l2_instants_ns(plan: Plan) -> NDArray[np.int64]:
-    """When the links' delays are refreshed: 0, ``routing.link_interval``, ... before the end of the run."""
+    """Instants at which the links' delays are refreshed: 0, ``routing.link_interval``, ... before the end of the
+    run."""
     return np.arange(0, plan.run.duration_ns, plan.routing.link_interval_ns, dtype=np.int64)
 
 
 def node_positions_m(ephemeris: Ephemeris, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-    """Satellites, then stations, in ECEF, m: (n + m, 3), or (k, n + m, 3) for k instants."""
+    """Positions of satellites, then stations, in ECEF, m: (n + m, 3), or (k, n + m, 3) for k instants."""
     satellites_m = ephemeris.positions_ecef_m(t_ns)
     stations_m = np.broadcast_to(
         ephemeris.stations.positions_ecef_m,

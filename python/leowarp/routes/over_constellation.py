@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes over a constellation: at each route update (L3) the links that the rules give, and shortest paths over them.
+"""Routes over a constellation: at each route update (L3), the links that the rules include, and shortest paths over
+them.
 
-The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. Each sees the
-satellites where they are at its own instant, whether or not the links' delays (L2) are refreshed then.
+The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. Each uses the
+satellites' positions at its own instant, whether or not the links' delays (L2) are refreshed then.
 """
 
 from __future__ import annotations
@@ -28,28 +29,31 @@ from leowarp.routes.table import PathValues, Routes, routes_table
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
-"""Positions are computed for so many instants at a time: 32 x 1584 satellites are 1.2 MB, within the L2 cache."""
+"""Positions are computed for this many instants at a time: 32 x 1584 satellites are 1.2 MB, which fits into the L2
+cache."""
 
 
 def constellation_routes(
     plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None, dishes: Sequence[Dish] = ()
 ) -> Routes:
-    """Which way packets go at each route update.
+    """Paths of packets at each route update.
 
-    ephemeris: Of the same plan.
-    last_hop: What the medium puts in place of the ground link to station `TERMINAL`.
-    dishes: Stations that reach one satellite at a time. At a reconfiguration between two route updates, the paths of
-        its dish alone are found anew.
-    Returns: A row for each route update and ordered pair that talks; `isl` if every link is to be instantiated.
-    Raises ScenarioError if a station that talks sees no satellite in the whole run, or two that talk never have a path;
-        if there is a margin, and two pairs whose packets nodes could not tell apart.
+    ephemeris: Ephemeris of the same plan.
+    last_hop: The medium's replacement of the ground link to station `TERMINAL`.
+    dishes: Stations that reach one satellite at a time. At a reconfiguration between two route updates, only the paths
+        of its dish are computed again.
+    Returns: One row for each route update and ordered pair that communicates; `isl` if every link is to be
+        instantiated.
+    Raises ScenarioError if a station with flows sees no satellite in the whole run, or two stations that communicate
+    never have a path;
+        if there is a margin, and nodes could not tell the packets of two pairs apart.
     """
     rule = isl_rule(plan, ephemeris)
     network = _Network(
         plan=plan, ephemeris=ephemeris, rule=rule, forward=_talking(plan), last_hop=last_hop, dishes=dishes
     )
     _check_margin(plan, network)
-    # Route updates (L3) have a clock of their own: the study's was 30 s, that of the delays (L2) 15 s.
+    # Route updates (L3) have a clock of their own: in the study it was 30 s, and that of the delays (L2) 15 s.
     t_ns = network.updates_ns()
     pairs = network.ordered_pairs()
     paths: list[list[Path | None]] = []
@@ -58,7 +62,8 @@ def constellation_routes(
     acquired = Acquired(plan.isl.acquisition_ns, network.satellites) if plan.isl.acquisition_ns else None
     late: list[Acquisition] = []
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
-    # Update by update within: the tie rule and the last satellite go by what was in force before.
+    # Updates are handled one by one within the block: the tie rule and the last satellite depend on the previous
+    # result.
     for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
         instants = t_ns[begin : begin + _INSTANTS_AT_ONCE]
         satellites_m = ephemeris.positions_ecef_m(instants)
@@ -79,16 +84,16 @@ def constellation_routes(
             paths.append(network.paths(graph, paths[-1] if paths else None, network.kept(t_now_ns)))
             if acquired is not None and plan.isl.acquiring != "wait":
                 late += acquired.late(t_now_ns, links_of(paths[-1]))
-    # Before routes are described: a station that sees nothing is why there is no path, and says more.
+    # This precedes the description of routes: a station that sees no satellite is the cause of a missing path, and this
+    # message says more.
     watch.raise_if_blind()
     return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 
 
 def _check_margin(plan: Plan, network: _Network) -> None:
-    """Nodes forward by destination alone, and paths that are not the shortest could lead each other's packets in
-    circles.
+    """Nodes forward by destination only, so paths other than the shortest could lead each other's packets in loops.
 
-    Raises ScenarioError if a margin is given, and two pairs share a destination.
+    Raises ScenarioError if a margin is set, and two pairs share a destination.
     """
     if plan.routing.margin_ratio == 0.0 or plan.routing.in_flight == "source":
         return
@@ -104,12 +109,12 @@ def _check_margin(plan: Plan, network: _Network) -> None:
 
 
 def _talking(plan: Plan) -> list[tuple[int, int]]:
-    """Pairs of stations with a flow, each once, as its first flow goes; without flows, every pair."""
+    """Pairs of stations with a flow, each once, in the direction of its first flow; without flows, every pair."""
     index = {station.name: i for i, station in enumerate(plan.stations)}
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
-    # A pair whose flows go both ways is one: `ordered_pairs` has its way back.
-    # A dict keeps the order, and finds a pair among thousands at once.
+    # A pair with flows in both directions counts once: `ordered_pairs` adds the direction back. A dict keeps the order,
+    # and finds a pair among thousands at once.
     pairs: dict[tuple[int, int], None] = {}
     for flow in plan.flows:
         pair = index[flow.source], index[flow.destination]
@@ -122,10 +127,10 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 class _Network:
     """A plan's rules over its ephemeris.
 
-    plan, ephemeris: Of each other.
-    rule: The plan's, for links between satellites.
-    forward: list of (int, int). Pairs of stations that talk, each once, by their places.
-    last_hop: In place of the ground link to station `TERMINAL`.
+    plan, ephemeris: They belong together.
+    rule: The plan's rule for links between satellites.
+    forward: list of (int, int). Pairs of stations that communicate, each once, by index.
+    last_hop: Replacement of the ground link to station `TERMINAL`.
     """
 
     plan: Plan
@@ -136,7 +141,7 @@ class _Network:
     dishes: Sequence[Dish]
 
     def updates_ns(self) -> NDArray[np.int64]:
-        """When paths are found: at route updates, and at reconfigurations of dishes that talk."""
+        """Instants at which paths are computed: route updates, and reconfigurations of dishes with flows."""
         run, interval_ns = self.plan.run, self.plan.routing.interval_ns
         t_ns = np.arange(0, run.duration_ns, interval_ns, dtype=np.int64)
         talking = self.talking_stations()
@@ -147,7 +152,7 @@ class _Network:
         return t_ns
 
     def kept(self, t_ns: int) -> frozenset[int]:
-        """Pairs, by their places, whose paths stay at an instant, since it is a reconfiguration of others' dishes."""
+        """Indexes of pairs whose paths stay at an instant, since it is a reconfiguration of other dishes."""
         if t_ns % self.plan.routing.interval_ns == 0:
             return frozenset()
         moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
@@ -155,32 +160,32 @@ class _Network:
 
     @property
     def satellites(self) -> int:
-        """How many there are; stations are numbered from here on."""
+        """Number of satellites; stations are numbered from here on."""
         return len(self.ephemeris.names)
 
     def ordered_pairs(self) -> list[tuple[int, int]]:
-        """Pairs of node ids, each way there followed by its way back."""
+        """Pairs of node ids, each forward direction followed by its return direction."""
         n = self.satellites
         return [pair for a, b in self.forward for pair in ((n + a, n + b), (n + b, n + a))]
 
     def talking_stations(self) -> list[int]:
-        """Places of the stations that some pair has; only their views of the sky are computed."""
+        """Indexes of the stations in any pair; only their visible satellites are computed."""
         return sorted({station for pair in self.forward for station in pair})
 
     def links(self, satellites_m: EcefMetres, before: list[Path | None] | None) -> NDArray[np.intp]:
-        """Links between satellites at an instant: all of the rule, or all of it that a shortest path can use.
+        """Links between satellites at an instant: all of the rule, or those that a shortest path can use.
 
-        The rule `range` makes up to 65,000 links of 1584 satellites. A path in force that still exists bounds the
-        length of the shortest: satellites outside the ellipsoid around the two stations are on none.
+        The rule `range` gives up to 65,000 links for 1584 satellites. A path in force that still exists limits the
+        length of the shortest one: satellites outside the ellipsoid around the two stations cannot be on it.
 
         satellites_m: float64 array of shape (n, 3), m
-        before: list of (Path or None), or None. Paths in force, two a pair of stations.
-        Returns: int array of shape (m, 2). As of `IslRule.pairs`.
+        before: list of (Path or None), or None. Paths in force, two per pair of stations.
+        Returns: int array of shape (m, 2). As in `IslRule.pairs`.
         """
         plan = self.plan
-        # The path in force may end with another last satellite than one may now.
+        # The path in force may end with a last satellite that is no longer allowed.
         bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and self.last_hop is None
-        # Nor is it known of a part of the links which of them are new.
+        # Also, a subset of the links does not show which of them are new.
         if (
             not bounded
             or self.dishes
@@ -191,20 +196,19 @@ class _Network:
             return self.rule.pairs(satellites_m)
         inside = np.zeros(self.satellites, dtype=bool)
         for (a, b), path in zip(self.forward, (before or [None] * 2 * len(self.forward))[::2], strict=True):
-            # One pair without a bound needs every link, and then the others gain nothing from theirs.
+            # One pair without a limit needs every link, and then limits of other pairs save nothing.
             if path is None or not self._exists(satellites_m, path):
                 return self.rule.pairs(satellites_m)
             to_a_m, to_b_m = (self.ephemeris.stations.slant_ranges_m(s, satellites_m) for s in (a, b))
             length_m = to_a_m[path[1]] + to_b_m[path[-2]] + lengths_m(satellites_m, _isl_of(path)).sum()
-            # 1 m and 6 decimals for what the tie rule and rounding may add
-            # An ellipsoid with the stations as its foci: a satellite outside of it is already too far from both
-            # together.
+            # 1 m and the factor allow for the tie rule and rounding. The stations are the foci of an ellipsoid: the sum
+            # of distances from a satellite outside of it is already too large.
             inside |= to_a_m + to_b_m <= length_m * (1 + 1e-6) + 1.0
         some = np.flatnonzero(inside)
         return some[self.rule.pairs(EcefMetres(satellites_m[some]))]
 
     def _exists(self, satellites_m: EcefMetres, path: Path) -> bool:
-        """Whether all links of a path are within their rules now."""
+        """Whether all links of a path still satisfy their rules."""
         for station, satellite in ((path[0], path[1]), (path[-1], path[-2])):
             here_m = EcefMetres(satellites_m[satellite])
             if not in_view(self.plan.ground, self.ephemeris.stations, station - self.satellites, here_m):
@@ -216,7 +220,7 @@ class _Network:
 
         satellites_m: float64 array of shape (n, 3), m
         links: int array of shape (m, 2)
-        in_sight: dict of int to bool array of shape (n,). For each station that talks, which satellites it sees.
+        in_sight: dict of int to bool array of shape (n,). For each station with flows, the satellites that it sees.
         """
         routing, stations = self.plan.routing, self.ephemeris.stations
         ground: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = [
@@ -236,17 +240,17 @@ class _Network:
             cost = delays_ns(self.plan, isl_m, False).astype(np.float64)
         else:
             cost = isl_m
-        # Satellites of a polar star meet at the poles: over links of no length equal paths would go round in circles
-        # (they did; design/routes-and-timeline.md, "Ties").
+        # Satellites of a polar star meet at the poles: over links of zero length, equal paths would form loops (they
+        # did; design/routes-and-timeline.md, "Ties").
         return Graph.of_links(self.satellites, links, np.maximum(cost, 2.0 * _TOLERANCES[routing.metric]), ground)
 
     def _ground_cost(self, length_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What ground links weigh in the plan's metric, shape of `length_m`: m, ns or links."""
+        """Weight of ground links in the plan's metric, in the shape of `length_m`: m, ns or links."""
         if self.plan.routing.metric == "hops":
             return np.ones(len(length_m))
         if self.plan.routing.metric == "distance":
             return length_m
-        # `delays_ns` would give 0 with ground.delay = "zero"; a distance on the ground as a weight is meant to count.
+        # `delays_ns` would be 0 with ground.delay = "zero", whereas the distance is intended to count as a weight.
         if self.plan.routing.ground_cost == "ground-distance":
             return length_m / SPEED_OF_LIGHT_M_PER_S * 1e9
         return delays_ns(self.plan, length_m, True).astype(np.float64)
@@ -254,21 +258,22 @@ class _Network:
     def paths(
         self, graph: Graph, before: list[Path | None] | None, kept: frozenset[int] = frozenset()
     ) -> list[Path | None]:
-        """The path of each ordered pair; `before` is what was in force, and stays for the pairs `kept`.
+        """The path of each ordered pair; `before` has the paths in force, which stay for the pairs in `kept`.
 
-        Returns: list of (Path or None). In the order of `ordered_pairs`; a mirrored way back is the way there reversed.
+        Returns: list of (Path or None). It is in the order of `ordered_pairs`; a mirrored return path is the forward
+            path reversed.
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
-        # Mirrored ways back are not searched: they are the way there, turned round.
+        # Mirrored return paths are not searched: they are the forward paths reversed.
         wanted = [i for i in range(len(pairs)) if (not mirrored or i % 2 == 0) and i not in kept]
         current = before if before is not None else [None] * len(pairs)
         tolerance = _TOLERANCES[self.plan.routing.metric]
-        # A path in force bounds the least cost from above, and with it how far the search must go.
+        # A path in force limits the minimum cost from above, and so the extent of the search.
         limits: dict[int, float] = {}
         for i in wanted:
             path, end = current[i], pairs[i][1] - n
-            # A path that has lost a link costs inf, so that nothing bounds the search then.
+            # A path that has lost a link costs inf, so the search has no limit then.
             cost = np.inf if path is None else graph.cost_of(path)
             # Several pairs may share a destination: the search must reach as far as the most expensive of them.
             limits[end] = max(limits.get(end, 0.0), cost + tolerance)
@@ -284,25 +289,25 @@ class _Network:
             paths[i] = path
             if mirrored:
                 paths[i + 1] = None if path is None else path[::-1]
-        # `source`: packets carry their path, so that two paths through a node do not meet in its table.
+        # `source`: packets carry their path, so two paths through a node do not conflict in its table.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
-        # Those that stay come first: the others are led along them where they meet.
+        # Paths that stay come first: the others follow them from the node at which they meet.
         order = sorted(range(len(paths)), key=lambda i: i not in kept)
         forwarded = dict(zip(order, as_forwarded([paths[i] for i in order]), strict=True))
         return [forwarded[i] for i in range(len(paths))]
 
 
 def _isl_of(path: Path) -> NDArray[np.intp]:
-    """Links of a path between satellites, shape (m, 2), in its order."""
+    """Links between satellites on a path, shape (m, 2), in its order."""
     satellites = np.array(path[1:-1], dtype=np.intp)
     return np.column_stack([satellites[:-1], satellites[1:]])
 
 
-# 1 ns of light is 0.2998 m: no two paths that the timeline's whole nanoseconds cannot tell apart count as different.
-# Hops are whole numbers; a half keeps floats from mattering.
+# 1 ns of light is 0.2998 m: paths that the timeline's integer nanoseconds cannot distinguish count as equal. Hops are
+# integers; with a half, floating-point errors have no effect.
 _TOLERANCES = {"distance": SPEED_OF_LIGHT_M_PER_S * 1e-9, "delay": 1.0, "hops": 0.5}
-"""What is equal by the tie rule, in the metric's own unit (m, ns, links)."""
+"""Largest difference of equal costs in the tie rule, in the metric's own unit (m, ns, links)."""
 
 
 def _described(
@@ -313,9 +318,9 @@ def _described(
     isl: list[NDArray[np.intp]] | None,
     watch: Sightings,
 ) -> Routes:
-    """Routes of paths that were found: with values, numbers, summary, warnings.
+    """Routes from computed paths: with values, numbers, summary, warnings.
 
-    Raises ScenarioError if two that talk never have a path.
+    Raises ScenarioError if two stations that communicate never have a path.
     """
     plan, ephemeris = network.plan, network.ephemeris
     nodes = [*ephemeris.names, *ephemeris.stations.names]
@@ -331,9 +336,8 @@ def _described(
         values_of_both = zip(found[: len(now)], found[len(now) :], strict=True)
         for i, ((length_m, delay_ns), (_, old_delay_ns)) in enumerate(values_of_both):
             row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
-            # Each pair of stations counts once: the way back follows the way there.
-            # A change from or to no path has `is_change` in its row, and is none of these: only two delays can be
-            # compared.
+            # Each pair of stations counts once: the return direction follows the forward one. A change from or to no
+            # path has `is_change` in its row, but does not count here: only two delays can be compared.
             if i % 2 == 0 and delay_ns is not None and old_delay_ns is not None:
                 changes += 1
                 shorter += delay_ns < old_delay_ns
@@ -374,18 +378,18 @@ def _described(
 def _forward(
     network: _Network, paths: Sequence[Sequence[Path | None]], summary: dict[str, int | float]
 ) -> dict[str, int | float]:
-    """With a last hop of its own: extremes and mean of the delay between gateway and last satellite."""
+    """With a special last hop: extremes and mean of the delay between gateway and last satellite."""
     path = next((now[0] for now in paths if now[0] is not None), None)
     if path is None or network.last_hop is None:
         return {}
     _, last_hop_ns = network.last_hop.link_of(network.satellites, path)
-    # The last hop has one delay, whichever satellite is the last, so it comes off each of the three.
+    # The last hop has the same delay for any last satellite, so it is subtracted from each of the three.
     names = ("min_ns", "mean_ns", "max_ns")
     return {f"forward_delay_{name}": summary[f"path_delay_{name}"] - last_hop_ns for name in names}
 
 
 def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> int:
-    """Time during which some pair has no path.
+    """Time during which any pair has no path.
 
     A time in which several pairs have none counts once.
     """
@@ -400,9 +404,9 @@ def _outages(
     pairs: list[tuple[int, int]],
     paths: Sequence[Sequence[Path | None]],
 ) -> Iterator[str]:
-    """Warnings of pairs that have no path after some updates.
+    """Warnings about pairs that have no path after some updates.
 
-    Raises ScenarioError if a pair has none at all.
+    Raises ScenarioError if a pair never has one.
     """
     plan, nodes, satellites = (
         network.plan,
@@ -410,7 +414,8 @@ def _outages(
         network.satellites,
     )
     for i, (source, destination) in enumerate(pairs):
-        # Links go both ways, so the way back has a path where the way there has one: its warning would be the same.
+        # Links work in both directions, so the return direction has a path whenever the forward one has: its warning
+        # would be the same.
         if i % 2:
             continue
         without = [k for k, now in enumerate(paths) if now[i] is None]
@@ -436,7 +441,7 @@ def _outages(
 
 
 def _no_path_hint(plan: Plan) -> str:
-    """Which keys of `[isl]` to relax, by its rule."""
+    """Keys of `[isl]` to relax, depending on its rule."""
     if plan.isl.rule == "range":
         range_km = plan.isl.max_range_m / 1e3
         return f"set isl.max_range above {range_km:g} km, or relax isl.grazing_height and isl.terminals"

@@ -37,7 +37,8 @@ def studies() -> dict[str, Routes]:
 
 
 def test_the_three_scenarios_of_the_study(studies: dict[str, Routes]) -> None:
-    """Reviewed by hand against claims 1.1 and 1.18 of Frederiksen et al. 2024; a change here changes results."""
+    """Reviewed by hand against claims 1.1 and 1.18 of Frederiksen et al. 2024; a change of these numbers changes
+    results."""
     results = {
         name: {
             "changes": ways.summary["route_changes"],
@@ -58,7 +59,7 @@ def test_with_a_margin_fewer_changes_and_longer_paths(studies: dict[str, Routes]
 
     every, two_percent, broken = studies["madrid-tokyo"], kept(0.02), kept(None)
     changes = [ways.summary["route_changes"] for ways in (every, two_percent, broken)]
-    # At 15 of the 24 a link of the path in force is gone.
+    # At 15 of the 24 changes, a link of the path in force is gone.
     assert changes == [24, 15, 15]
     for ways in (two_percent, broken):
         assert ways.summary["path_delay_mean_ns"] > every.summary["path_delay_mean_ns"]
@@ -126,7 +127,7 @@ def test_no_other_path_is_shorter() -> None:
     assert where is not None
     for t_ns, (there, _) in zip(np.arange(0, 300, 30) * S, made(resolved).paths, strict=True):
         here_m = where.positions_ecef_m(int(t_ns))
-        # Bellman-Ford with dense matrices: slow, and nothing in common with the code under test.
+        # Bellman-Ford with dense matrices: slow, and without code in common with the implementation under test.
         apart_m = np.linalg.norm(here_m[:, None] - here_m[None], axis=-1)
         apart_m[apart_m > 3000e3] = np.inf
         ground_m = []
@@ -154,7 +155,7 @@ def test_leaving_far_satellites_out_of_the_search_changes_no_path(start_s: int, 
         duration_s=600,
         routing=Routing(interval_ns=5 * S, reverse=reverse),
     )
-    # With every satellite instantiated, every link of the rule is looked at.
+    # With every satellite instantiated, every link of the rule is considered.
     whole = made(dataclasses.replace(resolved, network=Network(instantiate="all")))
     assert made(resolved).paths == whole.paths
 
@@ -199,7 +200,7 @@ def test_fewest_hops_is_fewer_or_equal() -> None:
 
 
 def test_delay_as_metric_counts_what_the_guest_is_given() -> None:
-    # Whole milliseconds and free ground links: few long links beat many short ones.
+    # With whole milliseconds and free ground links, few long links beat many short ones.
     own: dict[str, Any] = {"network": Network(delay_rounding="ceil-ms"), "ground": Ground(delay="zero")}
     by_delay = made(plan(duration_s=300, routing=Routing(metric="delay"), **own))
     by_length = made(plan(duration_s=300, **own))

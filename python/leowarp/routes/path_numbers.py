@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of paths and of their changes. They are given here alone: routes and timeline store them, and the guest, the
-trace and the metrics take them from there."""
+"""Numbers of paths and of their changes. They are assigned only here: routes and timeline store them, and guest, trace
+and metrics use these."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from leowarp.routes.paths import Path
 
 @dataclass(frozen=True)
 class PathNumbers:
-    """The path of each pair after each route update, and where it differs from the one before.
+    """The path of each pair after each route update, and whether it differs from the one before.
 
-    path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None: it has none.
-    change_ids: list of k lists of (int or None). Likewise the number of the change, from 0 for each pair; None: the
-        path is the one of the update before. The path at the first update is no change.
+    path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None if it has none.
+    change_ids: list of k lists of (int or None). Likewise the number of the change, from 0 for each pair; None if the
+        path is that of the previous update. The path at the first update is no change.
     """
 
     path_ids: list[list[int | None]]
@@ -26,7 +26,7 @@ class PathNumbers:
 
     @classmethod
     def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> PathNumbers:
-        """A change is another path id, even if the nodes are the same: an access link has a path a slot.
+        """A change is a new path id, even if the nodes are the same: an access link has one path per slot.
 
         >>> PathNumbers.of_path_ids([[0], [0], [1], [None], [1]]).change_ids
         [[None], [None], [0], [1], [2]]
@@ -39,23 +39,24 @@ class PathNumbers:
             for pair, (old, new) in enumerate(zip(before, now, strict=True)):
                 if old != new:
                     row[pair], counts[pair] = counts[pair], counts[pair] + 1
-            # No path counts as a path of its own (null): losing it is a change, and having one again is another.
+            # "No path" counts as a path of its own (null): losing the path is a change, and getting one again is
+            # another.
             change_ids.append(row)
             before = now
         return cls([list(now) for now in path_ids], change_ids)
 
     @classmethod
     def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
-        """Distinct node sequences are numbered from 0 in order of first use, for each destination.
+        """Distinct node sequences are numbered from 0 in order of first use, separately for each destination.
 
-        A path that comes back has the number that it had.
+        A path that comes back keeps its earlier number.
         """
         known: dict[int, dict[Path, int]] = {}
 
         def path_id(path: Path | None) -> int | None:
             if path is None:
                 return None
-            # With `source` routing nodes have an entry for each destination and path id, so pairs that share a
+            # With `source` routing, nodes have an entry for each destination and path id, so pairs with the same
             # destination must share its numbers (design/routes-and-timeline.md, "Many flows").
             to_destination = known.setdefault(path[-1], {})
             return to_destination.setdefault(path, len(to_destination))
@@ -64,9 +65,9 @@ class PathNumbers:
 
 
 def with_change_ids(table: pa.Table) -> pa.Table:
-    """A routes table with its column `change_id`; one of a run that was made before there was the column gets it.
+    """A routes table with its column `change_id`, which is added to a table of an older version.
 
-    table: Of routes; its rows may be in any order of time.
+    table: A routes table; its rows may be in any order of time.
     Returns: The same rows in the same order.
     """
     columns = set(table.column_names)
@@ -75,7 +76,7 @@ def with_change_ids(table: pa.Table) -> pa.Table:
         or not {"t_ns", "source", "destination", "path_id"} <= columns
         or table["t_ns"].null_count
     ):
-        # Damage is refused by the caller, who checks the columns.
+        # The caller, which checks the columns, refuses damaged tables.
         return table
     ends = list(zip(table["source"].to_pylist(), table["destination"].to_pylist(), strict=True))
     change_ids: list[int | None] = [None] * len(table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of paths and of their changes."""
+"""Tests of the numbers of paths and of their changes."""
 
 import pyarrow as pa
 

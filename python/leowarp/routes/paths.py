@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shortest paths and the rule for ties.
 
-**The tie rule.** Paths whose cost is within 1 ns of delay of the least (0.2998 m of length; hops: exactly equal) are
-equal. If the path in force is among them, it stays. Otherwise the lexicographically smallest sequence of node ids is
-taken, satellites numbered by index, stations after them. Otherwise rounding would choose between the many equal paths
-of Walker patterns, and each such change reorders packets.
+**The tie rule.** Paths whose cost is within 1 ns of delay of the minimum (0.2998 m of length; hops: exactly equal)
+count as equal. If the path in force is among them, it stays. Otherwise the lexicographically smallest sequence of node
+ids is chosen; satellites are numbered by index, stations after them. Without this rule, rounding would choose between
+the many equal paths of Walker patterns, and each such change reorders packets.
 
 A link between satellites weighs at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at the
-poles, and over links of length 0 the paths that count as equal would go round in circles.
+poles, and over links of length 0 the paths that count as equal would form loops.
 
-**Stations do not forward.** A path touches the ground at its two ends only. A station is one host's gateway and has no
-second satellite link (no bent pipe in the middle of a path).
+**Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of one host and
+has no second satellite link (no bent pipe in the middle of a path).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Graph:
 
     satellites: Node ids below this are satellites; station j is node ``satellites + j``.
     isl: csr_array of shape (satellites, satellites). Costs of the links between satellites, symmetric.
-    ground: sequence of (int array, float64 array). For each station: the satellites that it sees, ascending, and what
-        each link costs.
+    ground: sequence of (int array, float64 array). For each station: the satellites that it sees, ascending, and the
+        cost of each link.
     """
 
     satellites: int
@@ -52,13 +52,13 @@ class Graph:
         cost: NDArray[np.float64],
         ground: Sequence[tuple[NDArray[np.intp], NDArray[np.float64]]],
     ) -> Graph:
-        """The graph of links given once, the smaller satellite first.
+        """The graph from a list of links, each once, the smaller satellite first.
 
         pairs: int array of shape (m, 2)
-        cost: float64 array of shape (m,). All above the tolerance of the tie rule, see `shortest`.
+        cost: float64 array of shape (m,). All are above the tolerance of the tie rule, see `shortest`.
         ground: sequence of (int array, float64 array). As in the class.
         """
-        # Not above: scipy takes 0.1 s to import, and a chain has no graph.
+        # The import is not at the top: scipy takes 0.1 s to import, and a chain has no graph.
         from scipy.sparse import csr_array
 
         row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
@@ -66,19 +66,19 @@ class Graph:
         return Graph(satellites=satellites, isl=isl, ground=ground)
 
     def costs_to(self, stations: Sequence[int], limits: Sequence[float]) -> NDArray[np.float64]:
-        """Least cost from every satellite to each station, never through another station.
+        """Minimum cost from every satellite to each station, never through another station.
 
-        stations: Places in `ground`.
-        limits: How far the search for each must go: a path in force that still exists bounds it.
+        stations: Indexes into `ground`.
+        limits: Extent of the search for each: a path in force that still exists limits it.
         Returns: float64 array of shape (len(stations), satellites). Values above a station's limit may be inf.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 
-        # Dijkstra from the destination: one search serves all sources, and gives the d(v) that the tie rule walks by.
+        # Dijkstra runs from the destination: one search serves all sources, and gives the d(v) that the tie rule needs.
         seen = [self.ground[station] for station in stations]
         sizes = [len(satellites) for satellites, _ in seen]
-        # Stations are roots with outgoing links only, so that no path goes through one.
+        # Stations are roots with outgoing links only, so no path passes through one.
         starts = self.isl.indptr[-1] + np.cumsum([0, *sizes])[1:]
         graph = csr_array(
             (
@@ -112,14 +112,14 @@ class Graph:
     ) -> Path | None:
         """The path from one station to another by the tie rule; None if there is none.
 
-        to_destination: float64 array of shape (satellites,). Of `costs_to`.
-        tolerance: Paths that cost no more than this above the least are equal.
-        current: The one in force.
-        margin_ratio: It stays until it costs more than the least by this share of it; None: until one of its links is
-            gone.
-        Raises ValueError if a link costs no more than the tolerance: equal paths could go round in circles.
+        to_destination: float64 array of shape (satellites,). One row of `costs_to`.
+        tolerance: Paths whose cost exceeds the minimum by at most this count as equal.
+        current: The path in force.
+        margin_ratio: The path in force stays until its cost exceeds the minimum by this share; None: until one of its
+            links is gone.
+        Raises ValueError if a link's cost is not above the tolerance: equal paths could form loops.
         """
-        # Each step of the walk below must lead nearer by more than what counts as equal.
+        # Each step of the walk below must reduce the distance by more than the tolerance.
         if self._least_cost <= tolerance:
             raise ValueError(f"a link that costs no more than the tolerance {tolerance}: paths could go in circles")
         satellites, costs = self.ground[source]
@@ -130,20 +130,20 @@ class Graph:
         if not np.isfinite(least):
             return None
         limit = least + tolerance
-        # Before any other of equal cost: a change that gains nothing would reorder packets.
+        # The path in force comes before any other of equal cost: a change without a gain would reorder packets.
         most = np.inf if margin_ratio is None else least * (1.0 + margin_ratio) + tolerance
         if current is not None and np.isfinite(cost := self.cost_of(current)) and cost <= most:
             return current
-        # Going from the source, the smallest next node from which the rest still fits within the limit begins the
-        # smallest of all paths that do.
-        # The first is the smallest: `ground` lists satellites in ascending order.
+        # The walk starts at the source and always takes the smallest next node from which the rest still fits within
+        # the limit; this gives the smallest of all such paths. The first is the smallest: `ground` lists satellites in
+        # ascending order.
         at = int(np.argmax(totals <= limit))
         node, spent = int(satellites[at]), float(costs[at])
         path = [self.satellites + source, node]
         while True:
             neighbours = self._neighbours(node)
-            # Not Dijkstra's predecessors: they know one path of each cost, and this needs every path within the
-            # tolerance.
+            # Dijkstra's predecessors are not enough: they give one path of each cost, and this needs every path within
+            # the tolerance.
             fits = (n for n, cost in neighbours.items() if spent + cost + to_destination[n] <= limit)
             after = next(fits, None)
             if after is None:
@@ -153,14 +153,14 @@ class Graph:
 
     @cached_property
     def _least_cost(self) -> float:
-        """Cost of all links between satellites; inf where there is none."""
+        """Smallest cost of any link between satellites; inf if there is none."""
         return float(self.isl.data.min(initial=np.inf))
 
     def _neighbours(self, satellite: int) -> dict[int, float]:
         """Cost of the links to its neighbours, by neighbour, the smallest id first.
 
-        Dicts, each made when it is first asked for: a satellite has four neighbours, and numpy takes longer to look at
-        four numbers than Python does.
+        Dicts are created on first use: a satellite has four neighbours, and numpy is slower than Python for four
+        numbers.
         """
         if satellite not in self._of_satellites:
             row = slice(self.isl.indptr[satellite], self.isl.indptr[satellite + 1])
@@ -182,13 +182,13 @@ class Graph:
 
 
 def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
-    """The paths that packets take when nodes forward by destination alone.
+    """The paths that packets take when nodes forward by destination only.
 
-    Two paths to one destination may leave a common node in two ways, when both are equal by the tie rule. A node has
-    one next hop for each destination: the first path's. Each step of each path leads nearer to the destination (by the
-    link's cost less the tolerance), so that the walk ends.
+    Two paths to one destination may leave a common node over different links, if both are equal by the tie rule. A node
+    has one next hop for each destination: that of the first path. Each step of each path reduces the distance to the
+    destination (by the link's cost minus the tolerance), so the walk ends.
     """
-    # By destination, then by node.
+    # Keys are the destination, then the node.
     next_hops: dict[int, dict[int, int]] = {}
     walked: list[Path | None] = []
     for path in paths:
@@ -196,7 +196,7 @@ def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
             walked.append(None)
             continue
         hops = next_hops.setdefault(path[-1], {})
-        # Paths behind this one change none of these, so that it can be walked now.
+        # Later paths change none of these hops, so this path can be walked now.
         if [hops.setdefault(node, after) for node, after in pairwise(path)] == list(path[1:]):
             walked.append(path)
             continue

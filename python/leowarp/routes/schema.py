@@ -15,10 +15,10 @@ SCHEMA_VERSION = 1
 def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool = True) -> pa.Field:
     """An Arrow field that carries its unit and its meaning.
 
-    name: Ends in the unit.
-    unit: "" for what has none.
-    doc: Its meaning; docs/reference/tables.md is made of these.
-    nullable: False: a value is never missing.
+    name: It ends in the unit.
+    unit: "" for a column without one.
+    doc: Its meaning; docs/reference/tables.md is made from these texts.
+    nullable: False if a value is never missing.
     """
     return pa.field(name, type_, nullable, metadata={"unit": unit, "doc": doc})
 
@@ -26,9 +26,9 @@ def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool
 def table_schema(
     name: str, doc: str, columns: tuple[pa.Field, ...], metadata: Mapping[str, object] | None = None
 ) -> pa.Schema:
-    """An Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes.
+    """An Arrow schema; `metadata` values are written as JSON with sorted keys, so that equal input gives equal bytes.
 
-    name, doc: Of the table.
+    name, doc: Name and meaning of the table.
     metadata: Further entries; read with `metadata.decode_metadata`.
     """
     entries: dict[str, str] = {"leowarp.table": name, "leowarp.schema": str(SCHEMA_VERSION), "doc": doc}

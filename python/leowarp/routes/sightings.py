@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which satellites stations see during a run, and why one sees none: its latitude, or too few satellites."""
+"""The satellites that stations see during a run, and the reason if one sees none: its latitude, or too few
+satellites."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ _AT_ONCE = 32
 
 
 class Sightings:
-    """Satellites that stations have seen, and how near the others came.
+    """Satellites that stations have seen, and the nearest approach of the others.
 
-    ephemeris: Of the same plan.
-    stations: Places of the stations that talk.
-    dishes: Of these each sees its satellite, whatever the rule of ``[ground]``.
+    ephemeris: Ephemeris of the same plan.
+    stations: Indexes of the stations with flows.
+    dishes: Each of these sees its satellite, whatever the rule of ``[ground]``.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int], dishes: Sequence[Dish] = ()) -> None:
@@ -36,7 +37,7 @@ class Sightings:
         self._nearest_m = dict.fromkeys(stations, np.inf)
 
     def views(self, satellites_m: EcefMetres, t_ns: NDArray[np.int64]) -> dict[int, NDArray[np.bool_]]:
-        """For each station that talks, which satellites it sees at each of the next instants `t_ns`, (k, n)."""
+        """For each station with flows, the satellites that it sees at each of the next instants `t_ns`, (k, n)."""
         stations = self._ephemeris.stations
         seen = {}
         for station, before in self._seen.items():
@@ -47,7 +48,8 @@ class Sightings:
             before.append(np.asarray(seen[station].any(axis=-1)))
             if before[-1].any():
                 self._blind.discard(station)
-            # How near one came is asked only until one is seen: it is for the message of a station that never sees any.
+            # The nearest approach is computed only until a satellite is seen: it is for the message about a station
+            # that never sees any.
             if station in self._blind:
                 highest = float(stations.elevations_deg(station, satellites_m).max())
                 nearest = float(stations.ground_distances_m(station, satellites_m).min())
@@ -56,14 +58,15 @@ class Sightings:
         return seen
 
     def together(self, one: int, other: int) -> bool:
-        """Whether two stations that talk ever see a satellite at the same instant."""
+        """Whether two stations that communicate ever see a satellite at the same instant."""
         return bool((np.concatenate(self._seen[one]) & np.concatenate(self._seen[other])).any())
 
     def raise_if_blind(self) -> None:
         """Raises
         ------
         ScenarioError
-            If a station that talks never saw a satellite: with how near one came, why, and what would help.
+            If a station with flows never saw a satellite: the message gives the nearest approach, the reason, and
+                remedies.
         """
         blind = [station for station in self._seen if station in self._blind]
         if not blind:
@@ -90,10 +93,10 @@ class Sightings:
         )
 
     def _remedies(self, station: int) -> Iterator[str]:
-        """Changes each of which lets a station see a satellite."""
+        """Changes each of which would let a station see a satellite."""
         if self._plan.ground.rule == "ground-range":
             yield f'set ground.max_ground_range = "{np.ceil(self._nearest_m[station] / 1e4) * 10:.0f} km" or more'
-        # No elevation shows a satellite below the horizon.
+        # No elevation mask makes a satellite below the horizon visible.
         elif self._highest_deg[station] > 0:
             yield f'set ground.min_elevation = "{np.floor(self._highest_deg[station]):.0f} deg" or less'
         latitude_deg, least_deg = self._inclination_deg(station)
@@ -110,12 +113,13 @@ class Sightings:
         yield "take more satellites: the orbits reach the station's latitude, and none was there during the run"
 
     def _inclination_deg(self, station: int) -> tuple[float, int]:
-        """A station's geocentric latitude, and the least inclination with which satellites would come into its view.
+        """A station's geocentric latitude, and the smallest inclination with which satellites would come into its view.
 
         Returns: float
-        Returns: 0: some orbit reaches it as it is, when a satellite is at the right place of it.
+        Returns: 0 if some orbit is already in its view, when a satellite is at the right position on it.
         """
-        # Two positions of a satellite span the plane of its orbit; a minute apart they are on one line for none.
+        # Two positions of a satellite span the plane of its orbit; for no orbit are positions a minute apart collinear
+        # with the centre.
         first_m, second_m = self._ephemeris.positions_eci_m(np.array([0, 60_000_000_000]))
         normals = np.cross(first_m, second_m)
         inclination_deg = np.degrees(np.arccos(normals[:, 2] / np.linalg.norm(normals, axis=-1)))
@@ -126,7 +130,7 @@ class Sightings:
         if ground.rule == "ground-range":
             reach_deg = np.degrees(ground.max_ground_range_m / self._ephemeris.stations.sphere_radius_m)
         else:
-            # The angle at the Earth's centre between the station and a satellite at the least elevation e, distance r
+            # The angle at the Earth's centre between the station and a satellite at the minimum elevation e, distance r
             # from the centre: cos(e + angle) = (R / r) cos e.
             elevation_rad = np.radians(ground.min_elevation_deg)
             radius_m = np.maximum(np.linalg.norm(first_m, axis=-1), here_m)
@@ -137,14 +141,14 @@ class Sightings:
         return latitude_deg, int(np.ceil(np.min(lacking_deg)))
 
     def _first_ns(self, station: int) -> int | None:
-        """When a satellite is first seen within a day of the run's start, at a route update; None: at none."""
+        """First route update within a day of the run's start at which a satellite is visible; None if there is none."""
         updates_ns = np.arange(0, _A_DAY_NS, max(self._plan.routing.interval_ns, _A_DAY_NS // 1440), dtype=np.int64)
         for begin in range(0, len(updates_ns), _AT_ONCE):
             now_ns = updates_ns[begin : begin + _AT_ONCE]
             try:
                 satellites_m = self._ephemeris.positions_ecef_m(now_ns)
             except ScenarioError:
-                # Elements of a satellite that decays within the day: the run itself does not go so far.
+                # The satellite of these elements decays within the day, after the end of the run.
                 return None
             seen = in_view(self._plan.ground, self._ephemeris.stations, station, satellites_m).any(axis=-1)
             if seen.any():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever the hint for a station that sees no satellite proposes does help."""
+"""Tests that the hint for a station that sees no satellite is effective."""
 
 import dataclasses
 import re
@@ -21,7 +21,7 @@ BY_RANGE = Ground(rule="ground-range", max_ground_range_m=1_000e3)
 
 
 def hint_of(resolved: Plan) -> str | None:
-    """The hint for station 0; None: it sees a satellite."""
+    """The hint for station 0; None if it sees a satellite."""
     sky = ephemeris_of(resolved)
     assert sky is not None
     watch = Sightings(resolved, sky, [0])
@@ -40,7 +40,7 @@ def sky_over(latitude_deg: float, ground: Ground, *, inclination_deg: float, pla
 
 
 def relaxed(resolved: Plan, hint: str) -> Plan:
-    """With the ground rule that the hint proposes."""
+    """A plan with the ground rule that the hint suggests."""
     degrees, km = (re.search(rf'{key} = "([\d.]+) {unit}"', hint) for key, unit in (
         ("min_elevation", "deg"), ("max_ground_range", "km"),
     ))  # fmt: skip
@@ -68,7 +68,8 @@ def test_each_proposal_lets_the_station_see_a_satellite(
     if started is not None:
         run = dataclasses.replace(resolved.run, start_ns=int(units.TIME.parse(started[1])))
         assert hint_of(dataclasses.replace(resolved, run=run)) is None
-    # One of the two causes. A constellation of 1,600 satellites shows which, except for orbits that only just reach.
+    # This is one of the two causes. A constellation of 1,600 satellites shows which, except for orbits that only just
+    # reach.
     steep = re.search(r"inclination of (\d+) to (\d+) deg", hint)
     assert (steep is None) == ("take more satellites" in hint)
 

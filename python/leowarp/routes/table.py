@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes as a value: the table, and the same as node ids for the timeline."""
+"""Routes as an object: the table, and the same routes as node ids for the timeline."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Leaving:
 
 @dataclass(frozen=True, kw_only=True)
 class Routes:
-    """Which way packets go, from one route update to the next.
+    """Paths of packets, from one route update to the next.
 
     table: `10-routes.parquet`; its metadata has `summary` and `warnings` (JSON).
     nodes: Names of the nodes: satellites by index, then stations (a chain: its routers).
-    t_ns: int64 array of shape (k,). Route updates.
-    pairs: list of (int, int). Ordered pairs of nodes that talk.
+    t_ns: int64 array of shape (k,). Instants of route updates.
+    pairs: list of (int, int). Ordered pairs of nodes that communicate.
     paths: list of k lists of (Path or None). For each update and pair.
-    numbers: Of the same paths and of their changes.
-    isl: list of k int arrays of shape (m, 2), or None. All links between satellites that the rule gives at each update;
-        only with ``network.instantiate = "all"``.
+    numbers: Numbers of these paths and of their changes.
+    isl: list of k int arrays of shape (m, 2), or None. All links between satellites that the rule includes at each
+        update; only with ``network.instantiate = "all"``.
     leavings: Sorted by time.
-    acquisitions: Links between satellites that paths use before they are there.
-    summary: Scalars with their unit in the name.
+    acquisitions: Links between satellites that paths use before they are available.
+    summary: Scalars with units in the names.
     """
 
     table: pa.Table
@@ -64,12 +64,12 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 
     A pair that never has a path has an empty dict.
 
-    table: Of routes.
+    table: A routes table.
     """
     paths: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
     for row in table.select(["source", "destination", "path_id", "path"]).to_pylist():
         of_pair = paths.setdefault((row["source"], row["destination"]), {})
-        # A pair that has no path at all is an entry without paths, not a missing one: readers ask by pair.
+        # A pair that never has a path is an entry without paths, not a missing one: readers look up pairs.
         if row["path_id"] is not None:
             of_pair[row["path_id"]] = tuple(row["path"])
     return paths
@@ -77,11 +77,12 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PathValues:
-    """What a medium knows of a path at a route update; columns of the routes table. No path: all None.
+    """Values that a medium gives for a path at a route update; columns of the routes table. Without a path, all are
+    None.
 
-    delay_ns: One way, of the path in force from this update on.
-    length_m: None also of media without a geometry.
-    old_delay_ns: At a change: delay of the path that was in force, with the satellites where they are now.
+    delay_ns: One-way delay of the path in force from this update on.
+    length_m: None also for media without a geometry.
+    old_delay_ns: At a change: delay of the previous path, with the satellites at their current positions.
     """
 
     delay_ns: int | None = None
@@ -100,15 +101,15 @@ def routes_table(
     summary: dict[str, int | float],
     warnings: Sequence[str],
 ) -> pa.Table:
-    """The table of k updates and their pairs, a row each.
+    """The table of k updates, with one row per update and pair.
 
-    nodes: Names of the nodes that paths are made of.
-    ends: sequence of (str, str). Source and destination of each pair, as the rows name them.
+    nodes: Names of the nodes on the paths.
+    ends: sequence of (str, str). Source and destination of each pair, as named in the rows.
     t_ns: int64 array of shape (k,)
-    paths: k sequences of (Path or None). For each update, of each pair.
-    numbers: Of these paths.
+    paths: k sequences of (Path or None). For each update, the path of each pair.
+    numbers: Numbers of these paths.
     values: k sequences of PathValues
-    summary, warnings: Of the metadata.
+    summary, warnings: Entries of the metadata.
     Returns: Columns `schema.ROUTES`, sorted by time, pairs within an update in the order of `ends`.
     """
     rows = [

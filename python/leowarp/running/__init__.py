@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making runs: the street from a plan to a run directory, one run or many. (`leowarp.run` is the function.)"""
+"""Makes runs: the steps from a plan to a run directory, for one run or many. (`leowarp.run` is the function.)"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of `leowarp live` on time and path while it runs."""
+"""Status lines of `leowarp live` about time and path."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 STATUS_NS = 500_000_000
 LOSS_NS = 5_000_000_000
-"""Lost time is reported at most this often, in real time."""
+"""Minimum real time between reports of lost time."""
 _ADVICE = " Packets came late by that. Lower rates, --no-flows, or a machine with less to do."
 
 
 class Way:
-    """Paths from one station to another as time goes by, of a table of routes."""
+    """Changing paths from one station to another, from a table of routes."""
 
     def __init__(self, routes: pa.Table, source: str, destination: str) -> None:
         chosen = pc.and_(pc.equal(routes["source"], source), pc.equal(routes["destination"], destination))
@@ -31,7 +31,7 @@ class Way:
         self.delay_ns: int | None = None
 
     def advance(self, t_ns: int) -> bool:
-        """Goes on to this time; says whether the path is another one than before, the first one aside."""
+        """Advance to this time; return whether the path has changed, except for the first one."""
         before, is_first = self.path_id, self._next == 0
         while self._next < len(self._rows) and self._rows[self._next]["t_ns"] <= t_ns:
             row = self._rows[self._next]
@@ -41,13 +41,13 @@ class Way:
 
 
 class Account:
-    """Time, path and what was lost, in lines.
+    """Reports time, path and lost time as lines of text.
 
     routes: Columns of `routes.schema.ROUTES`.
-    stations: (str, str). Where connections begin and end.
-    say: Gets a line when something happens.
-    status: Gets a line with the time every `STATUS_NS`.
-    clock_ns: The real-time clock.
+    stations: (str, str). Stations where connections begin and end.
+    say: Called with a line when something happens.
+    status: Called with a line about the time every `STATUS_NS`.
+    clock_ns: Function that reads the real-time clock.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Account:
         self._told_status_ns: int | None = None
 
     def look(self) -> None:
-        """The guest waits; says what is to be said."""
+        """Called while the guest waits; makes all due reports."""
         virtual_ns, now_ns = self._pace.virtual_ns, self._clock_ns()
         assert virtual_ns is not None
-        # Both before either is reported: the round trip is that of both.
+        # The paths of both directions are advanced before a report, because the round trip depends on both.
         changed = [
             (name, way) for name, way in (("there", self._there), ("back", self._back)) if way.advance(virtual_ns)
         ]
@@ -83,7 +83,7 @@ class Account:
             self._status(f"{self._times()}; {self._trip()}")
 
     def summary(self) -> str:
-        """A line for the end."""
+        """The line for the end of the run."""
         return "over before it began" if self._pace.virtual_ns is None else f"over: {self._times()}"
 
     def _times(self) -> str:
@@ -92,7 +92,7 @@ class Account:
         return f"{virtual_ns / 1e9:.1f} virtual s in {self._pace.wall_ns / 1e9:.1f} s on the wall{behind}"
 
     def _trip(self) -> str:
-        """The round trip of the path as it is, without queues and transmission."""
+        """Present round trip of the path, without queues and transmission."""
         delays_ns = (self._there.delay_ns, self._back.delay_ns)
         if delays_ns[0] is None or delays_ns[1] is None:
             return "round trip unknown"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check that nothing else replaces: the real kernel and agent, booted on this machine, carry packets."""
+"""End-to-end check: the real kernel and agent boot on this machine and carry packets."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from leowarp.running.one import run
 
 NAME = "guest"
 NEEDED = "the guest boots, and each probe over its chain is answered"
-# At 200 ms apart all of them are sent, and answered, within the second that the run lasts.
+# At intervals of 200 ms, all pings are sent and answered within the run's second.
 PROBES = 4
-# A round trip of 4 x 10 ms and of two transmissions of 98 bytes at 10 Mbit/s on each of two links
+# A round trip of 4 x 10 ms, plus two transmissions of 98 bytes at 10 Mbit/s on each of two links
 SCENARIO = f"""
 name = "boot-check"
 [run]
@@ -36,12 +36,12 @@ packets = {PROBES}
 
 
 def boot_check(kernel: Path | str | None = None) -> Check:
-    """Whether the guest boots here and answers: one virtual second over two links, which takes a second or two.
+    """Check whether the guest boots here and answers: one virtual second over two links, which takes a second or two.
 
-    kernel: A kernel tree or binary in place of the default one. Missing parts are built first.
-    Returns: `found` says what came out, or why the guest did not come up with the last lines of its console.
+    kernel: A kernel tree or binary that replaces the default one. Missing parts are built first.
+    Returns: `found` is the result, or the reason why the guest did not come up, with the last lines of its console.
     """
-    # It stays if the guest fails: the console is what a report of the fault needs.
+    # The directory is kept if the guest fails, because a bug report needs the console.
     scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))
     scenario = scratch / "boot-check.toml"
     scenario.write_text(SCENARIO, encoding="utf-8")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario's network with a shell at one of its hosts (`leowarp shell`): nothing is recorded, nothing left behind."""
+"""A scenario's network with a shell at one of its hosts (`leowarp shell`): nothing is recorded, and no files are
+kept."""
 
 from __future__ import annotations
 
@@ -23,17 +24,18 @@ def shell(
     is_terminal: bool = False, stdin: bytes | None = None, flows: bool = True, kernel: Path | str | None = None,
     progress: bool | OnProgress = True, trust: bool = False, on_warning: Callable[[str], None] = print,
 ) -> int:  # fmt: skip
-    """Exit code of a command at a host of a scenario's network, which ran on this process' terminal or outputs.
+    """Run a command at a host of a scenario's network, on this process's terminal or outputs; return its exit code.
 
     The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
 
-    at: A station; large and small letters are the same.
+    at: A station; case is ignored.
     command: Program and arguments; a shell if empty.
-    is_terminal: Whether it gets the terminal; else standard output and standard error, and as standard input `stdin`.
-    flows: Whether the scenario's flows run beside it.
-    on_warning: Gets each warning at the end.
+    is_terminal: Whether the command gets the terminal; otherwise it gets standard output, standard error, and `stdin`
+        as standard input.
+    flows: Whether the scenario's flows run meanwhile.
+    on_warning: Called with each warning at the end.
     """
-    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    # Imported here: commands that only read a plan should not import these packages.
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 
@@ -49,16 +51,16 @@ def shell(
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
-    # Without flows routes lead from every station to every other.
+    # Without flows, routes lead from every station to every other.
     timeline = prepared(dataclasses.replace(plan, flows=())).timeline
     with tempfile.TemporaryDirectory(prefix="leowarp-shell-") as scratch:
         return guest.run_shell(image, plan, timeline, Path(scratch), asked, on_warning)
 
 
 def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> str:
-    """The name of a station, as the scenario writes it; `attempted` goes before it in the message.
+    """Name of a station as written in the scenario; the message begins with `attempted`.
 
-    Raises ScenarioError if there is none of this name.
+    Raises ScenarioError if there is no station with this name.
     """
 
     names = [station.name for station in plan.stations]
@@ -69,7 +71,7 @@ def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> s
 
 
 def unobserved(plan: Plan) -> Plan:
-    """The same network and flows until the end of the run, and nothing recorded."""
+    """The same network and flows until the end of the run, without recording."""
     return dataclasses.replace(
         plan,
         run=dataclasses.replace(plan.run, ends="duration"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario's network in real time, for programs of this machine (`leowarp live`): not repeatable, nothing is
-recorded, nothing left behind."""
+"""A scenario's network in real time for programs of this machine (`leowarp live`): not repeatable, nothing is recorded,
+and no files are kept."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 SOCKS_PORT = 1080
-"""By RFC 1928, section 3 (SOCKS)."""
+"""Default port from RFC 1928, section 3 (SOCKS)."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ways:
-    """How programs of this machine get into the network and out of it.
+    """How programs of this machine enter and leave the network.
 
-    origin, destination: Stations where connections begin and end; empty: the first, and the last. Large and small
-        letters are the same.
-    socks_port: Of a SOCKS5 proxy on loopback; 0: any that is free; None: there is none.
-    forwards: ``PORT:HOST:PORT``, as `guest.forward_of` reads them.
+    origin, destination: Stations where connections begin and end; empty: the first, and the last. Case is ignored.
+    socks_port: Port of a SOCKS5 proxy on loopback; 0: any free port; None: no proxy.
+    forwards: ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
     to_network: Whether connections may leave to other machines.
-    congestion_control: Of both ends in the guest; without it that of the scenario's first TCP flow, or else the
-        kernel's default.
+    congestion_control: Congestion control of both ends in the guest; default: that of the scenario's first TCP flow, or
+        the kernel's.
     """
 
     origin: str = ""
@@ -53,21 +52,21 @@ def live(
     flows: bool = True, kernel: Path | str | None = None, say: Callable[[str], None] = print,
     status: Callable[[str], None] | None = None, progress: bool | OnProgress = True, trust: bool = False,
 ) -> None:  # fmt: skip
-    """Returns with the scenario's end, or when the user ends it (Ctrl-C, SIGTERM); in the main thread alone.
+    """Return at the scenario's end, or when the user stops it (Ctrl-C, SIGTERM); only in the main thread.
 
     Parameters
     ----------
     ways : Ways
     flows : bool
-        Whether the scenario's flows run beside.
+        Whether the scenario's flows run at the same time.
     say : callable
-        Gets a line for each thing that happens.
+        Called with a line for each event.
     status : callable, optional
-        Gets a line with the time, a few times a second.
+        Called with a line about the time, several times per second.
 
     The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
     """
-    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    # Imported here: commands that only read a plan should not import these packages.
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 
@@ -89,13 +88,13 @@ def live(
     media.check(plan)
     guest.check_programs(plan)
     guest.check_fits(plan)
-    # Before anything that takes minutes.
+    # Sockets are opened before anything that takes minutes.
     doors = _doors(ways.socks_port, forwards)
     try:
         with building(progress) as built:
             image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
             guest.check_fits(plan, image.kernel_facts)
-        # Without flows routes lead from every station to every other.
+        # Without flows, routes lead from every station to every other.
         given = prepared(dataclasses.replace(plan, flows=()))
         control = ways.congestion_control or _first_control(plan)
         session = guest.Live(origin, destination, control, doors, ways.to_network)
@@ -113,7 +112,7 @@ def live(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Within it SIGTERM is what Ctrl-C is; without it the guest's directory would stay."""
+    """Context in which SIGTERM acts like Ctrl-C; otherwise the guest's directory would be left behind."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -147,7 +146,7 @@ def _first_control(plan: Plan) -> str | None:
 
 
 def _doors(socks_port: int | None, forwards: Sequence[Forward]) -> list[tuple[socket.socket, Forward | None]]:
-    """Listening sockets: all, or none if one of them cannot be had."""
+    """Listening sockets: all of them, or none if one cannot be opened."""
     from leowarp import guest
 
     doors: list[tuple[socket.socket, Forward | None]] = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several runs at once, in as many processes as there are cores (`workers`).
+"""Several runs in parallel, in as many processes as there are cores (`workers`).
 
-A run that fails or is killed touches no other, their CPU seconds stay apart, and no guard around the caller's main
-module is needed.
+A run that fails or is killed does not affect others, CPU seconds are measured per run, and the caller's main module
+needs no guard.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
 
 WAIT_S = 1.0
-"""Between two looks at the workers; what they say ends the wait at once."""
+"""Maximum time between checks of the workers; a message from a worker ends the wait at once."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run to be made: as the arguments of `leowarp.run`.
+    """One run to be made, with the arguments of `leowarp.run`.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Job:
     out : path
         The run directory to write.
     set : mapping or sequence of str
-        Dotted keys of the scenario and the values that replace theirs; or a sequence of "KEY=VALUE".
+        Dotted keys of the scenario with their new values; or a sequence of "KEY=VALUE".
     label : str, optional
-        Its name on the progress display; the directory's name if not given.
+        Name on the progress display; default: the directory's name.
     """
 
     scenario: Path | str
@@ -65,29 +65,31 @@ def run_many(
     ----------
     jobs : sequence of Job
     at_once : int, optional
-        How many at a time; as many as there are usable cores if not given.
+        Number of parallel runs; default: the number of usable cores.
     kernel, force, trust
         As for `leowarp.run`.
     report : bool
-        Whether to make figures and page of each run; `leowarp report RUN` makes them later, too.
+        Whether to make figures and page of each run; `leowarp report RUN` can make them later.
     progress : bool or callable
-        True: one display for all on stderr. A callable gets each `Progress`.
+        True: one display for all runs on stderr. A callable gets each `Progress`.
     failures : {"raise", "return"}
-        Whether the first failure is raised once all have ended, or each stands in the list in place of its run.
+        Whether the first failure is raised after all runs have ended, or each failure is in the list at the place of
+        its run.
 
     Raises
     ------
     ScenarioError
-        If two jobs name one directory.
+        If two jobs use one directory.
     LeowarpError
-        With ``failures = "raise"``, what ended a run, with its label; and whatever the build of the guest says.
+        With ``failures = "raise"``, the error that ended a run, with its label; also errors of the guest's build.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
-    # Before any is begun: the second would find the first one's lock hours later.
+    # Directories are checked before any run begins: otherwise the second job would find the first one's lock hours
+    # later.
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
-    # Once and visibly, before processes that would all wait for it in silence.
+    # The guest is built once and visibly here; otherwise all processes would silently wait for the build.
     with building(progress) as built:
         guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
     options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
@@ -95,7 +97,7 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
-            # The first by its place, not by time: the run that ended first depends on the machine.
+            # Raise the failure that is first by place, not by time: the order in which runs end depends on the machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results
@@ -108,19 +110,20 @@ def _copied(set: Mapping[str, Any] | Sequence[str]) -> Mapping[str, Any] | Seque
 def _made(
     tasks: Sequence[WholeRun], labels: Sequence[str], at_once: int | None, progress: bool | OnProgress
 ) -> list[Run | LeowarpError]:
-    """Result of each task, in their order: its run, or the error that ended it."""
+    """Result of each task in order: its run, or the error that ended it."""
     if not tasks:
         return []
     made: set[int] = set()
     results: dict[int, Run | LeowarpError] = {}
-    # In order, so that with equal runs results appear from the first on.
+    # Tasks are given in order, so that equal runs give results from the first on.
     waiting = deque(tasks)
-    # By affinity, not `os.cpu_count()`: a container or a batch system may allow fewer.
+    # The number of cores follows the CPU affinity: a container or a batch system may permit fewer cores than the
+    # machine has.
     count = max(1, min(at_once or usable_cores(), len(tasks)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
 
         def on_progress(number: int, told: Mapping[str, Any]) -> None:
-            # A run is done once its worker has let go of it.
+            # A run is done when its worker is free again.
             if told["stage"] != "done":
                 show(Progress(**{**told, "run": labels[number]}))
 
@@ -135,18 +138,19 @@ def _made(
                         made.add(number)
                         continue
                     show(Progress(labels[number], "done" if number in made else "failed"))
-                    # A reported run counts, whatever its worker died of afterwards.
+                    # A reported run counts, even if its worker died afterwards.
                     results[number] = Run(tasks[number].out) if number in made else _failure(labels[number], event)
         finally:
-            # Also after Ctrl-C: each is interrupted once, marks its run directory, and ends its guest.
+            # Workers are also ended after Ctrl-C: each is interrupted once, marks its run directory, and ends its
+            # guest.
             workers.end()
     return [results[number] for number in range(len(tasks))]
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
-    """End of a run, with its label: the error that it reported, or how its worker died. It is not repeated."""
+    """End of a run, with its label: the reported error, or how its worker died. The run is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)
-    # The same kind, so that the exit status of many is that of the one that failed.
+    # The error is of the same kind, so that the exit status of many runs is that of the failed one.
     return type(error)(f"the run {label} failed: {error.message}", hint=error.hint)

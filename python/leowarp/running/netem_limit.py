@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the packets of a run fit into netem's limit, which counts packets and those in the delay line too.
+"""Check whether the packets of a run fit into netem's limit, which counts both waiting packets and packets in the delay
+line.
 
-The timeline adds to a link's queue the full packets that its delay line holds at its rate. A flow of small packets has
-more of them in flight at the same rate, and netem drops what is beyond.
+The timeline increases a link's queue by the number of full packets in its delay line. A flow of small packets has more
+packets in flight at the same rate, and netem drops the excess.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
-    """A warning that names the limit, if the small packets of UDP and ping cannot all be in flight at once.
+    """A warning that names the limit, if the small packets of UDP and ping cannot all be in flight together.
 
     events: Its timeline.
     """
@@ -32,7 +33,7 @@ def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
         return []
     limit_pkts = pc.min(links["limit_pkts"]).as_py()
     full_bytes = plan.network.mtu_bytes + ETHERNET_BYTES
-    # All on one link, which sends no more of them than its rate allows.
+    # The sum assumes all flows on one link, which sends no more packets than its rate permits.
     pkts_per_s, bits_per_s = 0.0, 0.0
     for flow in plan.flows:
         size_bytes = (flow.payload_bytes or 0) + plan.network.ip_header_bytes + PROBE_HEADER_BYTES + ETHERNET_BYTES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small packets that netem's limit does not hold are warned of, with the limit; full ones fit."""
+"""Small packets that exceed netem's limit cause a warning with the limit; full packets fit."""
 
 import pytest
 
@@ -30,7 +30,7 @@ rate = "32 Mbit/s"
 @pytest.mark.parametrize(
     ("model", "payload", "queue", "warned"),
     [
-        # 40,000 datagrams in flight; the limit is 100 and the 8257 full packets of 1514 bytes that fill the line
+        # 40,000 datagrams are in flight; the limit is 100 plus the 8257 full packets of 1514 bytes in the delay line
         ("netem", "100 B", "100 pkts", True),
         ("netem", "100 B", "40000 pkts", False),
         ("netem", "1000 B", "100 pkts", False),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run, from a scenario to its report: the whole street into a run directory (`leowarp.run`)."""
+"""One run, from a scenario to its report, all stages in one function (`leowarp.run`)."""
 
 from __future__ import annotations
 
@@ -24,25 +24,26 @@ def run(
     kernel: Path | str | None = None, force: bool = False, report: bool = True, progress: bool | OnProgress = True,
     trust: bool = False,
 ) -> Run:  # fmt: skip
-    """The run of a scenario (a file or a plan): every stage, into a run directory.
+    """Run a scenario (a file or a plan): all stages, into a run directory.
 
     Parameters
     ----------
     set : mapping of str to value, or sequence of "KEY=VALUE"
-        Dotted keys and what replaces them: `{"run.duration": "60 s", "flows.0.congestion_control": "bbr"}`.
+        Dotted keys with their new values: `{"run.duration": "60 s", "flows.0.congestion_control": "bbr"}`.
     out : path, optional
-        The run directory; `runs/<name>-<hash of the plan>` if not given. `force` replaces a complete run there.
+        The run directory; default `runs/<name>-<hash of the plan>`. `force` replaces a complete run there.
     kernel : path, optional
-        A kernel tree or binary in place of the plan's `guest.kernel`.
+        A kernel tree or binary that replaces the plan's `guest.kernel`.
     report : bool
-        Whether to make figures and page. `progress`: a display on stderr, or what gets each `leowarp.Progress`.
+        Whether to make figures and page. `progress`: a display on stderr, or a function that is called with each
+        `leowarp.Progress`.
     trust : bool
-        Whether a kernel and modules that a file names may run, though they were not named here and never accepted.
+        Whether a kernel and modules named in a file may run, even if they were not named here and never accepted.
 
-    Raises any `LeowarpError`; the directory then is marked incomplete, with the reason in its file `INCOMPLETE`. Only a
-    report that fails leaves it complete: `leowarp report` makes figures and page from what is there.
+    Raises any `LeowarpError`; the directory is then marked incomplete, with the reason in its file `INCOMPLETE`. If
+    only the report fails, the run stays complete: `leowarp report` makes figures and page later.
     """
-    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    # Imported here: commands that only read a plan should not import these packages.
     from leowarp import guest, media, metrics, trace
     from leowarp.results.known import known
     from leowarp.results.run import Run
@@ -50,28 +51,28 @@ def run(
 
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan
-    # Before anything is built, booted or written: what a file names may run only if its user wants it.
+    # Trust is checked before anything is built, booted or written: code named in a file may run only with the user's
+    # consent.
     guest.demand_trust(plan)
     media.check(plan)
     guest.check_programs(plan)
     guest.check_fits(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
-    # Read now if the directory that `force` replaces holds them (a plan's own 00-inputs/); others are copied later, for
-    # a measurement may have 1 GiB.
+    # Files are read now if they are in the directory that `force` replaces (a plan's own 00-inputs/). Others are copied
+    # later, because a measurement may have 1 GiB.
     inside = target.resolve()
     inputs = {path.name: path.read_bytes() if path.resolve().is_relative_to(inside) else path for path in plan.inputs()}
-    # The guest's image is there before the directory: a build that fails leaves no run behind that is marked
-    # incomplete.
+    # The guest's image is built before the directory exists: a failed build leaves no incomplete run behind.
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
         guest.compile_modules(plan, image, built.message)
-    # After the build, which is nobody's run: a kernel is built once for all of them.
+    # The cost is measured after the build, which does not belong to any run: a kernel is built once for all of them.
     watch = trace.Stopwatch()
     with shown(progress) as show:
 
         def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
-            """Tells that a stage has begun, or how far the guest's clock has come in it."""
+            """Report the begin of a stage, or the progress of the guest's clock in it."""
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
         with Writing(target, force=force) as directory:
@@ -85,23 +86,23 @@ def run(
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
             guest.keep_outputs(done.out_dir, directory)
-            # The records are Parquet by now; they need not lie there twice while metrics and report are made.
+            # The records are now in Parquet files; a second copy is not needed while metrics and report are made.
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
             judgement = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
             numbers = judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
             numbers.write(directory)
-            # Last: a directory without a manifest is never a complete run (`Writing`).
+            # The manifest is written last: a directory without it is never a complete run (`Writing`).
             trace.write_manifest(
                 directory, plan.run.seed, image.kernel_facts, image.agent_facts, judgement.warnings, costs
             )
-        # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
+        # A run of hours stays complete if its page cannot be made: `leowarp report` can make it again.
         if report:
-            # Only now: matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
+            # The report is imported only now: matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
             from leowarp import report as reports
 
-            # Plan and numbers are known: reading and computing them again took half of the report's time.
+            # Plan and numbers are passed on: reading and computing them again took half of the report's time.
             reports.write_report(known(Run(target), plan, numbers), on_figure=of_figures(show, target.name))
         stage("done")
     return Run(target)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One scenario with several seeds: a group of runs, made by as many processes as there are cores."""
+"""One scenario with several seeds: a group of runs, made in as many processes as there are cores."""
 
 from __future__ import annotations
 
@@ -24,29 +24,30 @@ def run_seeds(
     force: bool = False, report: bool = False, progress: bool | OnProgress = True, trust: bool = False,
     on_standing: Callable[[Path], None] = lambda path: None,
 ) -> Group:  # fmt: skip
-    """The runs of a scenario with several seeds, `OUT/seed-1` and so on; those that are there already stay.
+    """Make the runs of a scenario with several seeds, in `OUT/seed-1` and so on; existing runs are kept.
 
     Parameters
     ----------
     scenario : path
         A scenario or plan file, or a run directory.
     seeds : str or sequence of int
-        "1..10", "1,2,5", or the seeds themselves; two or more, each once.
+        "1..10", "1,2,5", or the seeds themselves; at least two different ones.
     set : mapping or sequence of "KEY=VALUE"
-        As for `leowarp.run`; not `run.seed`.
+        See `leowarp.run`; `run.seed` is not allowed.
     out : path, optional
-        The group's directory; `runs/<name>-seeds-<hash of the plan>` if not given.
+        Directory of the group; default `runs/<name>-seeds-<hash of the plan>`.
     at_once, kernel, force, report, progress, trust
-        As for `leowarp.run_many`.
+        See `leowarp.run_many`.
     on_standing : callable
-        Gets the directory of each run that is there, complete, of the same plan, kernel and agent.
+        Called with the directory of each existing complete run of the same plan, kernel and agent.
 
     Raises
     ------
     ScenarioError
-        If the seeds name no group.
+        If the seeds do not form a group.
     LeowarpError
-        As `leowarp.run_many`: what ended a run, once all have ended. The same command makes those that are missing.
+        See `leowarp.run_many`: the error that ended a run, after all have ended. The same command makes the missing
+        runs.
     """
     chosen = seeds_of(seeds if isinstance(seeds, str) else ",".join(map(str, seeds)))
     keys = [each.partition("=")[0].strip() for each in set]
@@ -55,12 +56,12 @@ def run_seeds(
             f"cannot run seeds {seeds} and set run.seed too: each run has a seed of its own",
             hint="leave one of the two out",
         )
-    # A plan of the first seed is enough: name and kernel of the group do not depend on the seed.
+    # The plan of the first seed suffices: name and kernel of the group do not depend on the seed.
     plan = plan_of(scenario, _with_seed(set, chosen[0]), kernel)
     target = Path(out) if out is not None else default_directory(f"{plan.name}-seeds", plan.to_toml())
     if (why := plainfiles.why_not_plain(target)) is not None:
         raise ScenarioError(f"cannot write the runs to {target}: {why}", hint="choose another directory with --out")
-    # A group inside a run would be files that are not part of it, and the run would refuse to be replaced.
+    # A group inside a run would add files that are not part of the run, and replacing the run would be refused.
     if (target / PLAN).exists():
         raise ScenarioError(
             f"cannot write the runs to {target}: it is a run itself", hint="choose another directory with --out"
@@ -70,7 +71,7 @@ def run_seeds(
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
     check_fits(plan)
-    # Once and visibly, before processes that would all wait for it in silence.
+    # The guest is built once and visibly here; otherwise all processes would silently wait for the build.
     with building(progress) as built:
         image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)
     todo = []
@@ -79,7 +80,7 @@ def run_seeds(
             on_standing(Path(job.out))
         else:
             todo.append(job)
-    # Directories in their places are of another plan or incomplete: the group's name is asked for.
+    # Directories at their places belong to another plan or are incomplete, so another name for the group is requested.
     run_many(todo, at_once=at_once, kernel=kernel, force=force, report=report, progress=progress, trust=trust)
     return open_group(target)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a run that is asked for has been made already."""
+"""Check whether a requested run already exists."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from leowarp.version import VERSION
 
 
 def stands(job: Job, kernel: Path | str | None, image: GuestImage) -> bool:
-    """Whether the job's directory holds a complete run of the very plan, kernel and agent that it asks for.
+    """Whether the job's directory contains a complete run of exactly the requested plan, kernel and agent.
 
-    Plans are compared as text: a plan has every default written out, so that equal texts are equal runs, and a default
-    that a newer version added makes another text.
+    Plans are compared as text. A plan contains every default, so equal texts are equal runs, and a default added by a
+    newer version makes a different text.
     """
     if why_incomplete(Path(job.out)) is not None:
         return False
     manifest = read_manifest(Path(job.out))
     return (
         (Path(job.out) / PLAN).read_text(encoding="utf-8") == plan_of(job.scenario, job.set, kernel).to_toml()
-        # Another version or kernel may give other numbers for the same plan; a comparison wants all runs by one.
+        # Another version or kernel may give other numbers for the same plan; a comparison needs all runs from the same
+        # one.
         and manifest.get("leowarp_version") == VERSION
         and manifest.get("kernel") == image.kernel_facts
         and manifest.get("agent") == image.agent_facts

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The street in two halves, on either side of the guest: a plan implies an ephemeris, that implies routes, those imply
-a timeline; and what the guest made of it, a trace, has metrics. Every run comes this way, alone or with others."""
+"""The steps of a run before and after the guest: first plan, ephemeris, routes and timeline; then trace and metrics.
+Every run uses these functions, alone or with others."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Files to boot a guest on, and points to check before its results are trusted.
+    """Files for booting a guest, and warnings about its results.
 
-    routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
-    warnings: Of both: what to know before trusting a run of them.
+    routes, timeline: Tables as in `10-routes.parquet` and `20-timeline.parquet`.
+    warnings: Warnings from both about a run that uses them.
     """
 
     routes: pa.Table
@@ -34,10 +34,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Judged:
-    """Facts of a run's trace.
+    """Results computed from a run's trace.
 
-    warnings: Every one, of the kernel's build, routes, timeline, the kernel as it ran, agent and metrics, in this
-        order.
+    warnings: All warnings in the order kernel build, routes, timeline, running kernel, agent, metrics.
     """
 
     metrics: Metrics
@@ -47,21 +46,22 @@ class Judged:
 def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     """Routes and timeline of a plan.
 
-    plan: Checked already (`media.check`).
-    directory: A run directory that is being written. Each table is written there as soon as it is made, so that the
-        routes of a timeline that cannot be made are there to be looked at.
-    Returns: The same for the same plan, in memory and on disk: nothing here draws but by the plan's seed.
-    Raises LeowarpError: Whatever the rooms say.
+    plan: A plan that has been checked (`media.check`).
+    directory: Run directory being written. Each table is written as soon as it is made, so that the routes can be
+        inspected if the timeline fails.
+    Returns: Tables that are the same for the same plan, in memory and on disk: all randomness comes from the plan's
+        seed.
+    Raises LeowarpError: Any error of the stages.
     """
-    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    # Imported here: commands that only read a plan should not import these packages.
     from leowarp import ephemeris, media, timeline
     from leowarp.running import netem_limit
 
-    # Once for both: routes and timeline have to see the same sky.
+    # The ephemeris is computed once: routes and timeline must use the same satellite positions.
     sky = ephemeris.ephemeris_of(plan)
     ways = media.routes_of(plan, sky)
     if directory is not None:
-        # Written at once: if the next stage fails, what led to it can be looked at.
+        # Routes are written at once: if the next stage fails, its input can be inspected.
         timeline.write_table(ways.table, directory / ROUTES)
     events = media.timeline_of(plan, sky, ways)
     if directory is not None:
@@ -71,16 +71,16 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
 
 
 def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kernel_facts: Mapping[str, Any]) -> Judged:
-    """Metrics and warnings of a run that the guest has made.
+    """Metrics and warnings of a run that the guest has completed.
 
-    tables: Its trace with its routes and its timeline, read from a run directory or held in memory.
-    kernel_facts: `GuestImage.kernel_facts` of the kernel that made it.
-    Raises TraceError if packets or bytes do not add up.
+    tables: Trace with its routes and timeline, read from a run directory or held in memory.
+    kernel_facts: `GuestImage.kernel_facts` of the kernel that ran.
+    Raises TraceError if sums of packets or bytes do not add up.
     """
     from leowarp import metrics
 
     numbers = metrics.metrics(tables, plan)
-    # In the order in which they came to be known, so that the first is that of the first cause.
+    # Warnings are in the order in which they became known, so that the first one belongs to the first cause.
     warnings = [
         *kernel_facts["warnings"], *given.warnings, *made.kernel_warnings, *made.end["warnings"], *numbers.warnings
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs of which only the summary stays: what a study of thousands is made of.
+"""Many runs for which only the summary is kept, as in a study of thousands of runs.
 
-Each has the numbers of the same run in a directory of its own: any of them can be repeated, `leowarp.run(plan)`.
+Each run has the same numbers as a run in its own directory, so any of them can be repeated with `leowarp.run(plan)`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Made:
     """Result of one run.
 
-    index: Its place among the plans.
-    summary: As in `summary.json`; None if it failed.
+    index: Place of the run's plan in the list.
+    summary: Same as `summary.json`; None if the run failed.
     costs: `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
     """
 
@@ -45,14 +45,14 @@ def make(
     out: Sequence[Path | None] | None = None,
     on_progress: Callable[[int, int | None], None] = lambda index, virtual_ns: None,
 ) -> Iterator[Made]:
-    """The run of each plan, one after the other.
+    """Make the run of each plan, one after the other.
 
-    scratch: Where the guests work; nothing that is needed afterwards stays there.
-    out: For each plan a directory to keep its whole run in, or None.
-    on_progress: Called now and then with the place of the run under way and its clock.
-    Yields: In the order of the plans. A run that fails is one with an `error`.
+    scratch: Working directory of the guests; nothing in it is needed afterwards.
+    out: For each plan a directory in which the whole run is kept, or None.
+    on_progress: Called regularly with the place of the present run and its clock.
+    Yields: Runs in the order of the plans. A failed run has an `error`.
     """
-    # By kernel: to look for kernel and agent takes as long as a small run.
+    # Images are cached by kernel: checking kernel and agent takes as long as a small run.
     images: dict[str, GuestImage] = {}
     for index, plan in enumerate(plans):
         kept = None if out is None else out[index]
@@ -71,7 +71,7 @@ def _summed(
     index: int, plan: Plan, images: dict[str, GuestImage], directory: Path,
     on_progress: Callable[[int, int | None], None],
 ) -> Made:  # fmt: skip
-    """A run of which the summary is computed from the records in `directory`, and nothing is kept."""
+    """A run whose summary is computed from the records in `directory`, without keeping anything."""
     from leowarp import guest, metrics, trace
 
     guest.demand_trust(plan)
@@ -81,7 +81,7 @@ def _summed(
     images[plan.guest.kernel] = image
     guest.check_fits(plan, image.kernel_facts)
     watch = trace.Stopwatch()
-    # The guest would find what the run before has left.
+    # Otherwise the guest would find files of the previous run.
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     given = prepared(plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run into a directory of its own as a task for a worker; it imports no more than the worker needs to begin."""
+"""A worker's task that makes one run in its own directory; it imports only what a worker needs to start."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WholeRun:
-    """A task (`leowarp.running.workers.Task`) of one run.
+    """A task (`leowarp.running.workers.Task`) for one run.
 
-    number: What its events are known by.
-    set: mapping or sequence of "KEY=VALUE". Dotted keys and what replaces them.
-    options: `kernel`, `force`, `report`, `trust`: all as the arguments of `leowarp.run`.
+    number: Key of the task's events.
+    set: mapping or sequence of "KEY=VALUE". Dotted keys with their new values.
+    options: `kernel`, `force`, `report`, `trust`: arguments of `leowarp.run`.
     """
 
     number: int
@@ -31,13 +31,13 @@ class WholeRun:
     options: Mapping[str, Any]
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Makes the run and tells its progress; the directory is all of its result. Raises a `LeowarpError`."""
+        """Make the run and report its progress; the only result is the directory. Raises a `LeowarpError`."""
         try:
             one.run(self.scenario, self.set, self.out, progress=lambda at: tell(progress=asdict(at)), **self.options)
         except LeowarpError:
             raise
         except Exception as error:
-            # As the command line says it
+            # Keys as the command line gives them
             raise unexpected(error) from error
-        # The result lies in the directory; the parent needs to know no more than that it is there.
+        # The result is in the directory; the parent only needs to know that it exists.
         tell(place=0, result={})

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker of this machine: `python -m leowarp.running.worker PARENT_PID SCRATCH`.
 
-Tasks come in on its standard input, a line of JSON each; what a task tells it writes as a line of JSON, and one at the
-task's end. It dies with its parent, whatever kills that, and its guest with it.
+Tasks arrive on its standard input as lines of JSON. The worker writes each message of a task as a line of JSON, and one
+line at the task's end. If the parent dies for any reason, the worker and its guest die too.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ from typing import Any
 from leowarp.base.errors import encode_error
 
 PR_SET_PDEATHSIG = 1
-"""prctl(2), linux/prctl.h: Python has no name for it."""
+"""prctl(2), linux/prctl.h: Python does not provide this constant."""
 
 
 def main(parent_pid: int, scratch: Path) -> None:
-    """Does the tasks that come in until there are no more.
+    """Process incoming tasks until there are no more.
 
-    parent_pid: Who started it; if that is gone already, it ends at once with status 1.
-    scratch: Where its guests work.
-    Raises OSError if the host does not let it be bound to its parent's death.
+    parent_pid: Process that started the worker; if it is already gone, the worker ends at once with status 1.
+    scratch: Working directory of the worker's guests.
+    Raises OSError if the host does not permit tying the worker's life to its parent's.
     """
-    # The signal comes when the thread ends that started this process, not the parent as a whole (prctl(2)).
+    # The signal comes when the parent's thread that started this process ends, not the whole parent (prctl(2)).
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     # The parent may have died before the call above.
     if os.getppid() != parent_pid:
         sys.exit(1)
-    # Output of libraries must not get between the lines.
+    # Output of libraries must not be mixed with the lines.
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
     def report(**what: Any) -> None:
-        """Writes a line at once: the parent waits for it."""
+        """Write a line at once, because the parent waits for it."""
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 
-    # Before the first task: a library that cannot be loaded is this machine's fault, and not that of a task's runs.
+    # The libraries are loaded before the first task: if one cannot be loaded, the machine is at fault, not the runs of
+    # a task.
     from leowarp import guest, metrics, trace  # noqa: F401
 
     report(ready=os.getpid())
@@ -56,13 +57,13 @@ def main(parent_pid: int, scratch: Path) -> None:
         try:
             pickle.loads(base64.b64decode(given["task"])).work(scratch, partial(report, batch=number))
         except Exception as error:
-            # Told to the parent, which decides; the next task may be a better one.
+            # The error goes to the parent, which decides; the next task may succeed.
             fault = encode_error(error)
         report(batch=number, ended=True, fault=fault)
 
 
 if __name__ == "__main__":
-    # Started with the signal ignored if a shell put the parent into the background.
+    # The signal may be ignored initially, if a shell put the parent into the background.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main(int(sys.argv[1]), Path(sys.argv[2]))

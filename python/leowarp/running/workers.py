@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of this machine that make runs: given tasks, they say what has become of each.
+"""Processes on this machine that make runs: they receive tasks and report the result of each run.
 
-A worker that dies takes no other with it, and is replaced. Runs of one worker are made one after the other, so that the
-processor time of each can be told.
+If a worker dies, the others continue, and it is replaced. A worker makes one run at a time, so that processor time can
+be measured per run.
 """
 
 from __future__ import annotations
@@ -25,38 +25,39 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import end_patiently
 
 PATIENCE_S = 10.0
-"""How much time of its own (`OwnTime`) a worker has to end before it is killed."""
+"""Processor time (`OwnTime`) after which a worker that should end is killed."""
 
 MOST_KILLED_AT_START = 3
-"""Workers in a row, for each that works at a time, that may be killed before they begin: then the machine is at fault.
-As many as a study's run may lose."""
+"""Number of successive workers, per parallel worker, that may be killed during their start; beyond that the machine is
+at fault. The number equals the deaths allowed for a study's run."""
 
 
 class Tell(Protocol):
-    """How a task says from within its worker what it has done; all of it can be written as JSON."""
+    """Function by which a task reports progress from within its worker; all arguments must be serialisable as JSON."""
 
     def __call__(self, *, place: int = ..., result: Mapping[str, Any] = ..., progress: Mapping[str, Any] = ...) -> None:
-        """Either the `result` of the run at a `place` of the task, or the `progress` of the one under way."""
+        """Either the `result` of the run at a `place` of the task, or the `progress` of the present run."""
 
 
 class Task(Protocol):
-    """Runs for one worker. It reaches the worker pickled, through a pipe, so its class can be imported there."""
+    """Runs for one worker. A task is sent to the worker pickled, through a pipe, so its class must be importable
+    there."""
 
     @property
     def number(self) -> int:
-        """Key of its events."""
+        """Key of the task's events."""
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Makes the runs, in the process of the worker. An exception ends the task and is reported as its fault."""
+        """Make the runs inside the worker's process. An exception ends the task and is reported as its fault."""
 
 
 @dataclass(frozen=True)
 class RunMade:
-    """A run of a task was made, well or not.
+    """A run of a task has ended, successfully or not.
 
-    batch: The task's number.
-    place: The run's place in the task, from 0.
-    result: As the task told it.
+    batch: Number of the task.
+    place: Place of the run in the task, from 0.
+    result: Result as reported by the task.
     """
 
     batch: int
@@ -66,14 +67,14 @@ class RunMade:
 
 @dataclass(frozen=True)
 class BatchEnded:
-    """A task is over.
+    """A task has ended.
 
-    Runs of the task for which there was no `RunMade` are unfinished.
+    Runs of the task without a `RunMade` are unfinished.
 
     batch: Its number.
-    fault: The error that ended it early, as `errors.encode_error` writes it.
-    lost: How many workers died over it.
-    death: How the last of them ended, and its last words.
+    fault: Error that ended the task early, in the form of `errors.encode_error`.
+    lost: Number of workers that died during the task.
+    death: Explanation of the last death, with the worker's last output.
     """
 
     batch: int
@@ -86,10 +87,10 @@ Event = RunMade | BatchEnded
 
 
 class LocalWorkers:
-    """Worker processes of this machine.
+    """Worker processes on this machine.
 
-    scratch: A directory for what they write while they work.
-    name: What errors call one of them.
+    scratch: Directory for the workers' temporary files.
+    name: Name of a worker in error messages.
     on_progress: Called within `wait` with the number of a task and the progress of its run.
     """
 
@@ -105,7 +106,8 @@ class LocalWorkers:
         self._workers: list[_Process] = []
         self._started = 0
         self._killed_at_start = 0
-        # Told by the call of `wait` after the one that gives what the others have said.
+        # This error is raised by the next call of `wait`, after the present call has returned the messages of other
+        # workers.
         self._error: HostError | None = None
         self.size = count
         try:
@@ -121,18 +123,19 @@ class LocalWorkers:
         return sum(worker.batch is None for worker in self._workers)
 
     def give(self, task: Task) -> None:
-        """Hands a task to a free worker; there must be one (`free`)."""
+        """Give a task to a free worker; there must be one (`free`)."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.begin(task.number)
-        # Pickled, as it may hold objects of any class. This is safe: it goes from a process to its own children.
+        # Tasks are pickled, because a task may contain objects of any class. This is safe: pickles only go from a
+        # process to its own children.
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Messages of the workers, and which of them have died; those are replaced.
+        """Messages of the workers, and deaths of workers, which are then replaced.
 
-        timeout_s: How long to wait if nobody says anything; 0: not at all.
-        Raises HostError if a worker ended by itself before it could begin, or `MOST_KILLED_AT_START` in a row were
-            killed; what was said until then has been returned before.
+        timeout_s: Maximum waiting time if there is no message; 0: return at once.
+        Raises HostError if a worker ended by itself during its start, or `MOST_KILLED_AT_START` in succession were
+            killed. Messages received before the error have been returned by then.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -151,18 +154,18 @@ class LocalWorkers:
                     self._replace_dead(worker, events)
                 except HostError as error:
                     self._error = error
-        # Messages before the worker's end are handed over first; the next call raises.
+        # Messages before the worker's end are returned first; the next call raises the error.
         if self._error is not None and not events:
             raise self._error
         return events
 
     def end(self) -> list[Event]:
-        """Interrupts all workers, each of which ends its guest, and kills those that take too long.
+        """Interrupt all workers, each of which ends its guest, and kill those that take too long.
 
-        Returns: What was made until then and nobody had asked for yet.
+        Returns: Results completed by then that had not been returned yet.
         """
         events: list[Event] = []
-        # All first, then all are waited for: they end at the same time and not one after the other.
+        # All workers are interrupted before waiting, so that they end at the same time instead of one after the other.
         for worker in self._workers:
             worker.interrupt()
         end_patiently((worker.child for worker in self._workers), PATIENCE_S)
@@ -172,7 +175,7 @@ class LocalWorkers:
             worker.close()
         self._workers = []
         self._selector.close()
-        # Runs made before the interruption count; the batches that it ended are nobody's fault.
+        # Runs completed before the interruption count; the interruption does not count as a failure of its batches.
         return [event for event in events if isinstance(event, RunMade)]
 
     def _start(self) -> _Process:
@@ -183,10 +186,10 @@ class LocalWorkers:
         return worker
 
     def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
-        """Takes a worker that has ended out and starts another; what it had under way has lost a worker.
+        """Remove a worker that has ended and start another; the dead worker's task records a loss.
 
-        One that was killed before it could begin has lost nothing: its successor gets its task. One that ended by
-        itself then is an error of the machine: the next would end in the same way.
+        A worker killed during its start has lost nothing: its successor gets its task. A worker that ended by itself
+        during its start indicates an error of the machine: the next one would end in the same way.
         """
         self._selector.unregister(worker.stdout)
         self._workers.remove(worker)
@@ -201,7 +204,7 @@ class LocalWorkers:
         self._start()
 
     def _replace_unready(self, worker: _Process, what: str, words: str) -> None:
-        """Starts another worker in place of one that was killed before it could begin, and hands over its task."""
+        """Start a worker to replace one that was killed during its start, and pass on its task."""
         self._killed_at_start += 1
         most = MOST_KILLED_AT_START * self.size
         if not worker.was_killed():
@@ -225,39 +228,41 @@ class _Process:
         self.given = ""
         self.was_ready = False
         self.is_over = False
-        # A read may end within a message: what is not whole yet waits here.
+        # A read may end within a message: the incomplete part is kept here.
         self._partial = b""
         self._words_before_bytes = 0
         scratch.parent.mkdir(parents=True, exist_ok=True)
-        # A file and not a pipe: nobody reads a worker's words while it lives, and a full pipe would stop it.
+        # stderr goes to a file instead of a pipe: nothing reads it while the worker lives, and a full pipe would block
+        # the worker.
         self._words = scratch.with_suffix(".stderr")
         command = [sys.executable, "-m", "leowarp.running.worker", str(os.getpid()), str(scratch)]
         with self._words.open("wb") as words:
-            # A session of its own: Ctrl-C reaches the parent alone, which then interrupts each worker once.
+            # The worker has a separate session, so that Ctrl-C only reaches the parent, which then interrupts each
+            # worker once.
             self.child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, start_new_session=True
             )
         assert self.child.stdout is not None
         self.stdout = self.child.stdout
-        # `lines` takes what has come, after a message that is not whole yet as well; it must not wait for the rest.
+        # Reads must not block: `lines` takes the available data, even after an incomplete message.
         os.set_blocking(self.stdout.fileno(), False)
 
     def begin(self, number: int) -> None:
-        """Notes that it has a task now; last words are those from here on."""
+        """Record that the worker has a task now; its last output counts from here."""
         self.batch = number
         self._words_before_bytes = self._words.stat().st_size
 
     def give(self, line: str) -> None:
-        """Writes a line to its standard input."""
+        """Write a line to the worker's standard input."""
         assert self.child.stdin is not None
         self.given = line
-        # A worker that died is found by the end of its output.
+        # The death of a worker is detected by the end of its output.
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.write(line.encode() + b"\n")
             self.child.stdin.flush()
 
     def lines(self) -> list[dict[str, Any]]:
-        """The messages that have come whole since the last call; sets `is_over` at the end of the output."""
+        """Messages completed since the last call; sets `is_over` at the end of the output."""
         while True:
             try:
                 piece = os.read(self.stdout.fileno(), 1 << 20)
@@ -266,23 +271,23 @@ class _Process:
             if not piece:
                 self.is_over = True
                 break
-            # The end of one message and the beginning of the next may come in one piece.
+            # A single read may contain the end of one message and the beginning of the next.
             self._partial += piece
         *whole, self._partial = self._partial.split(b"\n")
         return [json.loads(line) for line in whole]
 
     def interrupt(self) -> None:
-        """Sends SIGINT, upon which it marks its run directory and ends its guest, as after Ctrl-C."""
+        """Send SIGINT, after which the worker marks its run directory and ends its guest, as after Ctrl-C."""
         if self.child.poll() is None:
             self.child.send_signal(signal.SIGINT)
 
     def how_it_ended(self) -> str:
-        """Its signal or its status, in words."""
+        """Signal or exit status of the worker as text."""
         status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
     def was_killed(self) -> bool:
-        """Whether a signal ended it."""
+        """Whether a signal ended the worker."""
         return self.child.wait() < 0
 
     def close(self) -> None:
@@ -293,7 +298,7 @@ class _Process:
             self.child.stdin.close()
 
     def last_words(self) -> str:
-        """The end, 2,000 characters at most, of what it wrote to stderr since it was given its task."""
+        """The worker's last output on stderr since it received its task, at most 2,000 characters."""
         words = self._words.read_bytes()[self._words_before_bytes :]
         return words.decode(errors="replace").strip()[-2000:]
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing a run directory, which is either complete or marked incomplete.
 
-While a run is being written, the directory holds a file `INCOMPLETE` that says why. The writer keeps it locked, which
-distinguishes a killed writer from one that still works. The last step of a run is `manifest.json`, then the mark goes.
+While a run is being written, the directory contains a file `INCOMPLETE` with the reason. The writer holds a lock on it,
+which distinguishes a killed writer from a running one. At the end of a run, `manifest.json` is written, and then the
+mark is deleted.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Writing:
-    """A run directory while it is written: `with Writing(path, force=False) as directory:`.
+    """Context for writing a run directory: `with Writing(path, force=False) as directory:`.
 
-    It makes the directory and the mark `INCOMPLETE`, and locks that. An exception replaces the text of the mark by
-    its message and leaves what was written; a normal end takes the mark away, provided that there is a manifest.
+    `Writing` creates the directory and the mark `INCOMPLETE`, and locks the mark. An exception writes its message into
+    the mark and leaves the files; a normal end deletes the mark, provided that there is a manifest.
 
-    path: The run directory; it and those above it are made if they are missing.
-    force: Whether a complete run there is replaced. An incomplete one always is.
-    Raises ScenarioError if `path` holds a complete run and `force` is not set, or something that is no run.
+    path: The run directory; missing parent directories are created.
+    force: Whether an existing complete run is replaced. An incomplete run is always replaced.
+    Raises ScenarioError if `path` contains a complete run and `force` is not set, or contains something other than a
+        run.
     Raises HostError if it cannot be written: no permission, no space.
-    Raises TraceError if what was done in it ended without a manifest.
+    Raises TraceError if the block ended without a manifest.
     """
 
     def __init__(self, path: Path | str, *, force: bool = False) -> None:
@@ -44,7 +46,7 @@ class Writing:
         try:
             self._mark = self._locked_mark()
             try:
-                # The mark stands before anything of an older run goes.
+                # The mark is created before any file of an older run is deleted.
                 self.because("the run was started and has not ended; a kill -9 or a power cut leaves it so")
                 for name in ARTEFACTS:
                     if name != INCOMPLETE:
@@ -58,22 +60,22 @@ class Writing:
         return self.path
 
     def _locked_mark(self) -> int:
-        """A descriptor of the mark, locked; with it nobody else writes here, and what is here may be replaced.
+        """A locked descriptor of the mark. The lock excludes other writers; existing files may then be replaced.
 
-        Raises ScenarioError if another process writes there, or what is there may not be replaced.
-        Raises OSError if it cannot be made or locked.
+        Raises ScenarioError if another process writes there, or existing files may not be replaced.
+        Raises OSError if the mark cannot be created or locked.
         """
         while True:
             self._refuse_what_is_not_ours()
             self.path.mkdir(parents=True, exist_ok=True)
-            # Opened and not created anew: the mark of a run that was killed is locked and written again. NOFOLLOW:
-            # where a link stands, another file would be emptied.
-            # NONBLOCK: a pipe that came there since the look above would be waited for.
+            # The mark is opened without O_EXCL: the mark of a killed run is locked and written again. NOFOLLOW is set,
+            # because through a link another file would be emptied. NONBLOCK is set, because a pipe created since the
+            # check above would block the open.
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             mark = os.open(self.path / INCOMPLETE, flags, 0o666)
             try:
-                # A lock and not the number of the process in a file, which may be another's by then.
-                # The host drops the lock with the process, so a writer that was killed does not keep others out.
+                # A lock is used instead of a process id in a file, because the id may have been reused. The host
+                # releases the lock when the process ends, so a killed writer does not exclude others.
                 fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if self._is_the_mark_of_what_may_go(mark):
                     return mark
@@ -89,10 +91,11 @@ class Writing:
             os.close(mark)
 
     def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
-        """Whether a locked mark is still there, and not beside a run that was completed meanwhile.
+        """Whether a locked mark still exists, and does not belong to a run that was completed meanwhile.
 
-        Another writer may have ended between the look at the directory and the lock. It has taken the mark away after
-        it was opened here. Or it did so before, and then the mark is a new one, empty, beside a complete run.
+        Another writer may have ended between the check of the directory and the lock. The other writer may have deleted
+        the mark after it was opened here. Or it deleted the mark earlier; then the mark is a new empty file beside a
+        complete run.
         """
         here = os.fstat(mark)
         try:
@@ -101,7 +104,8 @@ class Writing:
             return False
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
             return False
-        # A run is replaced plan first and written manifest last, so what lacks nothing has not been touched.
+        # A run is replaced beginning with the plan, and its manifest is written last, so a complete run has not been
+        # modified.
         if here.st_size == 0 and not self.force and what_is_missing(self.path) is None:
             os.unlink(self.path / INCOMPLETE)
             return False
@@ -115,7 +119,7 @@ class Writing:
                 raise TraceError(f"the run in {self.path} ended without a manifest")
             if error is None:
                 os.unlink(self.path / INCOMPLETE)
-            # A reader of our output that has gone (a pager that was closed) is no fault of the disk.
+            # If the reader of leowarp's output has gone (a closed pager), the disk is not at fault.
             elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
                 self.because(f"an operation of the system failed: {error}")
                 raise self._failed(error) from error
@@ -125,38 +129,39 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """Message for an error of the system while the run was made: it is the directory's only if it names it."""
-        # A write names no file. One that has no space has none here, or in the place for temporary files.
+        """Message for a system error while the run was made: the directory is only blamed if the error names it."""
+        # Errors of writes do not name a file. Missing space is either here or in the directory for temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
         hint = "it is an error of this machine and not of the scenario: mend what it names, then start the run again"
         return HostError(f"the run in {self.path} failed: {error}", hint=hint)
 
     def _holds(self, path: Path) -> bool:
-        """Whether a path leads into this directory, or is it."""
+        """Whether a path is the run directory or inside it."""
         return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(self.path))
 
     def because(self, reason: str) -> None:
-        """Writes why the directory is not complete: a line in the mark, in place of what stood there.
+        """Write the reason why the directory is incomplete as a line into the mark, replacing its content.
 
-        Raises OSError if it cannot be written for another reason than a full disk.
+        Raises OSError if it cannot be written for a reason other than a full disk.
         """
         text = f"This run is not complete: {reason}\n".encode()
         try:
             os.truncate(self._mark, 0)
             os.pwrite(self._mark, text, 0)
         except OSError as error:
-            # A full disk is one of the reasons why runs end: then the mark alone, an empty file, must do.
+            # A full disk is a frequent reason for the end of a run: then the mark stays an empty file.
             if error.errno not in _NO_SPACE:
                 raise
 
     def _refuse_what_is_not_ours(self) -> None:
-        """Raises ScenarioError unless the directory is absent, empty, an incomplete run, or one to be replaced."""
+        """Raises ScenarioError unless the directory is absent, empty, an incomplete run, or a run that may be
+        replaced."""
         if not self.path.exists():
             return
         if not self.path.is_dir():
             raise ScenarioError(f"cannot write a run to {self.path}: it is a file", hint="choose another with --out")
-        # Leftovers of a kill from a file that was to appear whole are ours, too.
+        # Temporary files left by a kill also belong to leowarp.
         names = [entry.name for entry in self.path.iterdir()]
         strange = sorted(name for name in names if name.removesuffix(plainfiles.PARTIAL) not in ARTEFACTS)
         if strange:
@@ -170,7 +175,7 @@ class Writing:
                 hint="choose an empty or a new directory with --out",
             )
         if why_incomplete(self.path) is None and not self.force:
-            # As after a kill while the report was drawn: the run is made already.
+            # This is the state after a kill during the report: the run itself is complete.
             lacks_report = not (self.path / REPORT / "index.html").exists()
             raise ScenarioError(
                 f"cannot write a run to {self.path}: it holds a complete run{' without a report' * lacks_report}",
@@ -180,11 +185,11 @@ class Writing:
 
 
 def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Path]) -> None:
-    """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`.
+    """Write `00-plan.toml` and, if it names files, their copies in `00-inputs/`.
 
     directory: A run directory that is being written.
-    inputs: Content by the name of the file, or the file that has it, which is copied.
-    Raises ScenarioError if a name is more than that of a file: a path would lead out of the directory.
+    inputs: For each file name its content, or the file to copy.
+    Raises ScenarioError if a name is not a plain file name: a path could lead out of the directory.
     """
     plainfiles.write(directory / PLAN, plan_text.encode())
     for name, content in inputs.items():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one table of scalars: what `summary.json` says of a run (`RUN`) and of each flow (`TCP`, `PROBE`), in its order.
+"""The table of all scalars: contents of `summary.json` for a run (`RUN`) and for each flow (`TCP`, `PROBE`), in order.
 
-It is data alone and below everything that computes or shows a scalar. From it are made the rows of `summary.json` and
-their order, units and definitions in `40-metrics.parquet`, the groups of `leowarp show --metrics`, words and units of
-the overview and of the pages, and `docs/reference/tables.md`.
+The table consists of data only, and is a lower layer than all code that computes or shows a scalar. It is the source of
+the rows of `summary.json` and their order, of units and definitions in `40-metrics.parquet`, of the groups of `leowarp
+show --metrics`, of texts and units of the overview and the pages, and of `docs/reference/tables.md`.
 
 >>> FLOW_SCALARS["rtt_p99_ns"].unit.symbol
 'ns'
@@ -15,13 +15,13 @@ from leowarp.scalars.of_flows import COMMON, PROBE, PROGRAM, TCP
 from leowarp.scalars.of_run import COSTS, RUN
 from leowarp.scalars.scalar import Group, Scalar, Section, Unit, by_name, flat, names, ordered
 
-# By name for those who have a column or an axis and look for its unit; the tuples above say what a run must have.
+# These tables find the unit of a column or an axis by name; the tuples above define which scalars a run must have.
 RUN_SCALARS = by_name(RUN)
 FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 
 
 def of_kind(kind: str | None) -> Section:
-    """The scalars of a flow of a kind: tcp, ping and udp, program; None, which no run of today has, is taken for tcp.
+    """Scalars of a flow by kind: tcp, ping and udp, program; None, which no present run has, counts as tcp.
 
     kind: `kind` of the flow in `summary.json`.
     Returns: `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.

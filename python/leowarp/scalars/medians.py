@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians over replicates, runs that differ by their seeds alone, each with an interval that holds it.
+"""Medians over replicates (runs that differ only in their seeds), each with a confidence interval.
 
 The interval lies between two order statistics of the values, x(j) and x(n + 1 - j), counted from the smallest. For
-independent runs with any continuous distribution it holds the median of that distribution with the probability 1 - 2
-P(B < j), B binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, 2003, section
-7.1). j is the largest for which this is at least 95 %. Five runs or fewer cannot reach that: then the interval is that
-of the smallest and the largest value, and its probability is smaller. Nothing is drawn: the interval is exact and needs
-no seed.
+independent runs with any continuous distribution, it contains the distribution's median with probability 1 - 2 P(B <
+j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, 2003,
+section 7.1). j is the largest number for which this probability is at least 95 %. With five runs or fewer this is
+impossible: the interval then extends from the smallest to the largest value, with a smaller probability. No random
+numbers are used: the interval is exact and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)
@@ -30,7 +30,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class MedianInterval:
-    """A sample median, and the order statistics between which the median of the distribution lies."""
+    """A sample median, and the order statistics that enclose the distribution's median."""
 
     median: float
     low: float
@@ -40,12 +40,12 @@ class MedianInterval:
 
 @functools.cache
 def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
-    """(j, probability): x(j) and x(n + 1 - j) of `count` values hold the median with that probability.
+    """(j, probability): x(j) and x(n + 1 - j) of `count` values enclose the median with that probability.
 
-    count: At least 1; of 1 value the probability is 0.
-    confidence: The least that is wanted.
+    count: At least 1; for 1 value the probability is 0.
+    confidence: Required minimum.
     """
-    # The wider, the likelier: the last j that keeps the confidence is found by halving.
+    # Wider intervals have higher probability: binary search finds the last j with the required confidence.
     low, high = 1, max(count // 2, 1)
     while low < high:
         j = (low + high + 1) // 2
@@ -54,18 +54,18 @@ def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, flo
 
 
 def coverage_ratio(count: int, j: int) -> float:
-    """Probability that x(j) and x(n + 1 - j) of `count` values hold the median, 1 - 2 P(B < j).
+    """Probability that x(j) and x(n + 1 - j) of `count` values enclose the median, 1 - 2 P(B < j).
 
     >>> coverage_ratio(5, 1), round(coverage_ratio(20, 6), 4)
     (0.9375, 0.9586)
     """
     below = sum(math.comb(count, successes) for successes in range(j))
-    # Whole numbers, divided once: 2 to the power of some thousands is no float.
+    # Integers are divided once, because 2 to the power of some thousands exceeds a float.
     return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:
-    """Median of some values with its interval, as `order_interval` has it.
+    """Median of some values with its interval from `order_interval`.
 
     values: At least one, none missing.
     """
@@ -76,14 +76,15 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 
 
 def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, Any]]]) -> list[Section]:
-    """Tables of several groups of runs, one column a group: of each quantity the median, and its interval in brackets.
+    """Tables of several groups of runs, one column per group: the median of each quantity, with its interval in
+    brackets.
 
-    names: What each group is called.
-    groups: The summaries of each group's runs.
+    names: Name of each group.
+    groups: Summaries of each group's runs.
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
-    # `[0, *ends]` is longer by one: its last is the end of the last group.
+    # `[0, *ends]` has one more entry: its last entry is the end of the last group.
     bounds = list(zip([0, *ends], ends, strict=False))
     return [
         Section(
@@ -96,7 +97,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
 
 
 def sentence(counts: Sequence[int]) -> str:
-    """The interval in brackets, for groups of this number of runs."""
+    """Explanation of the interval in brackets, for groups of this number of runs."""
     parts = []
     for count in dict.fromkeys(counts):
         j, probability = order_interval(count)
@@ -113,7 +114,7 @@ def sentence(counts: Sequence[int]) -> str:
 def _place(j: int) -> str:
     if j == 1:
         return ""
-    # 11th to 13th, and 111th, whatever their last digit.
+    # Suffixes are 11th to 13th, and 111th, regardless of the last digit.
     ending = "th" if j % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(j % 10, "th")
     return f"{j}{ending} "
 
@@ -126,14 +127,14 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
         counts = Counter(known)
         return str(known[0]) if len(counts) == 1 else ", ".join(f"{count} {name}" for name, count in counts.items())
     found = median_interval(known)
-    # For a quantity that some runs do not have, as a completion, the number of runs must be visible.
+    # If some runs lack a quantity, such as a completion time, the number of runs must be visible.
     of = f" (of {len(known)})" if len(known) < len(values) else ""
     are_counts = all(isinstance(value, int) for value in known)
     says = _said_count if are_counts and quantity.text(1) == "1" else quantity.text
     median, low, high = (says(value) for value in (found.median, found.low, found.high))
     if found.low == found.high:
         return median + of
-    # Only under one unit: "3 [900 to 4] ms" would say that 900 are ms as well.
+    # The unit is shared only if both values have it: "3 [900 to 4] ms" would suggest that 900 is in ms as well.
     units = {text.partition(" ")[2] for text in (median, low, high)}
     if len(units) == 1 and (unit := units.pop()):
         return f"{median.partition(' ')[0]} [{low.partition(' ')[0]} to {high.partition(' ')[0]}] {unit}{of}"
@@ -141,5 +142,5 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
 
 
 def _said_count(value: float) -> str:
-    """The middle of 4 and 6 is 5, not 5.0, and that of 4 and 5 is 4.5."""
+    """The middle of 4 and 6 is 5, not 5.0; the middle of 4 and 5 is 4.5."""
     return f"{int(value):,}" if float(value).is_integer() else f"{value:,.1f}"

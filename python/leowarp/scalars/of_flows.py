@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalars of a flow, in the order of `summary.json`: a section for what is computed together.
+"""Scalars of a flow in the order of `summary.json`, with one section per group that is computed together.
 
-`scalars.ordered` fails a run in which a line here or its function lacks the other (files below are in `metrics/`). A
-line is name, unit, group, definition, then the words of a run's page and of the overview, if these show it. A page's
-words are read below those of the row before ("smallest", "mean", "median").
+`scalars.ordered` fails a run if a line here has no computed value, or vice versa (files below are in `metrics/`). A
+line contains name, unit, group and definition, then the texts for a run's page and the overview, if these show it. A
+page's text continues that of the row before ("smallest", "mean", "median").
 
-    IDENTITY                what the flow was
+    IDENTITY                names and kind of the flow
     PACKETS                 packets on the wire, matched at both ends
     SOCKET                  goodput; TCP_INFO of the sender            per_flow/goodput.py, flows.py
-    ECHOES, REPLIES         probes there, and there and back           per_flow/probes.py, flows.py
+    ECHOES, REPLIES         probes, one-way and round trip             per_flow/probes.py, flows.py
     LIFE, ENDING, HOST      sockets' ends, counters of a host          per_flow/goodput.py, flows.py
     REORDERING              RFC 4737 and RFC 5236                      per_flow/reordering.py
-    CAUSES                  what brought losses about                  route_changes/causes.py
+    CAUSES                  causes of losses                           route_changes/causes.py
     ROUND_TRIPS, ONE_WAY    delays of data packets                     per_flow/round_trips.py, delays.py
-    NEAR_CHANGES, RECOVERY  what a change of the path did              route_changes/handovers.py, recovery.py
-    CHANGES_*, SPIKES       likewise                                   route_changes/handovers.py, recovery.py
-    ACKNOWLEDGEMENTS        what the receiver did                      per_flow/acknowledgements.py
-    SHARE, CAPACITY         of competing flows, of the path            sharing/shares.py, capacity.py
+    NEAR_CHANGES, RECOVERY  effects of path changes                    route_changes/handovers.py, recovery.py
+    CHANGES_*, SPIKES       effects of path changes                    route_changes/handovers.py, recovery.py
+    ACKNOWLEDGEMENTS        actions of the receiver                    per_flow/acknowledgements.py
+    SHARE, CAPACITY         competing flows; the path                  sharing/shares.py, capacity.py
 
 Sections of flows of programs: `scalars/of_programs.py`.
 
-A number in a definition (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128) is the constant in
-`metrics/` that computes it. A reader of `40-metrics.parquet` sees this text. Names of two sections may be equal
-(`rtt_min_ns` of TCP and of pings): they then have one unit, and a flow has one of the two.
+Numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are constants in
+`metrics/`. Readers of `40-metrics.parquet` see these texts. Two sections may contain the same name (`rtt_min_ns` of TCP
+and of pings): the unit is then the same, and a flow has only one of them.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
@@ -54,7 +54,8 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
-# What the flow was, from the plan. First, so that a row of `summary.json` begins with its own name.
+# The scalars of this section identify the flow, from the plan. The identity comes first, so that a row of
+# `summary.json` begins with the flow's name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
     Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: none"),
@@ -65,8 +66,8 @@ IDENTITY: Section = (
            "congestion control"),
 )
 
-# From the packets themselves, matched at both ends: what was on the wire, retransmissions and packets without payload
-# included. So these differ from the socket's own counts below.
+# The scalars are computed from packets matched at both ends: everything on the wire, including retransmissions and
+# packets without payload. The numbers of packets therefore differ from the socket's own counts below.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -88,7 +89,8 @@ PACKETS: Section = (
     Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets back dropped on links"),
 )
 
-# From samples of TCP_INFO: what the sender's kernel believed. Medians are by time: each sample holds until the next.
+# The scalars come from samples of TCP_INFO: the view of the sender's kernel. Medians are weighted by time: each sample
+# is valid until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
            "payload that the receiver got in order in the flow's life, per second of it: from start_ns, its first SYN, "
@@ -124,7 +126,7 @@ SOCKET: Section = (
     Scalar("rto_p50_us", US, _DELAYS, "the sender's retransmission timeout, median by time"),
 )
 
-# Probes are datagrams: loss and delay are known for each, not for bytes.
+# Probes are datagrams: loss and delay are known per packet, not per byte.
 ECHOES: Section = (
     Scalar("probes_pkts", PKTS, _PACKETS, "probes sent", "probes", "sent"),
     Scalar("probes_lost_pkts", PKTS, _PACKETS, "probes that had not arrived by the end of the run", "probes lost",
@@ -139,7 +141,7 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
-# For the UDP of a program, which is found and not planned.
+# These scalars are for a program's UDP connections, which are detected and not planned.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
            "number of the flow of programs whose connection it is; null: probes of leowarp's own, as of all of these"),
@@ -151,7 +153,7 @@ DATAGRAMS: Section = (
            "goodput, back", "goodput, back"),
 )
 
-# Every mean over a flow's own time is over this one.
+# A flow's lifetime; every mean over the lifetime uses its duration.
 LIFE: Section = (
     Scalar("start_ns", NS_AS_S, _WHAT, "when the flow began, from the run's start: with its first SYN or datagram"),
     Scalar("stop_ns", NS_AS_S, _WHAT,
@@ -159,7 +161,7 @@ LIFE: Section = (
            "the run, whichever came first"),
 )
 
-# Observations of the agent itself at the flow's sockets.
+# The agent's own observations of the flow's sockets.
 ENDING: Section = (
     Scalar("bytes", BYTES, _GOODPUT, "payload that arrived, each byte once"),
     Scalar("completion_ns", NS_AS_S, _GOODPUT,
@@ -169,8 +171,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: none"),
 )
 
-# From counters that the kernel has per network namespace, that is per host: null where several flows share it, since
-# nothing says which of them was meant.
+# The scalars come from kernel counters per network namespace, that is, per host: null if several flows share a host,
+# because they cannot be separated.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "how often the kernel of the sender's host took packets for lost and began a recovery; null: another TCP "
@@ -183,7 +185,7 @@ HOST: Section = (
            "arrived with a mark of congestion (CE)", "marked for congestion"),
 )
 
-# First transmissions alone: a retransmission that comes late is what TCP does, not what the path did.
+# Reordering covers only first transmissions: a late retransmission is caused by TCP, not by the path.
 REORDERING: Section = (
     Scalar("reordered_ratio", RATIO, _ORDER,
            "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
@@ -218,7 +220,7 @@ REORDERING: Section = (
            "displaced by more than the threshold of RD: lost to it"),
 )
 
-# Losses, lateness and retransmissions by what brought them about, from drops that links report and from route changes.
+# Losses, lateness and retransmissions by cause, from drops reported by links and from route changes.
 CAUSES: Section = (
     Scalar("lost_queue_pkts", PKTS, _PACKETS, "data packets lost at a full queue", "lost at full queues",
            "lost at full queues"),
@@ -241,7 +243,8 @@ CAUSES: Section = (
            "spurious, of bytes that a route change made late"),
 )
 
-# From each data packet rather than from the sender's estimate: TCP smooths its own by 1/8 per sample (RFC 6298, 2).
+# Round trips are computed from each data packet instead of the sender's estimate, which TCP smooths by 1/8 per sample
+# (RFC 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
            "smallest round trip that a data packet met: its one-way delay and that of the first packet back that left "
@@ -261,7 +264,7 @@ ROUND_TRIPS: Section = (
            "were not stored take part with means over 50 ms", "a percentile is off by at most"),
 )
 
-# The guest has one clock, so one-way delays are exact here.
+# The guest has a single clock, so one-way delays are exact.
 ONE_WAY: Section = (
     Scalar("owd_min_ns", NS, _DELAYS, "smallest one-way delay of a data packet", "smallest one-way delay",
            "one-way delay, least"),
@@ -278,7 +281,7 @@ ONE_WAY: Section = (
            "no percentile of one-way delays is further than this from that of the packets themselves"),
 )
 
-# Probes without a reply are of both ways together: what a ping can tell, and no more.
+# Probes without a reply may be lost in either direction: a ping cannot distinguish them.
 REPLIES: Section = (
     Scalar("replies_pkts", PKTS, _PACKETS, "replies that came; null: the probes are not answered"),
     Scalar("replies_lost_pkts", PKTS, _PACKETS,
@@ -306,7 +309,7 @@ REPLIES: Section = (
            "longest run of losses"),
 )
 
-# 1 s is also the reach of the access profile's outages: of 337 pings that LENS lost 327 lay within it.
+# 1 s is also the reach of outages in the access profile: of 337 pings that LENS lost, 327 were within it.
 NEAR_CHANGES: Section = (
     Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
            "data packets lost within 1 s before or after a route change (of an access link: a reconfiguration), there "
@@ -322,7 +325,7 @@ NEAR_CHANGES: Section = (
 
 _LOSSY_WORDS = ("reconfigurations with a loss (not at a queue) within 1 s", "with exactly one")
 
-# Losses at a full queue are left out: a bulk flow fills its queue whether the path changes or not.
+# Losses at a full queue are left out: a bulk flow fills its queue with or without path changes.
 CHANGES_WITH_LOSS: Section = (
     Scalar("changes_with_loss_ratio", RATIO, _CHANGES,
            "share of the changes in the flow's life within 1 s of which it lost data packets, otherwise than at a full "
@@ -341,7 +344,7 @@ CHANGES_WITH_LOST_PROBES: Section = (
 
 _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
 
-# 5 s at most, and not into the next change: later recoveries are null, not 5 s.
+# Recovery takes at most 5 s, and does not extend beyond the next change: later recoveries are null, not 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
            "median over all changes of the time until goodput is back at 90 % of the second before; null: so many did "
@@ -367,7 +370,7 @@ SPIKES: Section = (
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
 )
 
-# Actions of the receiver (docs/concepts/delayed-acks.md): counted from packets, whatever `tcp.delayed_ack` says.
+# The receiver's behaviour (docs/concepts/delayed-acks.md) is counted from packets, independent of `tcp.delayed_ack`.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
            "ACKs that the receiver sent over the data segments that they answer, those that arrived since the ACK "
@@ -393,7 +396,7 @@ ACKNOWLEDGEMENTS: Section = (
     Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
 )
 
-# A share covers the time in which all of them ran, so that a late start is no unfairness.
+# A share refers to the time in which all flows were active, so that a late start does not count as unfair.
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
            "part of the goodput of the flow and its competitors that it got, while it competed with all of them. "
@@ -405,7 +408,7 @@ SHARE: Section = (
            "no share, because"),
 )
 
-# Payload in full segments, so that 1 can be reached; headers are the link's, not the flow's.
+# Capacity counts payload in full segments, so that 1 can be reached; headers belong to the link, not to the flow.
 CAPACITY: Section = (
     Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
            "payload that the path could have carried while the flow lived, in full segments: the integral of the "
@@ -422,7 +425,7 @@ CAPACITY: Section = (
 
 # fmt: on
 
-# The order is that of `summary.json` and of `leowarp show --metrics` within a group; the reference page has it too.
+# The order is that of `summary.json`, of `leowarp show --metrics` within a group, and of the reference page.
 TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,

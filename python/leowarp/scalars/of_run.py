@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run, in the order of `summary.json`.
 
-Names with a dot are of an object there (`fairness.jain_index`); in `40-metrics.parquet` `_` stands for the dot.
+A dot in a name denotes a key of an object (`fairness.jain_index`); in `40-metrics.parquet` `_` replaces the dot.
 
 >>> [scalar.name for scalar in COSTS]
 ['cpu_s', 'wall_s']
@@ -13,11 +13,12 @@ from leowarp.scalars.scalar import BYTES, COUNT, NS, PKTS, TEXT, Group, S, Scala
 
 _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 
-# It counts changes and not packets, so a page gives it no unit; `40-metrics.parquet` has had `pkts` from the start.
+# The scalar counts changes, not packets, so pages show no unit; `40-metrics.parquet` has contained `pkts` from the
+# start.
 _CHANGES_NAMED_PKTS = PKTS.in_("", 1)
 
 # fmt: off
-# Changes of the two directions at one instant are one, since `routing.reverse = "mirror"` turns both at once.
+# Simultaneous changes of both directions count as one, because `routing.reverse = "mirror"` changes both together.
 ROUTE_CHANGES: Section = (
     Scalar("route_changes", COUNT, _CHANGES,
            "changes of the path between stations that talk, in either direction; changes of one instant between the "
@@ -29,7 +30,7 @@ ROUTE_CHANGES: Section = (
            "route changes with late packets"),
 )
 
-# Propagation alone, from `20-timeline.parquet`: what no queue and no jitter changes.
+# The path delay is propagation only, from `20-timeline.parquet`: unaffected by queues and jitter.
 PATH_DELAY: Section = (
     Scalar("path_delay_min_ns", NS, _CHANGES,
            "smallest propagation delay of the path in force, one way, over the paths of all flows' data",
@@ -39,7 +40,7 @@ PATH_DELAY: Section = (
     Scalar("path_delay_max_ns", NS, _CHANGES, "largest propagation delay of the path in force", "path delay, largest"),
 )
 
-# The causes that links report (docs/concepts/links.md).
+# Causes reported by links (docs/concepts/links.md).
 DROPS: Section = (
     Scalar("drops_by_cause_pkts.queue", PKTS, _PACKETS, "packets dropped at full queues"),
     Scalar("drops_by_cause_pkts.loss", PKTS, _PACKETS, "packets dropped by links' own loss"),
@@ -48,7 +49,8 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
-# From the tables `switches`, `nodetotals`, `merges` and `orders`; null without the one that each is of.
+# The scalars come from the tables `switches`, `nodetotals`, `merges` and `orders`; null if the respective table is
+# missing.
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
            "packets that waited at a link when its node abandoned it for their host, and were handed to the new one; "
@@ -85,7 +87,7 @@ COSTS: Section = (
     Scalar("cpu_s", S, _COST, "processor seconds of guest and host together", "processor time", "CPU time"),
     Scalar("wall_s", S, _COST, "seconds that it took by the clock on the wall", "wall-clock time"),
 )
-"""Facts that no trace knows, and no other machine has."""
+"""Facts that are not in the trace and differ between machines."""
 
 # Jain's index, (sum x)^2 / (n sum x^2) (R. Jain et al., DEC-TR-301, 1984), over the goodput of n competing flows.
 FAIRNESS: Section = (
@@ -98,7 +100,7 @@ FAIRNESS: Section = (
     Scalar("fairness.reason", TEXT, Group.GOODPUT, "why there is no index; null: there is, or no two TCP flows"),
 )
 
-# Costs are this machine's; everything else is the same wherever the plan is run.
+# Costs depend on the machine; everything else is the same wherever the plan is run.
 RUN: Section = (
     Scalar("name", TEXT, Group.WHAT, "the scenario's name"),
     *ROUTE_CHANGES,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few numbers of a summary that a paper's table would have, in units for people; runs side by side likewise.
+"""The few numbers of a summary that a paper's table would contain, in convenient units; also for several runs next to
+each other.
 
-The rows depend on the flows: a quantity that no flow of a table has (marks, timeouts, late packets where none was) is
-no row. A missing value of a row that others have is None. All scalars: `leowarp show RUN --metrics`.
+The rows depend on the flows: a quantity that no flow in a table has (marks, timeouts, or late packets if there were
+none) has no row. A missing value in a row is None. `leowarp show RUN --metrics` prints all scalars.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 
 @dataclass(frozen=True)
 class Section:
-    """A table of flows, or of runs: `columns` are their names, `rows` a quantity each with one text a column.
+    """A table of flows or runs: `columns` are their names; `rows` are quantities with one text per column.
 
-    spread: The same quantities over all flows (`SPREAD`), for where there is no room for a column each.
-    ranked: Places of the columns, the worst flow first; empty if nothing ranks them.
+    spread: The same quantities over all flows (`SPREAD`), for outputs without room for a column per flow.
+    ranked: Indices of the columns, the worst flow first; empty without a ranking.
     ranked_by: What does.
     """
 
@@ -47,13 +48,13 @@ class Section:
     ranked_by: str = ""
 
     def of(self, title: str, places: Sequence[int]) -> Section:
-        """The same rows of some of the columns."""
+        """The same rows, limited to some of the columns."""
         rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
         return Section(title, tuple(self.columns[place] for place in places), rows)
 
 
 SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
-"""Columns of a table over flows: sums, and the flow's value at which so great a share of the flows lies below."""
+"""Columns of a table over flows: sums, and values of the flows below which these shares of the flows lie."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
@@ -66,12 +67,12 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
-        # One direction for all flows is in the title, in place of a row of equal texts.
+        # If all flows have the same direction, the direction is in the title instead of a row of equal texts.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
-        # Numbers only where there are several flows: they are what --flow takes.
+        # Flows are numbered only if there are several: `--flow` expects the number.
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
-        # The flow's own scalars win: both have `received_ce_pkts`, and a row of a flow is about the flow.
+        # The flow's own scalars take precedence: both have `received_ce_pkts`, and the row is about the flow.
         of_flows = [{**summary, **flow} for flow in flows]
         table = _rows(rows, of_flows, scalars.FLOW_SCALARS)
         names = tuple(flow_names([FlowKey.of_summary(flow) for flow in flows], pairs=not same))
@@ -83,11 +84,12 @@ def overview(summary: dict[str, Any]) -> list[Section]:
 
 
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
-    """Tables of several runs, one column a run: one of each flow (`flownames.matched`), then one of the runs.
+    """Tables of several runs, one column per run: one table per flow (`flownames.matched`), then one for the runs.
 
-    names: What each run is called.
-    Returns: A column per run. A table for each flow, up to `MOST_COMPARED` of a kind. More flows share one table of the
-        kind, with the sum over the flows, the median flow and the middle 80 % of each quantity. The runs come last.
+    names: Name of each run.
+    Returns: Tables with one column per run. There is one table per flow, up to `MOST_COMPARED` of a kind. Beyond that,
+        flows of a kind share one table with the sum over the flows, the median flow and the middle 80 % of each
+        quantity. The table of the runs comes last.
     """
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
@@ -106,7 +108,7 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
 
 
 def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str], dict[str, Any]]]:
-    """The flows of each run by place in the comparison and kind."""
+    """Flows of each run, by place in the comparison and kind."""
     places = matched([[FlowKey.of_summary(flow) for flow in summary["flows"]] for summary in summaries])
     return [
         {(place, _kind(flow)): flow for place, flow in zip(of_run, summary["flows"], strict=True)}
@@ -115,11 +117,13 @@ def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str],
 
 
 MOST_COMPARED = 4
-"""Flows of a kind that have a table each where runs are compared: with more, nobody would find the last one."""
+"""Maximum number of flows of a kind with individual tables in a comparison of runs: more tables would be hard to
+search."""
 
 
 def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
-    """The heading of a flow in all runs, such as "TCP, A to B, cubic (flow 2)"; without what differs."""
+    """Heading of a flow that occurs in all runs, such as "TCP, A to B, cubic (flow 2)"; parts that differ are
+    omitted."""
     words = common_name([FlowKey.of_summary(flow) for flow in flows], alone=alone)
     return f"{title}, {words}" if words else title
 
@@ -127,7 +131,7 @@ def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool)
 def _compared_over_flows(
     title: str, rows: Sequence[Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
 ) -> Section:
-    """Each quantity over the flows of a kind, a column per run: the sum where there is one, median, middle 80 %."""
+    """Each quantity over the flows of a kind, one column per run: the sum if it is meaningful, median, middle 80 %."""
     columns = []
     for summary in summaries:
         flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
@@ -139,14 +143,14 @@ def _compared_over_flows(
         mine = [spread.get(label, nothing) for _, spread in columns]
         totals = tuple(of_run[at["all"]] for of_run in mine)
         medians = tuple(of_run[at["median"]] for of_run in mine)
-        # Delays and shares have no sum: their first row is the median's.
+        # Delays and shares have no sum: their first row is the median.
         has_sum = any(text is not None for text in totals)
         lines.append((label, totals) if has_sum else (f"{label}, median flow", medians))
         for words, texts in (
             ("median flow", list(medians) if has_sum else []),
             ("10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
         ):
-            # If the sum is 0, no flow has any.
+            # If the sum over flows is 0, each flow has 0.
             if any(text is not None for text in texts) and set(totals) - {"0", None} | set(texts) - {"0", None}:
                 lines.append((f"    {words}", tuple(texts)))
     return Section(
@@ -158,16 +162,16 @@ def _middle(low: str | None, high: str | None) -> str | None:
     if low is None or high is None or low == high:
         return low if high is not None else None
     (least, _, unit), (_, _, same) = low.partition(" "), high.partition(" ")
-    # "(2.2 %)" is no unit.
+    # "(2.2 %)" at the end of a text is not a unit.
     return f"{least} to {high}" if unit == same and "(" not in unit else f"{low} to {high}"
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of several runs, a value a run: numbers in the unit of the scalar, words, or None where unknown.
+    """A quantity of several runs, one value per run: numbers in the unit of the scalar, texts, or None if unknown.
 
-    label: What the overview calls it.
-    text: Says one value, with its unit.
+    label: Name in the overview.
+    text: Function that formats one value with its unit.
     """
 
     label: str
@@ -176,7 +180,7 @@ class Quantity:
 
 
 def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quantity]]]:
-    """The titles of `compared`, each with its quantities as values, so that others may be computed of them."""
+    """Titles of `compared`, each with its quantities as values for further computations."""
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
     found = []
@@ -194,7 +198,8 @@ def _values(
 ) -> list[Quantity]:
     found = []
     for row, label, text, values in _shown(rows, columns, declared):
-        # Texts of two scalars are not the same from their medians: the first is alone, or the row is left out.
+        # A text that combines two scalars cannot be made from their medians: only the first is used, or the row is left
+        # out.
         if text is speed_text:
             continue
         name, place = (row.also[0], 1) if text is recovery_text else (row.name, 0)
@@ -223,7 +228,7 @@ def _rows(rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict
 def _shown(
     rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[tuple[Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
-    """Each row that is shown: what it is called, what says its values, and these, a tuple a column."""
+    """Each visible row: its name, the function that formats its values, and the values, one tuple per column."""
     shown = []
     columns = [scalars.flat(column) for column in columns]
     for row in rows:
@@ -237,7 +242,7 @@ def _shown(
 
 
 def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
-    """The rows over all flows: their sum where there is one, and values of single flows by the share of those below."""
+    """Rows over all flows: their sum where there is one, and values of single flows at given shares."""
     shown = []
     for row, label, text, values in _shown(rows, flows, scalars.FLOW_SCALARS):
         known = [value for value in values if value[0] is not None]
@@ -247,7 +252,7 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
                 (f"{label} {name}", (f"{count:,}", *[None] * (len(SPREAD) - 1))) for name, count in counts.items()
             ]
         elif known and text is not recovery_text:
-            # By the first scalar alone: the share in brackets beside it is that flow's.
+            # Flows are sorted by the first scalar alone: the share in brackets belongs to the same flow.
             known.sort(key=lambda value: value[0])
             total = (total_goodput_bps(flows),) if row.name == "goodput_mean_bps" else _total(row.name, known)
             total = None if total is None or total[0] is None else total
@@ -262,15 +267,17 @@ def _place(share: float, count: int) -> int:
 
 
 def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_mean_bps") -> float | None:
-    """Goodput of flows together, bit/s: their payload over the time in which at least one lived; None: unknown of one.
+    """Goodput of several flows together, bit/s: their payload divided by the time in which at least one was active;
+    None if it is unknown for one.
 
-    Means of short flows are each over the flow's own life, and their sum is what no network ever carried.
+    For short flows, each mean refers to the flow's own lifetime, so the sum of means would exceed what the network
+    carried.
 
     flows: Scalars of each flow.
-    name: The flows' goodput; that of a flow that never lived is taken as none.
+    name: Scalar with the flows' goodput; a flow that was never active counts as zero.
     """
     if any("start_ns" not in flow for flow in flows):
-        # A summary of an older version does not say when its flows lived.
+        # A summary of an older version does not contain the lifetimes of its flows.
         rates = [flow.get(name) for flow in flows]
         return None if None in rates else sum(rate for rate in rates if rate is not None)
     lived = [flow for flow in flows if flow["stop_ns"] > flow["start_ns"]]
@@ -285,19 +292,19 @@ def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_m
 
 
 _SUMMED = ("_bps", "_pkts", "_timeouts")
-"""Ends of the names of scalars whose sum over flows means something."""
+"""Suffixes of scalars whose sum over flows is meaningful."""
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """The sum of rates and of packets; None of what has none."""
+    """The sum for rates and packets; None for others."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
-    # A sum of what is known of some flows would look like the sum of all.
+    # A sum over only some flows would be mistaken for the sum over all.
     return tuple(sum(part) if None not in part else None for part in zip(*known, strict=True))
 
 
 def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...], str]:
-    """Places of the flows, the worst first, and what that means: TCP by goodput, others by loss and delay."""
+    """Indices of the flows, the worst first, and the criterion: goodput for TCP, loss and delay for others."""
     if kind == "tcp":
         return tuple(sorted(range(len(flows)), key=lambda place: flows[place].get("goodput_mean_bps") or 0)), "goodput"
     lost, delay = ("replies_lost_pkts", "rtt_p50_ns") if kind == "ping" else ("probes_lost_pkts", "owd_p50_ns")
@@ -330,10 +337,10 @@ def _kind(flow: dict[str, Any]) -> str:
         return "tcp"
     if flow["kind"] == "program":
         return "program"
-    # In runs before this scalar nobody knows whose datagrams they were.
+    # In runs before this scalar existed, the sender of the datagrams is unknown.
     if flow.get("program") is not None:
         return "datagrams"
-    # A ping without replies is a stream of probes one way, as udp is.
+    # A ping without replies is a one-way stream of probes, like udp.
     return "ping" if flow["kind"] == "ping" and flow.get("replies_pkts") is not None else "probe"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the overview: which scalars a table of TCP flows, probes, pings, programs or of the run has, and when."""
+"""Rows of the overview: the scalars shown for TCP flows, probes, pings, programs and the run, with conditions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leowarp.scalars.texts import plainly, ratio_text, span_text
 
 
 class Shown(Enum):
-    """When a quantity is a row."""
+    """Condition for showing a quantity as a row."""
 
     ALWAYS = "always"
     KNOWN = "if it is known of some column"
@@ -22,14 +22,14 @@ class Shown(Enum):
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity, and when it is a row.
+    """A quantity, and the condition for showing it as a row.
 
-    name: A declared scalar, which says what the row is called and in which unit it is.
-    also: Further scalars that its text says.
-    text: What says these scalars; by default the unit's.
-    unless: Not shown if this scalar is known of some column.
-    label: In place of the declared one.
-    unknown: Why it is not known of a flow whose path changed.
+    name: A declared scalar, which defines label and unit of the row.
+    also: Further scalars that the text includes.
+    text: Function that formats these scalars; default: by unit.
+    unless: The row is hidden if this scalar is known for some column.
+    label: Label that replaces the declared one.
+    unknown: Reason why the value is unknown for a flow whose path changed.
     """
 
     name: str
@@ -58,7 +58,7 @@ def between_text(least_ns: int, largest_ns: int | None) -> str:
 
 
 def recovery_text(recovered_ratio: float, median_ns: int | None) -> str:
-    # Recovery is looked at for 5 s (`metrics.recovery`); of a half that did not come back there is no median.
+    # Recovery is examined for 5 s (`metrics.recovery`); if half of the windows did not recover, there is no median.
     return "> 5 s" if median_ns is None else span_text(median_ns)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a summary that are shown, their words and units."""
+"""The displayed numbers of a summary, with their labels and units."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declaration of a scalar: its name, unit, subject, definition, and the places that show it."""
+"""Declaration of a scalar: name, unit, group, definition, and where it is shown."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from leowarp.base import units
 class Unit:
     """A unit of scalars.
 
-    symbol: In `40-metrics.parquet`; empty for counts, ratios and text.
-    suffix: The end of the name of every scalar in this unit, and of no other.
-    shown: The unit in which pages show it.
-    size: How much of the unit itself the shown one is: 1e6 for ns shown in ms.
-    is_text: Whether the value is no number at all.
+    symbol: Symbol in `40-metrics.parquet`; empty for counts, ratios and text.
+    suffix: End of the name of every scalar in this unit, and of no other scalar.
+    shown: Unit in which pages show the scalar.
+    size: Size of the shown unit in terms of the unit itself: 1e6 for ns shown in ms.
+    is_text: True if the value is not a number.
 
     >>> 42_100_000 / NS.size, NS.shown
     (42.1, 'ms')
@@ -32,16 +32,16 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """The same unit, which pages show in another one.
+        """The same unit with another unit for display on pages.
 
-        shown: The other unit's symbol.
-        size: How much of this unit it is.
-        Returns: Names and tables still have this one.
+        shown: Symbol of the displayed unit.
+        size: Size of the displayed unit in terms of this one.
+        Returns: A unit whose name and symbol in tables are unchanged.
         """
         return replace(self, shown=shown, size=size)
 
 
-# Sizes from `units`, so that a unit has one size everywhere.
+# Sizes come from `units`, so that a unit has the same size everywhere.
 _TIME = {name: float(size) for name, size in units.TIME.units.items()}
 
 PKTS = Unit("pkts", "_pkts", "packets")
@@ -49,7 +49,7 @@ BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
 NS_AS_US = NS.in_("us", _TIME["us"])
-"""Few microseconds and many seconds would be 0.002 and 61000 in ms, the unit that pages show of most times."""
+"""A few microseconds or many seconds would be 0.002 or 61000 in ms, the unit in which pages show most times."""
 NS_AS_S = NS.in_("s", _TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
@@ -59,12 +59,12 @@ COUNT = Unit("", "", "")
 TEXT = Unit("", "", "", is_text=True)
 
 UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
-"""Those that a name ends in."""
+"""Units that appear as suffixes of names."""
 
 
-# The members' texts are headings that users see.
+# The members' texts are headings visible to users.
 class Group(StrEnum):
-    """Subjects of scalars, in the order in which `leowarp show --metrics` prints the groups."""
+    """Groups of scalars, in the order in which `leowarp show --metrics` prints them."""
 
     WHAT = "what it was"
     COST = "cost"
@@ -80,14 +80,14 @@ class Group(StrEnum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number (or a word) that every run, or every flow of a kind, has in `summary.json`; null where it is not known.
+    """A number (or text) that every run, or every flow of a kind, has in `summary.json`; null if unknown.
 
-    name: Its key there; a dot stands before the key of an object within (`fairness.jain_index`).
-    unit: Its suffix ends the name.
-    group: Under which `leowarp show --metrics` prints it.
-    definition: What exactly is counted, in `40-metrics.parquet` and in the reference.
-    page: What a run's page calls it, read below the row before it; None: no page shows it.
-    overview: What the table at the end of `leowarp run` and `leowarp compare` calls it; None: it is none of those few.
+    name: Key in `summary.json`; a dot precedes the key of a nested object (`fairness.jain_index`).
+    unit: Unit; its suffix ends the name.
+    group: Group in `leowarp show --metrics`.
+    definition: Exact definition, for `40-metrics.parquet` and the reference.
+    page: Label on a run's page, which continues that of the row before; None: no page shows the scalar.
+    overview: Label in the table at the end of `leowarp run` and `leowarp compare`; None: it is not in that table.
     """
 
     name: str
@@ -103,20 +103,20 @@ Section = tuple[Scalar, ...]
 
 
 def names(section: Iterable[Scalar]) -> tuple[str, ...]:
-    """The names of scalars, in their order.
+    """Names of scalars in order.
 
-    Returns: With the dots of objects.
+    Returns: Names with the dots of objects.
     """
     return tuple(scalar.name for scalar in section)
 
 
 def by_name(*sections: Section) -> dict[str, Scalar]:
-    """Scalars by name; of those that probes and TCP define differently the first.
+    """Scalars by name; if probes and TCP define one differently, the first.
 
-    A caller with a name alone (a column of results, an axis) finds its unit here, which the two share.
+    A caller that only knows a name (a column of results, an axis) finds the unit here, which both share.
 
-    *sections: Of names that two have, the earlier section's definition stays.
-    Returns: In the order of the sections.
+    *sections: If two sections contain a name, the definition of the earlier one is used.
+    Returns: Scalars in the order of the sections.
     """
     scalars_by_name: dict[str, Scalar] = {}
     for scalar in (scalar for section in sections for scalar in section):
@@ -125,7 +125,7 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The scalars of a run or a flow under their declared names; lists are left out.
+    """Scalars of a run or a flow under their declared names; lists are left out.
 
     summary: `summary.json`, or one of its `flows`; objects are one level deep.
     Returns: Name with dots to value.
@@ -136,7 +136,8 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     by_dotted_name: dict[str, Any] = {}
     for name, value in summary.items():
         if isinstance(value, Mapping):
-            # One level: `fairness` and `drops_by_cause_pkts` are the objects of a summary, and hold numbers alone.
+            # Nesting has one level: `fairness` and `drops_by_cause_pkts` are the only objects of a summary, and contain
+            # only numbers.
             by_dotted_name |= {f"{name}.{key}": item for key, item in value.items()}
         elif not isinstance(value, list):
             by_dotted_name[name] = value
@@ -144,18 +145,18 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
-    """Computed values of a run or a flow, in the order in which they are declared.
+    """Computed values of a run or a flow, in the order of declaration.
 
-    values: As `summary.json` will have it, in any order: objects as mappings, or None of which nothing is known.
-    declared: All that must be there, and nothing else may.
-    Returns: The values of `values` by their keys there (not by dotted names).
-    Raises AssertionError if something was computed that is not declared, or the reverse: a metric's line and its
-        function go together.
+    values: Values for `summary.json` in any order: objects are mappings, or None if unknown.
+    declared: Scalars that must all be present; others are not allowed.
+    Returns: `values` by their keys (not by dotted names).
+    Raises AssertionError if a computed value is not declared, or vice versa: a scalar's declaration and function belong
+        together.
     """
     declared_names = names(declared)
-    # One entry for an object, at the place of its first scalar.
+    # The result has one entry per object, at the place of its first scalar.
     tops = tuple(dict.fromkeys(name.partition(".")[0] for name in declared_names))
-    # An object of which nothing is known is one null under its own name.
+    # An unknown object is a single null under its own name.
     unknown = {name for name in tops if values.get(name, "") is None}
     computed = flat(values).keys()
     undeclared = computed - set(declared_names) - unknown

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How values are written for people: rates, times, ratios, counts."""
+"""Formatting of values as text: rates, times, ratios, counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def plainly(value: float | str) -> str:
-    """Counts with all digits, other numbers with three."""
+    """Counts with all digits, other numbers with three significant digits."""
     if isinstance(value, str):
         return value
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
@@ -40,12 +40,12 @@ def _span_of_s(value_s: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """Four digits that count; before the point all that there are."""
-    # `#` keeps trailing zeros: 1.200 and 1.234 beside each other are of one precision.
+    """Four significant digits, and all digits before the decimal point."""
+    # `#` keeps trailing zeros, so that 1.200 and 1.234 have the same precision.
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.4g}".rstrip(".")
 
 
 TEXTS: dict[str, Callable[..., str]] = {
     "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
 }  # fmt: skip
-"""How a scalar is said, by the end of its name; all others plainly."""
+"""Formatting functions of scalars by the end of their name; others are printed unchanged."""

@@ -63,7 +63,7 @@ class Claim:
         `evaluate(sample) -> Outcome`.
     by_construction : bool
         True if the test compares a value with its own source: a library with the definitions that it implements, or a
-        profile with the numbers set in it. Such verdicts are counted apart.
+        profile with the numbers set in it. Verdicts of such claims are counted separately.
     """
 
     number: str

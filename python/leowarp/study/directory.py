@@ -67,9 +67,9 @@ def make_runs(
         else:
             jobs.append(job)
     if jobs:
-        # force=True: the existing directory is incomplete or of another plan, or the caller wants a re-run. A failure
-        # is returned instead of raised, because the other runs can still be checked. Runs include their reports,
-        # because the study's page links to them.
+        # force=True, because the existing directory is incomplete or of another plan, or the caller wants a re-run. A
+        # failure is returned instead of raised, because the other runs can still be checked. Runs include their
+        # reports, because the study's page links to them.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )
@@ -118,7 +118,7 @@ def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
     for slug, path in made.items():
         target = results / f"run={slug}"
         target.mkdir(parents=True)
-        # A copy instead of a link, so that the data set can be moved without the runs.
+        # The file is copied instead of linked, so that the data set can be moved without the runs.
         shutil.copyfile(path / layout.METRICS, target / "metrics.parquet")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a reproduced study. Each figure names its data sets; if one is missing, the figure is left out with a
+"""Figures of a reproduced study. Each figure names its data sets; a figure without its data is left out with a
 reason."""
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ class Material:
     left_out : list of str
         As of `Reproduction`.
     skipped : dict of str to str
-        Data sets that were not requested, with the reason: claims about them read "cannot be told". They do not count
-        as failures.
+        Data sets that were not requested, with the reason: claims about them read "cannot be told". Skipped data sets
+        do not count as failures.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

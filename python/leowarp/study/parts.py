@@ -34,7 +34,7 @@ class Part:
     content: Content of a study file.
     runs: Number of runs in the group.
     in_quick: `in_quick(values, seed)`: whether a quick reproduction includes the run with these values (scenario keys,
-        as written). A later full reproduction keeps those runs.
+        as written). A later full reproduction keeps the runs of a quick one.
     """
 
     name: str
@@ -104,7 +104,7 @@ def _made(
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
     """Make a group; return its rows, and its failures by `<group>/<run id>`. Runs that failed before are retried."""
     folder = making.folder / part.name
-    # The whole group, because its rows form one data set.
+    # The whole group is deleted, because its rows form one data set.
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
@@ -112,9 +112,9 @@ def _made(
     # itself is a test of that kernel and keeps it.
     if making.kernel is not None:
         content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
-    # Monotonic clock: a step of the system clock must not count as cost.
+    # The clock is monotonic, because a step of the system clock must not count as cost.
     started = time.monotonic()
-    # retry_failed: users restart a reproduction to complete it.
+    # retry_failed is set, because users restart a reproduction to complete it.
     done = run_study(
         StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
         only=(lambda run: part.in_quick(run.values, run.seed)) if quick else None, retry_failed=True,

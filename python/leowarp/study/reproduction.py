@@ -67,8 +67,8 @@ def reproduce(
         `frederiksen2024`: number of conditions (combinations of TCP stack, links, times and skies) in which claims are
         checked, counted from the first; default: all 9.
     duration : str, optional
-        `frederiksen2024`: length of every run instead of the study's own, e.g. "60 s". This gives a trial, not a
-            reproduction.
+        `frederiksen2024`: length of every run instead of the study's own, e.g. "60 s". Another length gives a trial,
+            not a reproduction.
     quick : bool, optional
         `frederiksen2024`: three conditions, and runs of 200 s; `torres2020`: every eighth jitter and 3 seeds instead of
         62 and 30; `huston2024`: 3 seeds of 20 and one capacity test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs;
@@ -78,7 +78,7 @@ def reproduce(
         `programs`: build the QUIC stacks that are not there, from their registries.
     path, capacity : path, optional
         `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table), and its capacity if the recording has
-        none. The sessions then run over a replay of it.
+        none. The sessions then run over a replay of the recording.
     scheduler : str, optional
         All studies except `frederiksen2024` and `programs`: address of a Dask scheduler whose workers make the runs.
     at_once, kernel, force, progress
@@ -95,7 +95,7 @@ def reproduce(
     HostError
         If the machine lacks something that every run needs.
     LeowarpError
-        The first failure, if no run could be made at all.
+        The first failure, if no run of the study could be made.
 
     >>> again = reproduce("torres2020", quick=True)                                    # doctest: +SKIP
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP

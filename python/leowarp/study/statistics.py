@@ -30,7 +30,7 @@ HOW = (
 class Middle:
     """A median with its confidence interval.
 
-    median, low, high: nan if there were no values.
+    median, low, high: Values in the unit of the data; nan if there were none.
     count: Number of values.
     confidence_ratio: Probability that an interval built this way contains the true median.
     """
@@ -112,7 +112,8 @@ def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "va
     one, other: Values of `key` that select the two variants.
     Returns: Columns `seed, one, other`, by seed; seeds that only one variant has are left out.
     """
-    # Joined by seed: with independent samples, the spread between paths would add to the spread of the difference.
+    # Rows are joined by seed: with independent samples, the spread between paths would add to the spread of the
+    # difference.
     mine = rows[rows[key] == one][["seed", column]].rename(columns={column: "one"})
     theirs = rows[rows[key] == other][["seed", column]].rename(columns={column: "other"})
     return mine.merge(theirs, on="seed").dropna().sort_values("seed").reset_index(drop=True)

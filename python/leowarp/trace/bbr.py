@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BBR's mode, which the kernel does not report: read off the gains that it does (TCP_CC_INFO, struct tcp_bbr_info).
+"""BBR's mode, which the kernel does not report: it is derived from the gains that it does report (TCP_CC_INFO, struct
+tcp_bbr_info).
 
-Each mode sets gains of its own (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so that two gains say the mode.
-They are set with each ACK: a mode that ends without one, as PROBE_RTT does when an idle sender sends again, shows until
-the next ACK.
+Each mode sets different gains (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so the two gains determine the
+mode.
+They are set with each ACK: a mode that ends without one, as PROBE_RTT does when an idle sender sends again, remains
+visible until the next ACK.
 """
 
 from __future__ import annotations
@@ -14,16 +16,16 @@ import pyarrow as pa
 from leowarp.base.metadata import decode_metadata
 from leowarp.trace.schema.hosts import BBR_MODE
 
-# bbr_handover has the same gains. A custom module may mean something else by them.
+# bbr_handover has the same gains. A custom module may use them with another meaning.
 BBR_CONTROLS = ("bbr", "bbr_handover")
 
 BBR_GAINS = ("bbr_pacing_gain", "bbr_cwnd_gain")
-"""Columns of `sockets` that it is read off."""
+"""Columns of `sockets` from which it is derived."""
 
 _UNIT = 256  # BBR_UNIT; the agent divides by it
 _HIGH, _DRAIN = _UNIT * 2885 // 1000 + 1, _UNIT * 1000 // 2885  # bbr_high_gain, bbr_drain_gain
 _MODES_BY_GAINS = {
-    # None are set before the first ACK, and `bbr_init` begins with STARTUP.
+    # The gains are unset before the first ACK, and `bbr_init` begins with STARTUP.
     (0, 0): 0,
     (_HIGH, _HIGH): 0,
     (_DRAIN, _HIGH): 1,
@@ -33,12 +35,12 @@ _MODES_BY_GAINS = {
 
 
 def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
-    """The mode by the gains of each sample, a key of `hosts.BBR_MODES`.
+    """The mode from the gains of each sample, a key of `hosts.BBR_MODES`.
 
-    pacing_gain, cwnd_gain: float array of shape (n,). As the columns `bbr_pacing_gain` and `bbr_cwnd_gain`; nan where
-        null.
-    Returns: float array of shape (n,). nan where a gain is unknown, or the two are those of no mode or of two: after a
-        timeout STARTUP and DRAIN may both pace with 1 until the next ACK.
+    pacing_gain, cwnd_gain: float array of shape (n,). Values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`; nan
+        where null.
+    Returns: float array of shape (n,). nan where a gain is unknown, or where the two match no mode or two modes: after
+        a timeout, STARTUP and DRAIN may both pace with 1 until the next ACK.
     """
     modes = np.full(len(pacing_gain), np.nan)
     for (pacing, cwnd), mode in _MODES_BY_GAINS.items():
@@ -47,14 +49,14 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 
 
 def with_bbr_mode(sockets: pa.Table) -> pa.Table:
-    """The table `sockets` with the column `hosts.BBR_MODE` at its end, as numbers.
+    """The table `sockets` with the additional last column `hosts.BBR_MODE`, as numbers.
 
-    sockets: Any rows of it, with its metadata, which names each flow's congestion control.
+    sockets: Any rows of the table, with its metadata, which names each flow's congestion control.
     """
     flows = decode_metadata(sockets.schema, "flows") or []
     bbr = [number for number, flow in enumerate(flows) if flow["congestion_control"] in BBR_CONTROLS]
     modes = np.full(len(sockets), np.nan)
-    # A table of an older run may have none.
+    # A table of an older run may lack these columns.
     if bbr and set(BBR_GAINS) <= set(sockets.column_names):
         found = bbr_modes(*(sockets.column(name).to_numpy() for name in BBR_GAINS))
         modes = np.where(np.isin(sockets.column("flow").to_numpy(), bbr), found, np.nan)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures of both ends of TCP connections -> packet truth, the table `packets`.
+"""From captures at both ends of TCP connections to packet truth, the table `packets`.
 
-The door through which a real path or another emulator's capture enters at *trace*; and, on captures of our own guest,
-a second opinion on what the agent computed as the packets passed.
+With this module a capture of a real path or of another emulator enters at the stage *trace*; for captures of our own
+guest, it gives a second opinion on the agent's result.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def packets_from_captures(
     """Packet truth of the TCP connections that two captures have in common.
 
     source, destination: Captures at the hosts that open and that accept the connections. Offloads must have been off on
-        both (`ethtool -K DEV tso off gso off gro off`), or segments are not the same at both ends.
-    clock_offset_ns: What to add to the destination's times to have them on the source's clock. It cannot be found from
-        the captures: only the sum of both one-way delays can.
-    start_ns: Time of the source's clock that becomes 0; the first segment of a connection if not given.
-    Returns: Columns of `packets`; `path_id`, `drop_direction` and `drop_cause` are null, as captures do not tell. A
-        packet that arrived before it was sent (a wrong offset) is an error, not a negative delay.
+        both (`ethtool -K DEV tso off gso off gro off`), since otherwise segments differ between the ends.
+    clock_offset_ns: Offset to add to the destination's times to get times on the source's clock. The captures do not
+        determine it: they determine only the sum of both one-way delays.
+    start_ns: Time on the source's clock that becomes 0; by default that of the first segment of a connection.
+    Returns: Columns of `packets`; `path_id`, `drop_direction` and `drop_cause` are null, since captures do not show
+        them. A packet that arrived before it was sent (because of a wrong offset) is an error, not a negative delay.
     Raises TraceError if a file cannot be read, no connection is in both, or most segments have no counterpart.
 
     Notes
@@ -41,7 +41,7 @@ def packets_from_captures(
     A connection is a pair of addresses and ports: one that opens twice in a capture counts as one. Flows are numbered
     by their first segment at the source, and the metadata `flows` names their ends.
     """
-    # Whole in memory: only earlier packets distinguish a retransmission from its original, over the whole connection.
+    # The whole connection is held in memory: only earlier packets distinguish a retransmission from its original.
     here, there = list(segments(source)), list(segments(destination))
     arrivals = [(segment, segment.t_ns + clock_offset_ns) for segment in there]
     connections = _connections(here, {_ends(segment) for segment in there})
@@ -50,7 +50,7 @@ def packets_from_captures(
             f"no TCP connection is in both {source} ({len(here)} segments) and {destination} ({len(there)})",
             hint="address translation between the captures, or captures of different times?",
         )
-    # Connections alone: captures hold other traffic, which may begin much earlier.
+    # Only connections count: captures contain other traffic, which may begin much earlier.
     zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
     rows: list[_Packet] = []
     for ends, (flow, opener) in connections.items():
@@ -60,17 +60,18 @@ def packets_from_captures(
         returned = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source != opener]
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
-        # The way back was sent at the destination, so its captures change places, and so do the streams' first bytes.
+        # The direction back was sent at the destination, so its captures are exchanged, and so are the streams' first
+        # bytes.
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
-    # As the guest's own table: by time of sending over all flows and directions.
+    # As in the guest's own table, rows are sorted by sending time over all flows and directions.
     rows.sort(key=lambda row: row.sent_ns)
     return _table(rows, zero_ns, connections)
 
 
 @dataclass
 class _Packet:
-    """A row of `packets` under construction; `seq`, `ack` in bytes from the stream's start, times on the captures'
-    clock."""
+    """A row of `packets` under construction; `seq` and `ack` are in bytes from the stream's start, times are on the
+    captures' clock."""
 
     flow: int
     direction: int
@@ -86,19 +87,19 @@ class _Packet:
 
 
 Ends = frozenset[tuple[bytes, int]]
-# With the time on the source's clock beside it: a segment of the other capture keeps its own in `t_ns`.
+# The second element is the time on the source's clock: a segment of the other capture keeps its own in `t_ns`.
 Timed = list[tuple[Segment, int]]
 
 
 def _ends(segment: Segment) -> Ends:
-    """Both ends without an order, so that both directions of a connection have one key."""
+    """Both ends without an order, so both directions of a connection have the same key."""
     return frozenset((segment.source, segment.destination))
 
 
 def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[int, tuple[bytes, int]]]:
-    """Number and opener of each connection: who sent the SYN, or the first segment if that was not captured.
+    """Number and opener of each connection: the sender of the SYN, or of the first segment if no SYN was captured.
 
-    A SYN with ACK is an answer: then the one that it goes to has opened.
+    A SYN with ACK is an answer: then its receiver is the opener.
     """
     connections: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
     for segment in here:
@@ -110,7 +111,7 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
 
 
 def _first_byte(sent: Timed) -> int | None:
-    """Sequence number of the stream's first payload byte: after the SYN, or the first one seen."""
+    """Sequence number of the stream's first payload byte: after the SYN, or the first one captured."""
     for segment, _ in sent:
         if segment.flags & SYN:
             return (segment.seq + 1) & _MASK
@@ -118,7 +119,8 @@ def _first_byte(sent: Timed) -> int | None:
 
 
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
-    """Each segment sent, with its arrival: the first unclaimed one of an equal segment at or after its sending.
+    """Each segment sent, with its arrival: the first unmatched arrival of an equal segment at or after its sending
+    time.
 
     Raises TraceError if some arrived before they were sent, or more than half of over 20 are missing at the other end.
     """
@@ -128,10 +130,10 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     pairs: list[tuple[Segment, int, int | None]] = []
     early = 0
     for segment, t_ns in sent:
-        # First come, first served: links that keep their order bring equal segments (a keep-alive and its repetition)
-        # in the order in which they left.
+        # Arrivals are matched in order: links that keep their order deliver equal segments (a keep-alive and its
+        # repetition) in the order of sending.
         queue = waiting[_same(segment)]
-        # Counted to the end, so that the error says how many.
+        # These are counted to the end, so that the error can state their number.
         if queue and queue[0] < t_ns:
             early += 1
             queue.popleft()
@@ -142,7 +144,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
             f"{early} segments sent in {name} arrived at the other end before they were sent: the clocks disagree",
             hint="give clock_offset_ns, what to add to the destination's times",
         )
-    # Loss on a path is some per cent; more than half says that the two captures do not show the same segments.
+    # Loss on a path is some percent; more than half means that the two captures do not show the same segments.
     if len(pairs) > 20 and lost > len(pairs) / 2:
         raise TraceError(
             f"{lost} of {len(pairs)} segments sent in {name} are not in the other capture",
@@ -152,19 +154,19 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
 
 
 def _same(segment: Segment) -> tuple[int, ...]:
-    """Fields that make two captured segments one: header fields that no router changes, and the IP identification."""
-    # With the IP identification, which Linux counts up for each packet of a connection: a segment and its
-    # retransmission are otherwise the same.
+    """Fields that identify a captured segment: header fields that no router changes, and the IP identification."""
+    # The IP identification is included, which Linux increments for each packet of a connection: otherwise a segment and
+    # its retransmission would be equal.
     return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
 
 
 def _direction(
     flow: int, direction: int, pairs: list[tuple[Segment, int, int | None]], base: tuple[int | None, int | None]
 ) -> list[_Packet]:
-    """Packets of one direction in order of sending, with what became of each.
+    """Packets of one direction in order of sending, with the fate of each.
 
-    flow, direction: As the rows have them: 0 from who opened, 1 back.
-    pairs: Of `_matched`.
+    flow, direction: Values of the rows: 0 for the opener's direction, 1 for the direction back.
+    pairs: The value of `_matched`.
     base: (int or None, int or None). Sequence number of the first payload byte, of this direction and of the other,
         whose bytes are acknowledged.
     """
@@ -178,10 +180,10 @@ def _direction(
         row = _Packet(flow, direction, sent_ns, received_ns, begin, segment.len_bytes, ack)
         row.is_retransmission = segment.len_bytes > 0 and begin < sent_to
         if row.is_retransmission:
-            # Spurious: its bytes have arrived in packets sent before it, whenever those arrived; so by order of
-            # sending.
+            # It is spurious if its bytes have arrived in packets sent before it, whenever those arrived; so the order
+            # of sending counts.
             row.is_spurious = arrived.holds(begin, end)
-        # Not `end`: after a retransmission the stream goes on where it was, and new data is no repetition.
+        # `end` would be wrong: after a retransmission the stream continues where it was, and new data is no repetition.
         sent_to = max(sent_to, end)
         if received_ns is not None and segment.len_bytes:
             arrived.add(begin, end)
@@ -194,37 +196,39 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Late packets, and how many arrivals ago the first packet sent later came; a retransmission is never late itself.
+    """Late packets, and how many arrivals before them the first packet sent later arrived; a retransmission is never
+    late itself.
 
-    These are RFC 4737's reordered packets and extents where no retransmission and no packet without payload overtakes.
+    These are RFC 4737's reordered packets and extents if no retransmission and no packet without payload overtakes.
 
-    rows: list of _Packet. In order of sending; `is_late` and `extent_pkts` of those that arrived are filled in.
+    rows: list of _Packet. They are in order of sending; `is_late` and `extent_pkts` of those that arrived are filled
+        in.
     """
-    # By the place in sending, not by the byte: a packet without payload has no bytes of its own and can be late all the
-    # same.
+    # The position in the order of sending counts, not the byte: a packet without payload has no bytes of its own but
+    # can still be late.
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
-    # Equal times are ordered by number: packets that arrive at once are not reordered.
+    # Equal times are ordered by number: packets that arrive at the same time are not reordered.
     came.sort(key=lambda one: (one[0], one[1]))
     highest: list[int] = []
     for place, (_, number, row) in enumerate(came):
         row.is_late = not row.is_retransmission and bool(highest) and number < highest[-1]
         if row.is_late:
-            # The earliest arrival with a greater number: the running maximum first exceeds it there.
+            # The earliest arrival with a greater number is where the running maximum first exceeds it.
             row.extent_pkts = place - bisect.bisect_right(highest, number)
         highest.append(max(number, highest[-1]) if highest else number)
 
 
 @dataclass
 class _Unwrapped:
-    """Sequence numbers modulo 2^32 -> bytes from the start of the stream, each near the one before."""
+    """Converts sequence numbers modulo 2^32 to bytes from the start of the stream, each near the one before."""
 
     base: int | None
     last: int = 0
 
     def __call__(self, number: int) -> int:
         wrapped = (number - (self.base or 0)) & _MASK
-        # The number of turns that brings it within 2^31 of the one before (RFC 9293, 3.4: comparison modulo 2^32).
-        # Python's shift rounds down, so that numbers before the base, of packets that came late, stay below 0.
+        # The number of wraps that brings it within 2^31 of the previous one (RFC 9293, 3.4: comparison modulo 2^32).
+        # Python's shift rounds down, so numbers before the base, from late packets, stay below 0.
         turns = (self.last - wrapped + (1 << 31)) >> 32
         self.last = wrapped + (turns << 32)
         return self.last
@@ -238,8 +242,8 @@ class _Ranges:
     ends: list[int] = field(default_factory=list)
 
     def add(self, begin: int, end: int) -> None:
-        """Takes in a range; what it touches or overlaps becomes one with it."""
-        # Ranges that touch become one, so that a segment across their border counts as held.
+        """Add a range, and merge it with ranges that it touches or overlaps."""
+        # Ranges that touch become one, so that a segment across their border counts as contained.
         first = bisect.bisect_left(self.ends, begin)
         last = bisect.bisect_right(self.begins, end)
         if first < last:
@@ -247,13 +251,13 @@ class _Ranges:
         self.begins[first:last], self.ends[first:last] = [begin], [end]
 
     def holds(self, begin: int, end: int) -> bool:
-        """Whether a range lies within one of those taken in."""
+        """Whether a range is contained in one of the ranges."""
         at = bisect.bisect_right(self.begins, begin) - 1
         return at >= 0 and self.ends[at] >= end
 
 
 def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int, tuple[bytes, int]]]) -> pa.Table:
-    """Rows as Arrow, times from `zero_ns` on; columns that captures do not tell are null."""
+    """Rows as Arrow, with times relative to `zero_ns`; columns that captures do not show are null."""
     values = {
         "flow": [row.flow for row in rows],
         "direction": [row.direction for row in rows],
@@ -263,7 +267,7 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
     for name in ("seq", "len_bytes", "ack", "is_retransmission", "is_spurious", "is_late", "extent_pkts"):
         values[name] = [getattr(row, name) for row in rows]
     schema = PACKETS.arrow()
-    # Path, drop and reason of storing are the guest's knowledge; captures do not tell them, so they are null.
+    # Only the guest knows path, drop and reason of storing, so these columns are null.
     columns = [pa.array(values.get(name.name, [None] * len(rows)), name.type) for name in schema]
     flows = []
     for ends, (_, opener) in connections.items():
@@ -274,7 +278,7 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
 
 
 def _text(end: tuple[bytes, int]) -> str:
-    """Address and port as people write them, IPv6 in brackets (RFC 5952, 6)."""
+    """Address and port as text, IPv6 in brackets (RFC 5952, 6)."""
     import ipaddress
 
     address = ipaddress.ip_address(end[0])

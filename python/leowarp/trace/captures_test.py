@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures of both ends to packet truth: fates that are known, RFC 4737's own example, and damaged files."""
+"""Tests from captures at both ends to packet truth: known fates, RFC 4737's own example, and damaged files."""
 
 import struct
 
@@ -12,7 +12,7 @@ from leowarp.trace.captures import packets_from_captures
 from leowarp.trace.pcap import segments
 
 A, B = (bytes([10, 0, 0, 1]), 1000), (bytes([10, 0, 0, 2]), 2000)
-ISN = 2**32 - 1000  # so that the numbers turn over within the first packets
+ISN = 2**32 - 1000  # so that the numbers wrap around within the first packets
 MSS = 1000
 MS = 10**6
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's output directory -> `30-trace/`, and reading it back."""
+"""From the guest's output directory to `30-trace/`, and reading it back."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ CAPTURES = ("source.pcapng", "destination.pcapng")
 
 
 TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
-"""Tables that a guest without the capture of its hosts (`observe.truth = false`) cannot have."""
+"""Tables that a guest without capture at its hosts (`observe.truth = false`) cannot have."""
 
 
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
-    """Rows of each table, after writing the guest's output as Parquet into `target`.
+    """Write the guest's output as Parquet into `target`, and return the number of rows of each table.
 
-    output: The guest's `out/`: record files, `end.json`, packet captures, what programs left.
-    target: `30-trace/` of a run directory; made if it is not there.
-    setup: The guest's `in/setup.json`. It names hosts, flows and link directions in the tables' metadata, and lists
-        what was not to be observed. Such a table is not written at all, because an empty one would say that nothing
-        was.
+    output: The guest's `out/`: record files, `end.json`, packet captures, files of programs.
+    target: `30-trace/` of a run directory; created if it does not exist.
+    setup: The guest's `in/setup.json`. It names hosts, flows and link directions for the tables' metadata, and lists
+        what was not to be observed. Such a table is not written at all, because an empty one would mean that nothing
+        happened.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
-        malformed; if a line of a program's `measures.jsonl` is.
+        malformed, or a line of a program's `measures.jsonl` is malformed.
     """
     target = Path(target)
     recorded = _recorded(Path(output), setup)
@@ -47,32 +47,33 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     for source, promised in recorded.files:
         name = source.path.stem
         rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
-        # After the writing: a run that fails here stays marked INCOMPLETE, with what it has.
+        # This follows the writing: a run that fails here stays marked INCOMPLETE, with the tables that it has.
         _keep_promise(source, rows[name], promised)
     if recorded.measures is not None:
         write_measures(recorded.measures, target / f"{MEASURES.name}.parquet")
         rows[MEASURES.name] = len(recorded.measures)
     for name in CAPTURES:
         if (Path(output) / name).exists():
-            # As they are: pcapng is what other tools read, and hosts' captures are only there if they were asked for.
+            # Captures are copied unchanged: other tools read pcapng, and hosts' captures exist only if they were
+            # requested.
             shutil.copyfile(Path(output) / name, target / name)
     return rows
 
 
 def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str, pa.Table]:
-    """The tables of a guest's output directory, by name, without writing them: what `convert` would write.
+    """The tables of a guest's output directory, by name, without writing them: the content that `convert` would write.
 
-    For batches of many small runs, of which only the summary is kept:
+    It is for batches of many small runs, of which only the summary is kept:
     `metrics.metrics(metrics.tables_of(trace.read_output(out, setup), timeline=events), plan).summary`.
 
     Parameters, Raises
     ------------------
-    As `convert`.
+    As in `convert`.
     """
     recorded = _recorded(Path(output), setup)
     tables = {}
     for source, promised in recorded.files:
-        # Before the records are read: a file that was cut short need not be decoded to be refused.
+        # This precedes reading the records: a truncated file need not be decoded to be refused.
         _keep_promise(source, source.rows, promised)
         tables[source.path.stem] = read_records(source, recorded.metadata_of(source))
     return tables if recorded.measures is None else tables | {MEASURES.name: recorded.measures}
@@ -80,8 +81,8 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
 
 @dataclass(frozen=True)
 class _Recorded:
-    """The record files of an output directory with the numbers of rows promised, metadata for all tables, and what
-    programs measured, if any did."""
+    """The record files of an output directory with their promised numbers of rows, metadata for all tables, and
+    measurements of programs, if any."""
 
     files: list[tuple[RecordFile, int | None]]
     metadata: dict[str, object]
@@ -95,19 +96,20 @@ class _Recorded:
 def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     """Headers of all record files of an output directory, and the metadata of their tables; no record is read yet.
 
-    Raises TraceError: As `convert`.
+    Raises TraceError: As in `convert`.
     """
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
     metadata = _names(Path(setup), given) if setup is not None else {}
-    # A run may be over before its duration (`ends = "flows"`): tables must say when, as their last row does not.
+    # A run may end before its duration (`ends = "flows"`): tables must state the end, which their last row does not
+    # show.
     if end.get("virtual_ns") is not None:
         metadata["virtual_ns"] = int(end["virtual_ns"])
     if end.get("programs"):
         metadata |= _of_programs(end, metadata.get("flows"))
     promised = end.get("records") or {}
     unknown = not_observed(given.get("observe") or {})
-    # A feature that the network does not have has no table, and not one without rows.
+    # For a feature that the network does not have there is no table, rather than one without rows.
     cures = given.get("cures") or {}
     unknown |= set() if {"move_queue", "hold", "duplicate_ns"} & cures.keys() else {"switches"}
     unknown |= set() if "end_marker" in cures else {"merges"}
@@ -123,7 +125,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
             files.append((open_records(path), promised.get(name)))
         else:
             absent.append(path.name)
-    # All that are absent in one message: an agent of another version lacks several at once.
+    # All missing tables are in one message: an agent of another version lacks several at once.
     if absent:
         raise TraceError(
             f"cannot read the trace in {output}: the guest left no {', '.join(absent)}",
@@ -136,7 +138,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
 
 
 def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
-    """Tables that a run does not have, by what its `setup.json` says under `observe`.
+    """Tables that a run does not have, according to `observe` in its `setup.json`.
 
     observe: `truth` (bool) and `queues_ns` (int or None) of the guest's input.
 
@@ -144,14 +146,14 @@ def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
     ['links']
     """
     unknown = set(TRUTH_TABLES) if observe.get("truth") is False else set()
-    # Without an interval sockets are still looked at once, at the end.
+    # Without an interval, sockets are still sampled once, at the end.
     if "queues_ns" in observe and observe["queues_ns"] is None:
         unknown.add("links")
     return frozenset(unknown)
 
 
 def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
-    """Refuses a file that holds another number of records than `end.json` says the agent wrote."""
+    """Refuse a file whose number of records differs from the agent's number in `end.json`."""
     if promised is not None and promised != rows:
         raise TraceError(
             f"cannot read the trace file {source.path}: it holds {rows} records of {promised} in end.json",
@@ -164,7 +166,7 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
 
     trace: The directory `30-trace`.
     table: One of `TABLES`.
-    columns, filters: As for `pyarrow.parquet.read_table`: only these columns, only these rows.
+    columns, filters: As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows.
     Raises TraceError if there is no such table, the run did not observe it, or its file is damaged or of another type.
     """
     if table not in TABLES:
@@ -177,17 +179,17 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         )
     content = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
     check_types(content, TABLES[table].arrow(), path)
-    # Last: visible damage is reported in its own words.
+    # This comes last, so that visible damage gets a message of its own.
     recorded.refuse_changed(path.parent.parent, f"{path.parent.name}/{path.name}")
     return content
 
 
 def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
-    """Raises TraceError if a column has another kind of values than its schema says, or misses some that it needs.
+    """Raises TraceError if a column has another kind of values than its schema says, or misses required values.
 
-    An older version may have written another width; a column that the schema does not know is not looked at.
+    An older version may have written another width; a column that the schema does not know is not checked.
     """
-    # A file's own schema is asked, not its values: it may come from anywhere, and readers compute with what it says.
+    # The file's own schema is checked, not its values: a file may have any origin, and readers rely on its schema.
     for field in table.schema:
         wanted = schema.field(field.name) if schema.get_field_index(field.name) >= 0 else None
         if wanted is None:
@@ -205,10 +207,10 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
 
 def _kind(arrow_type: pa.DataType) -> str:
-    """Type of a column's values, whatever their width: number, text, list of these, or Arrow's own name."""
+    """Type of a column's values, regardless of width: number, text, list of these, or Arrow's own name."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    # One kind: an older version may have written another width.
+    # Both count as one kind: an older version may have written another width.
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
     if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
@@ -219,7 +221,7 @@ def _kind(arrow_type: pa.DataType) -> str:
 
 
 def _end(output: Path) -> dict[str, Any]:
-    """`end.json`, which the agent writes last: without it, or without `ok`, no run is complete."""
+    """`end.json`, which the agent writes last: without it, or without `ok` in it, no run is complete."""
     path = output / "end.json"
     try:
         end = json.loads(path.read_text(encoding="utf-8"))
@@ -230,7 +232,7 @@ def _end(output: Path) -> dict[str, Any]:
         ) from None
     except (OSError, ValueError) as error:
         raise TraceError(f"cannot read {path}: {error}", hint="run the scenario again") from error
-    # Not `ok`: the accounts of packets and links do not add up (docs/concepts/truth.md, "What must add up").
+    # If it is not `ok`, the balances of packets and links do not add up (docs/concepts/truth.md, "What must add up").
     if not isinstance(end, dict) or not end.get("ok"):
         raise TraceError(f"the guest says in {path} that its run is not complete: {end}", hint="run the scenario again")
     return end
@@ -248,9 +250,9 @@ def _setup(path: Path) -> dict[str, Any]:
 
 
 def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
-    """Names of directions, hosts and flows, out of the guest's input.
+    """Names of directions, hosts and flows, from the guest's input.
 
-    Returns: `directions`: [sender, receiver, kind of link], two a link in the order of the kernel's numbers; `hosts`:
+    Returns: `directions`: [sender, receiver, kind of link], two per link in the order of the kernel's numbers; `hosts`:
         names by number; `flows`: kind, source, destination, congestion control.
     """
     try:
@@ -259,7 +261,7 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
         directions = []
         for link in given["links"]:
             a, b = nodes[link["a"]], nodes[link["b"]]
-            # Place 2 * link is a>b, the next one b>a: the numbers of directions in all tables (design/interfaces.md).
+            # Index 2 * link is a>b, the next one b>a: the numbers of directions in all tables (design/interfaces.md).
             directions += [[a, b, link["kind"]], [b, a, link["kind"]]]
         flows = [
             {
@@ -276,7 +278,7 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
 
 
 def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
-    """The agent's facts about programs: how each ended, and the connections, which are flows behind the planned
+    """The agent's facts about programs: how each ended, and its connections, which are flows numbered after the planned
     ones."""
     connections, flows = end.get("connections") or [], list(planned or [])
     for connection in connections if planned is not None else []:
@@ -285,5 +287,5 @@ def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
     return {"programs": end["programs"], "connections": connections} | ({"flows": flows} if planned is not None else {})
 
 
-# A record file may bring these itself; they then win over the input's.
+# A record file may contain these itself; its values then take precedence over the input's.
 _OF_A_TABLE = ("directions", "hosts", "flows", "nodes")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's output directory to `30-trace/`: only a whole one is taken, and names come along."""
+"""Tests from the guest's output directory to `30-trace/`: only a complete one is accepted, and names are kept."""
 
 import json
 
@@ -22,7 +22,7 @@ def output(tmp_path):
     return directory
 
 
-# Tables that only a run with cures has.
+# Tables that exist only in a run with cures.
 ALWAYS = [name for name in RECORDED if name not in ("switches", "merges", "notices", "orders", "nodetotals")]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow tables as data frames of pandas, with types that depend on the schema alone."""
+"""Arrow tables as pandas data frames, with types that depend only on the schema."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import pandas as pd
 import pyarrow as pa
 
 _TEXT = pd.Series(dtype="str").dtype
-"""The type of text columns: pandas 2 has objects, pandas 3 a type of its own."""
+"""The type of text columns: objects in pandas 2, a type of its own in pandas 3."""
 
 
 def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
-    """A table as pandas: types depend on the schema, not on the data.
+    """A table as pandas; the types depend on the schema and not on the data.
 
-    Integers that may be missing become float64 with NaN (exact below 2^53 ns = 104 days), truth values that may be
-    missing become pandas' `boolean`. `frame.attrs["units"]` maps columns to units, if `units` is set: pandas copies
-    that dictionary with every selection, which is a fifth of the time of the metrics of a small run.
+    Nullable integers become float64 with NaN (exact below 2^53 ns = 104 days), nullable booleans become pandas'
+    `boolean`. `frame.attrs["units"]` maps columns to units, if `units` is set: pandas copies that dictionary with every
+    selection, which takes a fifth of the time of a small run's metrics.
 
     units: Whether to attach the units.
     Returns: Same columns and order; an index from 0.
@@ -24,14 +24,15 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     for field in table.schema:
         column = table.column(field.name)
         if field.nullable and pa.types.is_integer(field.type):
-            # Not pa's cast: that refuses what float64 cannot hold exactly, and counters of bytes can be that long.
+            # Arrow's own cast is not used: it refuses values that float64 cannot hold exactly, and byte counters can be
+            # that large.
             columns[field.name] = column.to_numpy().astype("float64")
         elif pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
             columns[field.name] = column.to_numpy()
         elif field.nullable and pa.types.is_boolean(field.type):
             columns[field.name] = pd.BooleanDtype().__from_arrow__(column)
         elif pa.types.is_string(field.type) and isinstance(_TEXT, pd.StringDtype):
-            # What `to_pandas` ends in, too, by a way that takes three times as long.
+            # `to_pandas` gives the same result, but takes three times as long.
             columns[field.name] = _TEXT.__from_arrow__(column)
         else:
             columns[field.name] = column.to_pandas()
@@ -42,12 +43,12 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 
 
 def counted_frame(table: pa.Table) -> pd.DataFrame:
-    """A table as its reader computes with it: counts are integers, missing values `pd.NA`, dictionaries categorical."""
+    """A table for computation: counts are integers, missing values `pd.NA`, dictionaries categorical."""
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):
-            # One integer type for all counts: with int32 here and int64 there a sum or a join of two tables would
-            # depend on which.
+            # One integer type for all counts: with both int32 and int64, the type of a sum or a join of two tables
+            # would depend on the columns.
             column = table.column(field.name).cast(pa.int64())
             frame[field.name] = column.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What iperf3 says of its own test (`iperf3 -J`, its client's standard output) as rows of the table `measures`.
+"""The results that iperf3 reports about its own test (`iperf3 -J`, its client's standard output) as rows of the table
+`measures`.
 
-Known by its beginning and not by the command, which may be a shell's. Field names are those of iperf 3.12 and later
-(`iperf_json_start`, `iperf_print_results` in src/iperf_api.c); what a version or protocol does not have is left out.
+They are recognised by their beginning and not by the command, which may be a shell's. Field names are those of iperf
+3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c); fields that a version or protocol lacks
+are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from leowarp.base.errors import TraceError
 
 KIND = "iperf3"
 CLIENT = 0
-"""`role` of the table."""
+"""Value of `role` in the table."""
 MOST_BYTES = 64 << 20
 _HEAD_BYTES = 1 << 16
 _BEGINNING = re.compile(r'\s*\{\s*"start":\s*\{')
@@ -27,9 +29,9 @@ _SECONDS = re.compile(r'"timesecs":\s*(\d+)')
 
 
 def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
-    """Flow, file and text of each client's standard output that is iperf3's JSON, whole or cut.
+    """Flow, file and text of each client's standard output that is iperf3's JSON, complete or cut.
 
-    output: The guest's `out/`: `programs/<flow>/client/stdout` is looked at.
+    output: The guest's `out/`; it reads `programs/<flow>/client/stdout`.
     Raises TraceError if such a file cannot be read.
     """
     for path in sorted(output.glob("programs/*/client/stdout")):
@@ -43,12 +45,13 @@ def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
 
 
 def line_of(path: Path, text: str) -> dict[str, Any]:
-    """A test as a line of `measures.jsonl` would have it.
+    """A test in the form of a line of `measures.jsonl`.
 
-    Returns: `kind`, `start_ns` (iperf3's own, in whole seconds of the real-time clock) and what else it says:
+    Returns: `kind`, `start_ns` (iperf3's own, in whole seconds of the real-time clock) and its other values:
         `protocol`, `sent_bytes`, `received_bytes`, `sent_bps`, `received_bps`, `retransmits`, `jitter_ms`,
-        `lost_packets`, `packets`, `error`. Of a text that is no JSON to its end, or has no results, `unreadable`: why.
-    Raises TraceError if it is cut before it says when the test began.
+        `lost_packets`, `packets`, `error`. For a text that is incomplete JSON, or has no results, `unreadable` has the
+        reason.
+    Raises TraceError if it is cut before the start time of the test.
     """
     began = _SECONDS.search(text)
     if began is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What iperf3 -J prints -> a row of the table `measures`; what is cut is said."""
+"""Tests from the output of iperf3 -J to a row of the table `measures`; cut output is reported."""
 
 import json
 
@@ -19,7 +19,7 @@ UDP = TCP | {"sum": {"jitter_ms": 0.25, "lost_packets": 4, "packets": 90}}
 
 
 def row_of(folder, said):
-    """The one row of the table that comes of such a standard output; None: there is no table."""
+    """The one row of the table from such a standard output; None if there is no table."""
     client = folder / "programs" / "1" / "client"
     client.mkdir(parents=True)
     (client / "stdout").write_text(said if isinstance(said, str) else json.dumps(said, indent="\t"))

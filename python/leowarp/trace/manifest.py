@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json`: what made a run, on which machine, at what cost, which warnings, and the sha256 of each file."""
+"""`manifest.json`: what made a run, on which machine and at what cost, its warnings, and the sha256 of each file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from leowarp.trace.program_logs import program_logs
 from leowarp.version import VERSION, sources
 
 MANIFEST_VERSION = 1
-# What numbers and figures are made with: another version of these may give other last digits.
+# Libraries that compute numbers and figures: another version of these may give other last digits.
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
 
@@ -33,16 +33,16 @@ def write_manifest(
     warnings: Iterable[str],
     costs: dict[str, Any],
 ) -> None:
-    """Writes `manifest.json` of a run directory.
+    """Write `manifest.json` of a run directory.
 
-    directory: The run directory; each of its files but the manifest itself and the mark INCOMPLETE gets its sha256.
-    kernel, agent: What the guest was: source, version, config and hashes, as the guest room gives them.
-    warnings: Everything to check before trusting the result; repeated ones are written once.
-    costs: From `Stopwatch.costs`.
+    directory: The run directory; each of its files except the manifest itself and the mark INCOMPLETE gets its sha256.
+    kernel, agent: Facts about the guest: source, version, config and hashes, as the package `guest` gives them.
+    warnings: All points to check before the results are trusted; repeated ones are written once.
+    costs: The value of `Stopwatch.costs`.
 
     Notes
     -----
-    `host` and `costs` differ from machine to machine and from run to run; nothing of them reaches `30-trace/`.
+    `host` and `costs` differ between machines and runs; they have no effect on `30-trace/`.
     """
     content = {
         "manifest_version": MANIFEST_VERSION,
@@ -53,11 +53,11 @@ def write_manifest(
         "agent": agent,
         "python": library_versions(),
         "host": host_facts(),
-        # Each once, in the order in which the rooms gave them.
+        # Each is written once, in the order of the stages.
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
         "logs": program_logs(directory),
-        # Taken last, of what lies there by now: the manifest is the run's last file but for the mark.
+        # It is taken last, from the files that exist by then: the manifest is the run's last file apart from the mark.
         "files": files_of_run(directory),
     }
     plainfiles.write(directory / MANIFEST, manifest_text(content).encode())
@@ -65,13 +65,14 @@ def write_manifest(
 
 @contextmanager
 def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[None]:
-    """`with relisted(path):` what is written in a complete run gets its sha256 into the manifest; the rest stays.
+    """`with relisted(path):` files written in a complete run within the block get their sha256 into the manifest; other
+    entries stay.
 
-    Only files that are written meanwhile are listed anew: one that was changed by somebody else stays a difference.
+    Only files that are written within the block are listed again: a file changed by somebody else still differs.
 
-    directory: A run directory; one without a manifest stays without.
-    pages: Name of a page -> how it is drawn (`drawn` in the manifest), for those of them that are written.
-    Raises TraceError if the manifest is not as leowarp writes it.
+    directory: A run directory; one without a manifest gets none.
+    pages: Name of a page -> how to draw it (`drawn` in the manifest), for those of them that are written.
+    Raises TraceError if the manifest does not have leowarp's form.
     """
     before = _states(directory)
     try:
@@ -86,7 +87,8 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
 def _list_again(
     directory: Path, written: list[str], removed: Iterable[str], pages: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """The manifest with new hashes of what was written, and with who wrote it, if that is not who made the run."""
+    """The manifest with new hashes of the written files, and with their writer, if that differs from the run's
+    maker."""
     content = recorded.read_manifest(directory)
     listed = content.get("files", {}) | sha256_of_files(directory, written)
     changed: dict[str, Any] = {
@@ -94,7 +96,7 @@ def _list_again(
         "drawn": content.get("drawn", {}) | {name: dict(pages[name]) for name in written if name in pages},
         "later": _later(content, written),
     }
-    # An empty list would say nothing. A manifest that was damaged stays so: its seal is not made right by an addition.
+    # An empty list would say nothing. A damaged manifest stays damaged: an addition does not correct its checksum.
     whole = {key: value for key, value in (content | changed).items() if value or key not in ("drawn", "later")}
     is_damaged = is_as_written((directory / MANIFEST).read_text(encoding="utf-8")) is False
     text = json.dumps(whole, indent=2) + "\n" if is_damaged else manifest_text(whole)
@@ -102,7 +104,8 @@ def _list_again(
 
 
 def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any]]:
-    """What other versions than the run's wrote: an entry for each, with the files of which it wrote the latest."""
+    """Files that other versions than the run's wrote: one entry per version, with the files of which it wrote the
+    latest."""
     here = maker()
     entries = [entry | {"files": sorted(set(entry["files"]) - set(written))} for entry in content.get("later", ())]
     if maker_of(content) != here:
@@ -113,12 +116,14 @@ def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any
 
 
 def maker() -> dict[str, Any]:
-    """What computes numbers and draws pages here: leowarp's version, the hash of its code, versions of libraries."""
+    """Software that computes numbers and draws pages here: leowarp's version, the hash of its code, versions of
+    libraries."""
     return {"leowarp_version": VERSION, "package_sha256": sources()["package_sha256"], "python": library_versions()}
 
 
 def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    """What made a run, or the file of this name in it, as `maker`; None for what its manifest does not say.
+    """The software that made a run, or the file of this name in it, as in `maker`; None for facts that its manifest
+    lacks.
 
     content: A manifest, or an entry of its `later`.
     """
@@ -127,7 +132,7 @@ def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, A
 
 
 def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> bool:
-    """Whether this very leowarp made a run, or the file of this name in it, whatever libraries it had."""
+    """Whether the current leowarp made a run, or the file of this name in it, with whatever libraries."""
     made, here = maker_of(content, name), maker()
     return all(made[key] == here[key] for key in ("leowarp_version", "package_sha256"))
 
@@ -138,31 +143,31 @@ def files_of_run(directory: Path) -> dict[str, str]:
 
 
 def _listed(directory: Path) -> list[str]:
-    """Names of the files that a manifest lists: not the mark, which goes once it is there, what the guest works in, or
-    a file half written.
+    """Names of the files that a manifest lists: without the mark, which is removed after it, the guest's working files,
+    and half-written files.
     """
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]
 
 
 def _states(directory: Path) -> dict[str, tuple[int, int, int]]:
-    """What tells that a file was written: its inode, its size, and when it was changed last."""
+    """State of a file by which writing is detected: its inode, its size, and the time of its last change."""
     stats = {name: (directory / name).stat() for name in _listed(directory)}
     return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of Python and of the libraries whose numbers end up in results."""
+    """Versions of Python and of the libraries that affect results."""
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in _LIBRARIES}}
 
 
 def host_facts() -> dict[str, Any]:
-    """The machine, for whoever compares costs. A fact that it does not tell is null.
+    """Facts about the machine, for the comparison of costs. An unavailable fact is null.
 
     Returns: `cpu_model`, `cores`, `cores_usable`, `memory_kib`, `load_1min` (of the whole machine when the run ended),
-        `host_kernel`, `machine`. Neither names of hosts nor of users.
+        `host_kernel`, `machine`. Neither host names nor user names are included.
     """
-    # A cost is worth little without it: on a busy machine the wall clock says nothing of the run.
+    # A cost means little without it: on a busy machine, the real time says nothing about the run.
     load_1min, _, _ = os.getloadavg()
     return {
         "cpu_model": _first_value("/proc/cpuinfo", "model name"),
@@ -177,22 +182,22 @@ def host_facts() -> dict[str, Any]:
 
 
 class Stopwatch:
-    """Wall clock and CPU seconds of this process since the watch was made."""
+    """Real time and CPU seconds of this process since the stopwatch was created."""
 
     def __init__(self) -> None:
         self._wall = time.monotonic()
         self._own = _own_cpu_s()
 
     def costs(self, virtual_s: float, guest_cpu_s: float, peak_memory_bytes: int) -> dict[str, Any]:
-        """What a run has cost so far; `cpu_s` is the guest's and this process' together.
+        """Cost of a run so far; `cpu_s` is the sum of the guest and this process.
 
-        The guest's is measured where it runs: processes that a kernel program never reaps are missing in the
+        The guest's CPU time is measured where it runs: processes that a kernel program never reaps are missing in the
         rusage of its parent.
 
-        virtual_s: Virtual time that the run took.
-        guest_cpu_s: Of the kernel program and the guest's processes.
+        virtual_s: Virtual duration of the run.
+        guest_cpu_s: CPU time of the kernel program and the guest's processes.
         peak_memory_bytes: Largest resident size of the kernel program.
-        Returns: Seconds of the wall and of processors, rounded to the millisecond; bytes.
+        Returns: Seconds of real time and of CPU time, rounded to the millisecond; bytes.
         """
         host = _own_cpu_s() - self._own
         return {
@@ -206,8 +211,9 @@ class Stopwatch:
 
 
 def _own_cpu_s() -> float:
-    """Seconds of processors that this process has used, in user mode and in the kernel."""
-    # SELF and not CHILDREN: the guest's processes are counted where they run, and a compiler's are no cost of the run.
+    """CPU seconds that this process has used, in user mode and in the kernel."""
+    # It is SELF and not CHILDREN: the guest's processes are counted where they run, and a compiler's are no cost of the
+    # run.
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
@@ -221,11 +227,11 @@ def _first_value(path: str, key: str) -> str | None:
                 if name.strip() == key:
                     return value.strip()
     except OSError:
-        # Not every machine tells (a container may hide it); a missing fact is null, as said above.
+        # Not every machine provides it (a container may hide it); an unavailable fact is null, as stated above.
         return None
     return None
 
 
 def _number(text: str | None) -> int | None:
-    """The number that a text such as "16374876 kB" begins with."""
+    """The number at the beginning of a text such as "16374876 kB"."""
     return None if text is None else int(text.split()[0])

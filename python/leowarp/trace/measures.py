@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs say that they measured: `measures.jsonl` in their `{run_dir}` -> the table `measures`.
+"""Measurements that programs reported: from `measures.jsonl` in their `{run_dir}` to the table `measures`.
 
-A line is a JSON object. `kind` and `start_ns` it must have; what it has else and is no column of the table becomes the
-column `other`. Times are the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date +%s%N`), which
-nobody sets or slews there; the table has them since the run's start.
+A line is a JSON object. It must have `kind` and `start_ns`; other values without a column of the table go into the
+column `other`. Times are on the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date +%s%N`),
+which is neither set nor slewed there; the table has them relative to the run's start.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20
-"""Some 400,000 lines; a program's `storage` is 64 MiB unless the flow says otherwise."""
+"""This is some 400,000 lines; a program's `storage` is 64 MiB unless the flow sets another size."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "transaction": (),
@@ -36,7 +36,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "stall": (),
     "frame": ("number",),
 }
-"""The kinds that metrics know, and what a line of each must have beside `kind` and `start_ns`."""
+"""The kinds that metrics know, and the fields that a line of each must have besides `kind` and `start_ns`."""
 
 _LATEST_NS = 1_000_000_000
 """Programs are ended some ms after the run."""
@@ -50,11 +50,12 @@ _HINT = 'a line is {"kind": "transaction", "start_ns": 946684810000000000, "end_
 def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
     """The table `measures` of a guest's output directory; None if no program left a `measures.jsonl` or iperf3's JSON.
 
-    output: The guest's `out/`: `programs/<flow>/<role>/files/measures.jsonl` is read.
-    end: Its `end.json`: `start_realtime_ns`, the run's start on the programs' clock, and `virtual_ns`, its length.
+    output: The guest's `out/`; it reads `programs/<flow>/<role>/files/measures.jsonl`.
+    end: Its `end.json`: `start_realtime_ns`, the run's start on the programs' clock, and `virtual_ns`, its duration.
     Returns: Columns of `MEASURES`, by flow, role and line; names and types only, no metadata of the run.
-    Raises TraceError if a file cannot be read, or a line is no JSON object, lacks what its kind needs, or has a value
-        that cannot be; the message has file and line.
+    Raises TraceError if a file cannot be read, or a line is no JSON object, lacks a field of its kind, or has an
+    impossible
+        value; the message has file and line.
     """
     files, tests = sorted(_files(output)), list(iperf3.tests_of(output))
     if not files and not tests:
@@ -79,7 +80,7 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
 
 
 def write_measures(table: pa.Table, target: Path) -> None:
-    """Writes the table as Parquet; equal tables and metadata give equal bytes, and the file appears whole.
+    """Write the table as Parquet; equal tables and metadata give equal bytes, and the file is written atomically.
 
     Raises OSError if it cannot be written.
     """
@@ -89,7 +90,7 @@ def write_measures(table: pa.Table, target: Path) -> None:
 
 
 def _files(output: Path) -> Iterator[tuple[int, int, Path]]:
-    """Flow, role and path of each file that there is."""
+    """Flow, role and path of each existing file."""
     for number, role in ROLES.items():
         for path in output.glob(f"programs/*/{role}/files/{FILE}"):
             yield int(path.parents[2].name), number, path
@@ -112,7 +113,7 @@ def _rows(path: Path, flow: int, role: int, start_ns: int, end_ns: int) -> Itera
 
 
 def _row(line: str, start_ns: int, end_ns: int) -> dict[str, Any]:
-    """A line as a row of the table; raises ValueError, which says what is wrong with it."""
+    """A line as a row of the table; raises ValueError with the fault."""
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -133,20 +134,20 @@ def _row(line: str, start_ns: int, end_ns: int) -> dict[str, Any]:
     known = [row[key] for key in _TIMES if row[key] is not None]
     if known != sorted(known):
         raise ValueError(f"its times go back: {', '.join(key for key in _TIMES if row[key] is not None)}")
-    # Keys sorted: what a program's dictionaries happen to be like is no result.
+    # Keys are sorted: the order of a program's dictionaries is no result.
     row["other"] = json.dumps(given, sort_keys=True, ensure_ascii=False) if given else None
     return row
 
 
 def _value(key: str, value: Any) -> Any:
-    """A value of a column, whose type it must have; None: missing."""
+    """A value of a column with its type checked; None if missing."""
     if value is None:
         return None
     if key in ("kind", "name"):
         if not isinstance(value, str):
             raise ValueError(f"`{key}` is {json.dumps(value)}, not a text")
         return value
-    # A whole number that was written as 1.5e9, as other languages do.
+    # An integer may be written as 1.5e9, as in other languages.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):

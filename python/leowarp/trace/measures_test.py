@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of `measures.jsonl` to the table `measures`; what is wrong is named by its line."""
+"""Tests from lines of `measures.jsonl` to the table `measures`; errors name the line."""
 
 import json
 
@@ -15,7 +15,7 @@ END = {"ok": True, "virtual_ns": 5_000_000_000, "start_realtime_ns": START_NS}
 
 
 def leave(output, text: str, flow: int = 0, role: str = "client") -> None:
-    """What a program left in its directory."""
+    """Write a file as a program would leave it in its directory."""
     files = output / "programs" / str(flow) / role / "files"
     files.mkdir(parents=True)
     (files / "measures.jsonl").write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP segments out of a packet capture: pcap or pcapng, either byte order, IPv4 and IPv6.
+"""TCP segments from a packet capture: pcap or pcapng, either byte order, IPv4 and IPv6.
 
 References: draft-ietf-opsawg-pcap-05, draft-ietf-opsawg-pcapng-03, RFC 9293 (TCP), RFC 791, RFC 8200.
 """
@@ -18,10 +18,10 @@ from leowarp.base.errors import TraceError
 class Segment:
     """A TCP segment as captured.
 
-    t_ns: On the capture's own clock, as finely as the file has it.
+    t_ns: Time on the capture's own clock, in the file's resolution.
     source, destination: (bytes, int). Address in network order (4 or 16 bytes) and port.
     seq, ack, flags: As in the header (RFC 9293, 3.1).
-    len_bytes: Payload, from the lengths in the headers: what a snap length cut off is counted.
+    len_bytes: Payload, from the lengths in the headers: bytes cut off by a snap length count.
     ip_id: Identification of IPv4; 0 with IPv6, which has none.
     """
 
@@ -36,9 +36,9 @@ class Segment:
 
 
 def segments(path: Path | str) -> Iterator[Segment]:
-    """The TCP segments of a capture in its order; what is not TCP is passed over.
+    """The TCP segments of a capture in its order; other packets are skipped.
 
-    Raises TraceError if the file is no capture, is cut short, or its link layer is not known. The message names the
+    Raises TraceError if the file is no capture, is cut short, or its link layer is unknown. The message names the
         file.
     """
     path = Path(path)
@@ -47,7 +47,7 @@ def segments(path: Path | str) -> Iterator[Segment]:
     except OSError as error:
         raise TraceError(f"cannot read the capture {path}: {error.strerror}") from error
     try:
-        # Errors arise while the caller iterates: a generator reads a frame when it is asked for the next segment.
+        # Errors are raised during the caller's iteration: a generator reads a frame when the next segment is requested.
         for t_ns, link_type, frame in _frames(content):
             segment = _segment(t_ns, link_type, frame)
             if segment is not None:
@@ -61,13 +61,13 @@ def segments(path: Path | str) -> Iterator[Segment]:
 
 
 class _MalformedError(Exception):
-    """Something in the file contradicts its format."""
+    """The content of the file contradicts its format."""
 
 
 def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Time (ns), link type and bytes of each captured frame, in the file's order, of either format."""
+    """Time (ns), link type and bytes of each captured frame, in the file's order, for either format."""
     magic = content[:4]
-    # The type of a section header is a palindrome (0A 0D 0D 0A), so that it reads alike in both byte orders.
+    # The type of a section header is a palindrome (0A 0D 0D 0A), so it is the same in both byte orders.
     if magic == _SECTION.to_bytes(4, "little"):
         yield from _pcapng(content)
     elif magic in _PCAP:
@@ -77,9 +77,10 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcap file: a header of 24 bytes, then records of 16 bytes and what was captured.
+    """Frames of a pcap file: a header of 24 bytes, then records with 16 bytes of header and the captured bytes.
 
-    `order` is struct's sign of the byte order, `unit_ns` the ns of a unit of the fraction; both follow from the magic.
+    `order` is struct's sign of the byte order, `unit_ns` the unit of the fraction in ns; both follow from the magic
+    number.
     """
     # The upper bits of the field hold the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
@@ -92,9 +93,9 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
 
 
 def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcapng file, whose sections may differ in byte order and each describe interfaces of their own.
+    """Frames of a pcapng file, whose sections may differ in byte order, each with interfaces of its own.
 
-    Blocks of other types (names, statistics, simple packets, which have no time) are passed over.
+    Blocks of other types (names, statistics, simple packets, which have no time) are skipped.
     """
     at, order = 0, "<"
     interfaces: list[tuple[int, int, int]] = []
@@ -106,8 +107,8 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
                 raise _MalformedError(f"the section at byte {at} has no byte-order magic")
             # Interfaces are numbered anew in each section (draft-ietf-opsawg-pcapng, 4.2).
             interfaces = []
-        # After the section header's magic: the length of the section header itself is in the order that the magic
-        # tells.
+        # It is read after the section header's magic number: the length of the section header itself is in the byte
+        # order that this number determines.
         length = struct.unpack_from(order + "I", content, at + 4)[0]
         # A block of length 0 would never end.
         if length < 12 or length % 4:
@@ -127,12 +128,12 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _interface(order: str, body: bytes) -> tuple[int, int, int]:
-    """Link type, clock ticks a second, seconds to add.
+    """Link type, clock ticks per second, and offset in seconds.
 
-    Raises _MalformedError if an option reaches beyond the block.
+    Raises _MalformedError if an option extends beyond the block.
     """
     link_type = struct.unpack_from(order + "H", body)[0]
-    # Without an option if_tsresol times are in microseconds (pcapng, 4.2).
+    # Without the option if_tsresol, times are in microseconds (pcapng, 4.2).
     per_second, offset_s, at = 10**6, 0, 8
     while at + 4 <= len(body):
         code, length = struct.unpack_from(order + "HH", body, at)
@@ -140,19 +141,19 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
         if code == 0:
             break
         if code == _TSRESOL and length == 1:
-            # The highest bit says that the resolution is a power of two instead of ten (pcapng, 4.2).
+            # The highest bit means that the resolution is a power of two instead of ten (pcapng, 4.2).
             per_second = 2 ** (value[0] & 0x7F) if value[0] & 0x80 else 10 ** value[0]
         elif code == _TSOFFSET and length == 8:
             offset_s = struct.unpack(order + "q", value)[0]
-        # Options are padded to 32 bits, which their length leaves out.
+        # Options are padded to 32 bits; their length excludes the padding.
         at += 4 + length + (-length % 4)
     return link_type, per_second, offset_s
 
 
 def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
-    """The TCP segment in a frame; None if it holds none, or only a later fragment of one.
+    """The TCP segment in a frame; None if it contains none, or only a later fragment of one.
 
-    The length of the payload is what the headers say: total length less both headers (RFC 791, 3.1; RFC 8200, 3; RFC
+    The length of the payload follows from the headers: total length minus both headers (RFC 791, 3.1; RFC 8200, 3; RFC
     9293, 3.1). Extension headers of IPv6 are not followed.
     """
     packet = _ip_packet(link_type, frame)
@@ -166,7 +167,7 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
             # Only the first fragment has a TCP header.
             return None
         if total == 0 and protocol == 6:
-            # Linux writes 0 where the length of a joined packet does not fit into 16 bits (BIG TCP).
+            # Linux writes 0 if the length of a joined packet does not fit into 16 bits (BIG TCP).
             raise _MalformedError(f"the packet at {t_ns} ns is longer than its header can say: its total length is 0")
     elif version == 6 and len(packet) >= 40:
         header, protocol, total, ip_id = 40, packet[6], 40 + int.from_bytes(packet[4:6], "big"), 0
@@ -183,18 +184,19 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
         seq=seq,
         ack=ack,
         flags=flags,
-        # Short frames are padded on Ethernet, so that the frame's own length says too much.
+        # Short frames are padded on Ethernet, so the frame's own length is too large.
         len_bytes=max(0, total - header - (offset >> 4) * 4),
         ip_id=ip_id,
     )
 
 
 def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
-    """The IP packet in a frame, or None if it holds another protocol."""
+    """The IP packet in a frame, or None if it contains another protocol."""
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:
-        # The address family, 4 bytes in the byte order of the machine that captured; the IP version tells as much.
+        # The address family, 4 bytes in the byte order of the capturing machine; the IP version has the same
+        # information.
         return frame[4:]
     if link_type not in _ETHERTYPE_AT:
         raise _MalformedError(
@@ -202,7 +204,7 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
         )
     at, payload = _ETHERTYPE_AT[link_type]
     ethertype = frame[at : at + 2]
-    # VLAN tags, one in another too (IEEE 802.1Q and 802.1ad).
+    # VLAN tags, also nested (IEEE 802.1Q and 802.1ad).
     while ethertype in (b"\x81\x00", b"\x88\xa8"):
         at, payload = payload + 2, payload + 4
         ethertype = frame[at : at + 2]
@@ -219,15 +221,15 @@ def _slice(content: bytes, at: int, length: int) -> bytes:
 # Block types and option codes of pcapng
 _SECTION, _INTERFACE, _ENHANCED = 0x0A0D0D0A, 1, 6
 _TSRESOL, _TSOFFSET = 9, 14
-# Magic of pcap: byte order, and ns of a unit of the fraction (microseconds, or nanoseconds)
+# Magic number of pcap: byte order, and unit of the fraction in ns (microseconds, or nanoseconds)
 _PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),
     b"\x4d\x3c\xb2\xa1": ("<", 1),
     b"\xa1\xb2\x3c\x4d": (">", 1),
 }
-# Link types as tcpdump.org/linktypes.html numbers them.
+# Link types with the numbers of tcpdump.org/linktypes.html.
 _NULL = 0
 _RAW_IP = (101, 228, 229, 12)
-# Link type: where the EtherType stands, where the packet begins.
+# Link type: position of the EtherType, and beginning of the packet.
 _ETHERTYPE_AT = {1: (12, 14), 113: (14, 16), 276: (0, 20)}

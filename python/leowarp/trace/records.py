@@ -26,13 +26,13 @@ from leowarp.trace.schema.columns import Column, Kind, TableSchema
 
 @dataclass(frozen=True)
 class RecordFile:
-    """Header of a record file, checked.
+    """The checked header of a record file.
 
-    dtype: structured dtype. Of one record, fields in the file's order.
+    dtype: structured dtype. The type of one record, with fields in the file's order.
     offset: Byte at which the records begin.
-    rows: How many whole records follow.
+    rows: Number of whole records that follow.
     extra: Further keys of the header, such as `names`.
-    unknown: Columns that the schema does not know, of a newer agent; they are kept.
+    unknown: Columns of a newer agent that the schema does not know; they are kept.
     """
 
     path: Path
@@ -45,7 +45,7 @@ class RecordFile:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Columns of the table: those of the schema, then those that only the file knows."""
+        """Columns of the table: those of the schema, then those that only the file has."""
         return self.table.columns + self.unknown
 
 
@@ -54,18 +54,18 @@ def open_records(path: Path | str) -> RecordFile:
 
     Raises TraceError if the file is not a record file, is cut short, or disagrees with the schema. The message names
         the file.
-    Returns: Nothing of the records themselves is read yet.
+    Returns: The header only; no record is read yet.
     """
     path = Path(path)
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
             preamble = stream.read(_PREAMBLE.size)
-            # An empty file ends here, too.
+            # An empty file is refused here, too.
             if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]
-            # Before the read: a length of a damaged file is not to be trusted with memory.
+            # This is checked before reading: memory must not be allocated for the length in a damaged file.
             if header_bytes > _HEADER_MAX_BYTES:
                 raise _malformed(
                     path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed"
@@ -84,7 +84,7 @@ def open_records(path: Path | str) -> RecordFile:
         raise _malformed(path, f"its header is not JSON: {error}") from error
     table, dtype, unknown = _checked(path, header)
     rows, rest = divmod(size - offset, dtype.itemsize)
-    # A full disk cuts files in the midst of a record; what is whole of it is not taken for all that there was.
+    # A full disk truncates files within a record; the complete records before that must not count as the whole file.
     if rest:
         raise _malformed(
             path, f"{rest} bytes follow its {rows} whole records of {dtype.itemsize} bytes: it was cut short"
@@ -94,11 +94,11 @@ def open_records(path: Path | str) -> RecordFile:
 
 
 def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBatch]:
-    """The file's records as Arrow batches of at most `rows` rows, sentinels turned into nulls.
+    """The file's records as Arrow batches of at most `rows` rows, with sentinels turned into nulls.
 
-    Raises TraceError if the file became shorter, or a value is missing where none may be, is no truth value, or does
+    Raises TraceError if the file became shorter, or a value is missing where none may be, is no boolean, or does
         not fit.
-    rows: The default, 2^18, is a row group of what is written.
+    rows: The default, 2^18, is a row group of the written file.
     Yields: Columns in the order of the schema, not of the file; columns that the schema does not know come last.
     """
     schema = _arrow_schema(records, None)
@@ -109,7 +109,8 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
             done = 0
             while done < records.rows:
                 count = min(rows, records.rows - done)
-                # Read, not mapped: a file that shrinks under a mapping ends the process by SIGBUS instead of an error.
+                # The file is read, not mapped: if a file shrinks under a mapping, the process ends by SIGBUS instead of
+                # an error.
                 chunk = np.fromfile(stream, dtype=records.dtype, count=count)
                 if len(chunk) < count:
                     raise _malformed(
@@ -125,11 +126,12 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
 def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | None = None) -> pa.Table:
     """A whole record file as an Arrow table.
 
-    Raises TraceError: As `open_records` and `batches`.
-    metadata: Of the schema besides name, version and text, values as JSON.
+    Raises TraceError: As in `open_records` and `batches`.
+    metadata: Entries of the schema besides name, version and text, with values as JSON.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
-    # Without metadata first: batches of one schema can be joined, and the names of a run are the same for all of them.
+    # It starts without metadata: batches with equal schemas can be joined, and the names of a run are the same for all
+    # of them.
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
 
@@ -137,19 +139,19 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
 def write_parquet(
     source: Path | str | RecordFile, target: Path | str, metadata: dict[str, object] | None = None
 ) -> int:
-    """Writes a record file as Parquet and gives the number of rows.
+    """Write a record file as Parquet, and return the number of rows.
 
-    The same records and metadata give the same bytes: the writer's options are fixed, nothing about the time or the
-    machine is written. Needs memory for one row group only, however long the file is.
+    The same records and metadata give the same bytes: the writer's options are fixed, and neither time nor machine is
+    written. It needs memory for only one row group, however long the file is.
 
-    target: Appears whole: it is written beside (`.partial`) and renamed.
+    target: Written atomically: to a neighbouring file (`.partial`) that is renamed.
     metadata: As in `read_records`.
-    Raises TraceError: As `open_records` and `batches`.
+    Raises TraceError: As in `open_records` and `batches`.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
     target = Path(target)
     schema = _arrow_schema(records, metadata)
-    # Whoever opens the name finds the whole table or nothing.
+    # A reader of the name finds the whole table or none.
     partial = target.with_name(target.name + ".partial")
     with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
@@ -161,10 +163,11 @@ def write_parquet(
 def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Column, ...]]:
     """The table that a header names, the dtype of its records, and columns that the schema does not know.
 
-    Columns may come in any order and integer width; a unit that differs is an error, for numbers would be taken for
-    others (design/interfaces.md, section 5).
+    Columns may come in any order and integer width; a different unit is an error, since numbers would be misread
+    (design/interfaces.md, section 5).
 
-    Raises TraceError if a field has no name, a type or unit that is not the schema's, comes twice, or is missing; or if
+    Raises TraceError if a field has no name, has a type or unit other than the schema's, occurs twice, or is missing;
+    or if
         the fields do not add up to the length of a record.
     """
     if not isinstance(header, dict) or not isinstance(header.get("fields"), list):
@@ -184,7 +187,7 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
                 path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(WIRE_TYPES)}"
             )
         name = entry["name"]
-        # The agent writes the unit of what has none as "1".
+        # For a column without a unit, the agent writes "1".
         unit = "" if entry.get("unit") in (None, "1") else entry["unit"]
         if name in names:
             raise _malformed(path, f"its field {name} appears twice")
@@ -197,7 +200,7 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
             raise _malformed(
                 path, f"its field {name} has the unit {unit!r}, the table's schema says {known[name].unit!r}"
             )
-    # Columns that are not known are kept, those that are known must be there: a newer agent may say more, none less.
+    # Unknown columns are kept, and known ones must exist: a newer agent may add columns, but not remove any.
     missing = [name for name in known if name not in names]
     if missing:
         raise _malformed(path, f"it lacks the columns {', '.join(missing)} of the table {table.name}")
@@ -211,12 +214,12 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
 
 
 def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, first_row: int) -> pa.Array:
-    """A column of a chunk of records as the schema types it; `first_row` is the chunk's first record, for messages.
+    """A column of a chunk of records with the schema's type; `first_row` is the chunk's first record, for messages.
 
-    Raises TraceError if a value is missing that may not be, is no truth value, does not fit, or is an index beyond
+    Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond
         `names`.
     """
-    # A field of packed records has strides and may be unaligned; Arrow takes neither.
+    # A field of packed records has strides and may be unaligned; Arrow accepts neither.
     values = np.ascontiguousarray(chunk[column.name])
     sentinels = np.isnan(values) if values.dtype.kind == "f" else values == missing_value(values.dtype)
     missing = sentinels if sentinels.any() else None
@@ -233,7 +236,8 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
             raise _malformed(path, f"its header has no list `names` for the column {column.name}")
         if len(values) and (int(values.max()) >= len(names) or int(values.min()) < 0):
             raise _malformed(path, f"column {column.name} goes up to {values.max()}, the header names {len(names)}")
-        # Names once and 4 bytes a row: a counter's name would else stand in each of its rows.
+        # Each name is stored once, with 4 bytes per row: otherwise a counter's name would be repeated in each of its
+        # rows.
         return pa.DictionaryArray.from_arrays(pa.array(values.astype(np.int32)), pa.array(names, pa.string()))
     target = column.type.to_pandas_dtype()
     if values.dtype != target:
@@ -245,7 +249,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
                     path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
                 )
         if missing is not None:
-            # A sentinel need not fit into the narrower type; what stands in its place is hidden by the mask.
+            # A sentinel need not fit into the narrower type; the mask hides the value in its place.
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)
     return pa.array(values, type=column.type, mask=missing)
@@ -258,11 +262,11 @@ def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa
 
 
 def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
-    """Options of the Parquet writer, each of them fixed so that equal records are equal bytes."""
+    """Options of the Parquet writer, all fixed so that equal records give equal bytes."""
     return {
         "compression": "zstd",
         "compression_level": 1,
-        # Named, not the library's default: that may change with a version of Arrow, and the bytes with it.
+        # It is explicit and not the library's default, which may change with a version of Arrow, and the bytes with it.
         "version": "2.6",
         "data_page_version": "1.0",
         # Times and byte positions differ in nearly each row: a dictionary of them costs time and saves nothing.
@@ -273,14 +277,14 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
 
 
 def _is_position(column: Column) -> bool:
-    """Whether a column holds instants or byte positions, which hardly repeat."""
+    """Whether a column holds instants or byte positions, which rarely repeat."""
     return column.unit in ("ns", "bytes") and column.type == pa.int64()
 
 
 def missing_value(dtype: np.dtype) -> float | int:
-    """What says in a record that a value is missing (design/interfaces.md, section 5).
+    """The value that means "missing" in a record (design/interfaces.md, section 5).
 
-    NaN of floats, the smallest of signed and the largest of unsigned integers:
+    NaN for floats, the smallest value for signed and the largest for unsigned integers:
 
     >>> missing_value(np.dtype("u1"))
     255
@@ -292,7 +296,7 @@ def missing_value(dtype: np.dtype) -> float | int:
 
 
 def _malformed(path: Path, what: str) -> TraceError:
-    """The error of a file that is not as the agent writes it."""
+    """The error for a file that does not have the agent's format."""
     return TraceError(
         f"cannot read the trace file {path}: {what}",
         hint="the run that wrote it did not end well or another version wrote it; run the scenario again",
@@ -301,9 +305,9 @@ def _malformed(path: Path, what: str) -> TraceError:
 
 MAGIC = b"LEOWARP1"
 _PREAMBLE = struct.Struct("<8sI")
-# 4 MiB: a header names columns, and of counters some hundreds; a damaged length must not ask for memory.
+# 4 MiB: a header names columns, and some hundreds of counters; a damaged length must not cause a large allocation.
 _HEADER_MAX_BYTES = 1 << 22
 WIRE_TYPES = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
 """numpy's name of each type of the records."""
-# 2^18 rows of the widest table (sockets, 308 bytes a row in Arrow) are 81 MB; of packets (58 bytes) 15 MB.
+# 2^18 rows of the widest table (sockets, 308 bytes per row in Arrow) are 81 MB; of packets (58 bytes) 15 MB.
 ROW_GROUP_ROWS = 1 << 18

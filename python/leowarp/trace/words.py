@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace tables in words: those of an enumeration and the names of hosts and nodes, in place of their numbers.
+"""Trace tables in words: enumerations and names of hosts and nodes in place of their numbers.
 
-Files hold the numbers, and metrics read these. Every other reader gets words from here, as Arrow, data frame or CSV, so
-that a filter means the same in each.
+Files contain the numbers, and metrics use these. Every other reader gets words from here, as Arrow, data frame or CSV,
+so that a filter means the same in each.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def read_in_words(
 
     trace: The directory `30-trace`.
     table: One of `TABLES`.
-    columns, filters: As for `pyarrow.parquet.read_table`. A filter has words, too: ``[("direction", "==", "data")]``.
-    categories: Enumerations as dictionaries of all of their words, in order, as data frames have them; else as strings,
-        which Arrow can sort by.
-    Raises TraceError: As `trace.read`.
+    columns, filters: As in `pyarrow.parquet.read_table`. A filter uses words, too: ``[("direction", "==", "data")]``.
+    categories: If set, enumerations are dictionaries of all their words, in order, as in data frames; otherwise
+        strings, which Arrow can sort by.
+    Raises TraceError: As in `trace.read`.
     Raises ScenarioError if a filter has a value that is no word of its column, or does not fit the table.
     """
     conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
     coded = {column.name for column in _columns(table) if column.words or column.names}
     if not isinstance(filters, pc.Expression) and coded.isdisjoint(name for name, _, _ in conditions):
-        # Filtered while it is read.
+        # The filter applies during reading.
         return in_words(_read(trace, table, columns, filters), table, categories=categories)
     whole = _read(trace, table)
     known = _words(whole.schema, table)
@@ -77,8 +77,8 @@ def _columns(table: str) -> tuple[Column, ...]:
 def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Table:
     """A trace table with words in place of numbers.
 
-    table: As `trace.read` gives it, with all of its columns or some.
-    categories: As for `read_in_words`; hosts and nodes are strings either way.
+    table: The value of `trace.read`, with all of its columns or some.
+    categories: As in `read_in_words`; hosts and nodes are strings in both cases.
     Returns: A number without a word, which a newer version wrote, becomes its digits.
     """
     enumerations = {column.name for column in _columns(name) if column.words}
@@ -92,7 +92,7 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
 
 
 def _words(schema: pa.Schema, name: str) -> dict[str, Mapping[int, str]]:
-    """Number to word of each column that has words; names of hosts and nodes are in the file's metadata."""
+    """Number to word for each column with words; names of hosts and nodes are in the file's metadata."""
     words = {column.name: column.words for column in _columns(name) if column.words}
     for column in TABLES[name].columns:
         names = decode_metadata(schema, column.names) if column.names else None
@@ -104,13 +104,13 @@ def _words(schema: pa.Schema, name: str) -> dict[str, Mapping[int, str]]:
 def _worded(numbers: pa.ChunkedArray, words: Mapping[int, str]) -> pa.DictionaryArray:
     others = sorted(set(pc.unique(numbers).drop_null().to_pylist()) - words.keys())
     codes = pa.array([*words, *others], type=numbers.type)
-    # One chunk: chunks could have dictionaries of their own.
+    # The column is combined into one chunk, since chunks could have dictionaries of their own.
     places = pc.index_in(numbers.combine_chunks(), value_set=codes)
     return pa.DictionaryArray.from_arrays(places, pa.array([*words.values(), *map(str, others)], type=pa.string()))
 
 
 def _conditions(filters: Any) -> Iterator[tuple[str, str, Any]]:
-    """Column, operator and value of each condition, of one list or of a list of lists."""
+    """Column, operator and value of each condition, from one list or from a list of lists."""
     for each in filters or ():
         if isinstance(each, list):
             yield from each

@@ -14,7 +14,7 @@ HOSTS = ["host:A", "host:B"]
 
 
 def made(table, **columns):
-    """A trace table of two rows, each column 0 or its nearest to that but those that are given."""
+    """A trace table of two rows; each column is 0 or the nearest allowed value, except the given ones."""
     schema = table.arrow({"hosts": HOSTS, "nodes": HOSTS})
     zero = {field.name: pa.array([0, 0]) if pa.types.is_integer(field.type) else pa.nulls(2) for field in schema}
     values = [pa.array(columns.get(field.name, zero[field.name])).cast(field.type) for field in schema]
@@ -28,7 +28,7 @@ def test_every_enumeration_is_known_to_be_one():
         ("switches", "refused"), ("merges", "refused"), ("reordering", "scope"), ("densities", "scope"),
         ("densities", "kind"), ("measures", "role"),
     }  # fmt: skip
-    # A small number is a code; what is none counts, or adds up bits, or is IP's own.
+    # A column of small numbers has codes, unless it counts, adds up bits, or has IP's own numbers.
     small = {
         (table.name, column.name)
         for table in TABLES.values()
@@ -62,7 +62,7 @@ def test_hosts_and_nodes_have_their_names_if_the_file_has_them(table, column):
 
 @pytest.fixture
 def trace(tmp_path):
-    """A trace with a table of drops: one of a queue on the way of data, one of a link on the way back."""
+    """A trace with a table of drops: one by a queue in the direction of data, one by a link in the direction back."""
     drops = made(TABLES["drops"], cause=[1, 2], flow_direction=[0, 1], flow=[0, 1], t_ns=[5, 6])
     pq.write_table(drops, tmp_path / "drops.parquet")
     return tmp_path

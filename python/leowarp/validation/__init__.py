@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of real links beside the same measurement made in the guest (`leowarp validate`).
+"""Comparison of recordings of real links with the same measurement in the guest (`leowarp validate`).
 
-`public` names recordings that anybody can fetch. `quantities` are the numbers that are compared, `made` makes the same
-measurement over a replay and over profiles, `compared` gives distances and verdicts, `page` shows all of it.
+`public` lists recordings that anybody can fetch. `quantities` computes the compared numbers, `made` makes the same
+measurement over a replay and over profiles, `compared` gives distances and verdicts, `page` shows the results.
 """
 
 from leowarp.validation.compared import LIMIT_RATIO, Row, Skipped, Validated, validate

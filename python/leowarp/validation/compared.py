@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings to rows of distances and verdicts: `validate(recordings, folder)`."""
+"""From recordings to rows of distances and verdicts: `validate(recordings, folder)`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from leowarp.validation.quantities import (
 )
 
 LIMIT_RATIO = 0.15
-"""Largest Kolmogorov-Smirnov distance at which a fitted profile is said to hold."""
+"""Largest Kolmogorov-Smirnov distance at which a fitted profile counts as valid."""
 
 FEWEST = 8
-"""Samples below which a distance says nothing."""
+"""Number of samples below which a distance has no meaning."""
 
 QUANTILES = (0.1, 0.5, 0.9)
 
@@ -43,21 +43,21 @@ _MISSING = {
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity of one recording beside the guest's.
+    """One quantity of one recording, compared with the guest's.
 
     Attributes
     ----------
     quantity : str
     count : int
-        Samples of the recording.
+        Number of samples in the recording.
     quantiles : dict of str to tuple of float
-        Of the recording and of each medium, 10, 50 and 90 %; empty where there are no samples.
+        Quantiles 10, 50 and 90 % of the recording and of each medium; empty without samples.
     distances : dict of str to float
         Kolmogorov-Smirnov distance of each medium from the recording.
     floor : float or None
-        That of the recording's halves from each other.
+        Distance between the two halves of the recording.
     noise : float
-        Below this, distances of independent samples of one distribution stay in 95 of 100 cases.
+        In 95 of 100 cases, the distance of independent samples of one distribution is below this.
     verdict : str
     """
 
@@ -72,7 +72,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Validated:
-    """A recording beside the guest.
+    """Comparison of a recording with the guest.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Validated:
     fit : Fit or None
     notes : tuple of str
     samples : dict of str to Samples
-        Recording and media, for figures.
+        Samples of recording and media, for figures.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Skipped:
     name : str
     why : str
     fetch : str or None
-        The line that fetches it.
+        Command that fetches the recording.
     """
 
     name: str
@@ -128,29 +128,31 @@ def validate(
     seed: int = 1,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[Validated | Skipped]:
-    """Each recording beside the same measurement in the guest, over its replay, the fitted and the default profile.
+    """Compare each recording with the same measurement in the guest, over its replay, the fitted and the default
+    profile.
 
     Parameters
     ----------
     recordings : sequence of str
         Files, or names of `PUBLIC`.
     folder : Path
-        Gets a folder for each recording, with scenarios and runs.
+        Folder that gets a subfolder for each recording, with scenarios and runs.
     recordings_folder : Path
-        Where public recordings are looked for.
+        Folder that is searched for public recordings.
     columns : tuple of str, optional
-        Of files without a header.
+        Columns of files without a header.
     received : bool
-        Times of such files are those of replies.
+        True if times in such files are those of replies.
     longest_ns : int, optional
-        Of runs; as long as the recording if not given.
+        Length of the runs; default: that of the recording.
     tell : function
-        Is told what is being done.
+        Called with a description of each step.
 
     Returns
     -------
     list of Validated or Skipped
-        In the order of `recordings`. One that is missing or says nothing is skipped, with the reason.
+        Comparisons in the order of `recordings`. A recording that is missing or has no usable data is skipped, with the
+        reason.
     """
     given: list[_Given | Skipped] = [_read(one, recordings_folder, columns, received) for one in recordings]
     by_link: dict[str, list[Measurement]] = {}
@@ -163,7 +165,7 @@ def validate(
             found.append(one)
             continue
         tell(f"{one.name}: fitting, then runs in the guest")
-        # Probes are compared with what was fitted to them alone, a transfer with what its whole link told.
+        # Probes are compared with a fit to the probes alone, a transfer with a fit to all recordings of its link.
         of_link = by_link[one.link] if one.measurement.transfer is not None else [one.measurement]
         try:
             found.append(_compared(one, of_link, folder / one.name, longest_ns, seed))
@@ -188,7 +190,7 @@ def _read(recording: str, folder: Path, columns: tuple[str, ...] | None, receive
 
 
 def _why(error: LeowarpError) -> str:
-    """An error in one line."""
+    """An error as one line."""
     return error.message if error.hint is None else f"{error.message} ({error.hint})"
 
 
@@ -222,7 +224,7 @@ def _compared(
         recorded = of_probes(series, schedule)
         before, after = halves_of_probes(series)
         halves = (of_probes(before, schedule), of_probes(after, schedule))
-        # The last second has no replies in a run; the replay ends with the recording.
+        # Probes of the last second have no replies in a run, because the replay ends with the recording.
         span_ns = int(series.t_ns[-1])
         if schedule is None:
             notes.append("nothing in it keeps a schedule: there are no slots to compare, and no profile is fitted")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distances and verdicts, and what is skipped; runs in the guest are tests/guest/validate_test.py."""
+"""Distances and verdicts, and skipped recordings; runs in the guest are in tests/guest/validate_test.py."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_quantities_of_probes():
     assert found[STEPS].tolist() == [8.0, 8.0, 8.0]
     assert found[LOSSES].tolist() == [3.0]
     assert found[DIFFERENCES].max() == 8.0
-    # Neither the lost ones nor what lies across them.
+    # Lost probes, and differences across lost probes, do not count.
     assert len(found[DIFFERENCES]) == len(t_ns) - 1 - 4
     assert found[ABOVE].max() == 0.0
 
@@ -76,7 +76,7 @@ def test_quantities_of_a_transfer_add_up():
         rtt_ns=np.full(count, np.nan),
     )
     found = of_transfer(transfer)
-    # Ten whole seconds; the half one at the end is none.
+    # Ten whole seconds count; the half second at the end does not.
     assert found[GOODPUT].sum() * 1e6 == pytest.approx(transfer.rate_bps[:100].sum() / 10)
     assert found[RETRANSMISSIONS].sum() == sum(range(100))
     assert len(found[GOODPUT]) == 10
@@ -97,7 +97,7 @@ def test_verdicts_go_by_distance_floor_and_noise():
     assert "loss that bunches" in far.verdict
     apart = (recorded - 3.0, recorded + 3.0)
     assert verdict(recorded, rng.normal(loc=2.0, size=4000), apart).verdict.startswith("no further than")
-    # A distance of 0.25, where 20 samples of one distribution are up to 0.43 apart.
+    # The distance is 0.25; for 20 samples of one distribution it can reach 0.43.
     few = np.arange(20.0)
     assert verdict(few, few + 5.0).verdict.startswith("cannot tell")
     assert verdict(recorded[:3], recorded).verdict.startswith("not compared")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same measurement made in the guest: over a replay of the recording, and over profiles."""
+"""The same measurement in the guest: over a replay of the recording, and over profiles."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ destination = "{destination}"
 """
 _SHORTEST_NS = 5_000_000
 
-# The whole second, so that the first reconfiguration is where `phase` says.
+# The run starts at a whole second, so that the first reconfiguration is where `phase` says.
 _ACCESS = '[access]\nclock = "2024-05-17T12:00:00Z"\n'
 
 
@@ -49,7 +49,7 @@ def written_preset(fit: Fit, folder: Path) -> None:
 
 
 def media_of(measurement: Measurement, folder: Path) -> dict[str, tuple[str, str, str]]:
-    """Media of the measurement: name to the text of the medium, and the ends between which it is made."""
+    """Media of the measurement: name -> text of the medium, and the ends between which it is made."""
     down = measurement.transfer is not None and measurement.transfer.way == "down"
     ends = ("server", "dish") if down else ("dish", "server")
     media = {}
@@ -63,11 +63,11 @@ def media_of(measurement: Measurement, folder: Path) -> dict[str, tuple[str, str
 
 
 def _as_rows(measurement: Measurement) -> Measurement:
-    """Probes as rows of a table: each holds from the middle between the probe before and its own."""
+    """Probes as rows of a table: each is valid from the middle between the previous probe and itself."""
     assert measurement.round_trip is not None
     t_ns = measurement.round_trip.t_ns
     middles_ns = np.append(t_ns[:1], (t_ns[1:] + t_ns[:-1]) // 2)
-    # Probes 1 ns apart share a middle.
+    # Probes 1 ns apart have the same middle.
     kept = np.append(True, np.diff(middles_ns) > 0)
     rows = replace(measurement.round_trip.take(kept), t_ns=middles_ns[kept])
     return Measurement(source=measurement.source, format="arrays", round_trip=rows, wall_ns=measurement.wall_ns)
@@ -77,12 +77,12 @@ def samples_of(
     measurement: Measurement, medium: tuple[str, str, str], name: str, folder: Path, *, schedule: Schedule | None,
     duration_ns: int, seed: int,
 ) -> Samples:  # fmt: skip
-    """Run the measurement over a medium, and what it shows.
+    """Run the measurement over a medium, and return its result.
 
     Parameters
     ----------
     schedule : Schedule or None
-        Of the recording, which a replay has; a profile has its own.
+        Schedule of the recording, which a replay has too; a profile has its own.
     """
     text, source, destination = medium
     flow = 'congestion_control = "cubic"'
@@ -108,28 +108,28 @@ def samples_of(
 
 
 def _interval_ns(recorded: Series) -> int:
-    """Time between the guest's pings: short enough that hardly two of the recording fall between two of them."""
+    """Interval between the guest's pings, short enough that two of the recording rarely fall between two of them."""
     apart_ns = np.quantile(np.diff(recorded.t_ns), 0.05)
     return int(min(max(float(apart_ns), _SHORTEST_NS), float(np.median(np.diff(recorded.t_ns)))))
 
 
 def _where_recorded(pings: Series, recorded: Series) -> Series:
-    """The guest's pings that were sent nearest to each of the recording: gaps of it are gaps here."""
+    """The guest's pings sent nearest to each of the recording, so that both have the same gaps."""
     inside = recorded.t_ns[(recorded.t_ns >= pings.t_ns[0]) & (recorded.t_ns <= pings.t_ns[-1])]
     middles_ns = (pings.t_ns[1:] + pings.t_ns[:-1]) // 2
     return pings.take(np.unique(np.searchsorted(middles_ns, inside, side="right")))
 
 
 def pings_of(run: Run, flow: int = 0) -> Series:
-    """Round trips of a run's flow of pings; nan: lost."""
+    """Round trips of a run's ping flow; nan: lost."""
     echoes = run.table("echoes")
     of_flow = echoes.filter(np.equal(echoes["flow"].to_numpy(), flow)).sort_by("sent_ns")
     sent_ns = of_flow["sent_ns"].to_numpy()
     rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
     kept = np.diff(sent_ns, prepend=-1) > 0
-    # The last pings may have had no time to come back.
+    # There may have been no time for replies to the last pings.
     kept &= sent_ns < run.plan.run.duration_ns - 1_000_000_000
-    # ping prints tenths of a millisecond, and recordings have them.
+    # ping prints tenths of a millisecond, and recordings have the same resolution.
     return Series.of(sent_ns[kept], np.round(rtt_ns[kept] / 1e5) * 1e5)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public recordings by name: where they are, under which licence, and how one is fetched. None of them is in here."""
+"""Public recordings by name: address, licence, and command to fetch each. The recordings themselves are not
+included."""
 
 from __future__ import annotations
 
@@ -25,15 +26,15 @@ class Public:
     path : str
         In the repository.
     licence : str
-        As the repository states it.
+        Licence as stated in the repository.
     sha256 : str
     link : str
-        Recordings of one link, whose fit may be shared, have the same word here.
+        Recordings of the same link, which may share a fit, have the same word here.
     about : str
     columns : tuple of str or None
-        What its columns are, if it has no header.
+        Description of its columns, if it has no header.
     received : bool
-        Its times are those of replies.
+        True if its times are those of replies.
     """
 
     name: str
@@ -49,20 +50,20 @@ class Public:
 
     @property
     def address(self) -> str:
-        """Of the file at its commit."""
+        """Address of the file at its commit."""
         return f"{_RAW}/{self.repository}/{self.commit}/{self.path}"
 
     @property
     def file_name(self) -> str:
-        """Its name and the ending that it has."""
+        """Name of the recording with the extension of its file."""
         return self.name + Path(self.path).suffix
 
     def command(self, folder: Path) -> str:
-        """The line that fetches it into a folder."""
+        """Command that fetches the file into a folder."""
         return f"curl --fail --location --create-dirs --output {folder / self.file_name} {self.address}"
 
     def found(self, folder: Path) -> Path | None:
-        """The file in a folder if it is there and has the content that is meant, else None."""
+        """The file in a folder if it exists and has the expected content, else None."""
         path = folder / self.file_name
         if not path.is_file():
             return None

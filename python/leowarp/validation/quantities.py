@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compared quantities of a measurement, as samples: of probes and of a transfer."""
+"""Compared quantities of a measurement, as samples, for probes and for a transfer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def of_probes(series: Series, schedule: Schedule | None) -> Samples:
     ----------
     series : Series
     schedule : Schedule or None
-        When its path is reconfigured; without one there are neither steps nor delays over a slot's least.
+        Schedule of the path's reconfigurations; without one there are neither steps nor delays above a slot's minimum.
 
     Returns
     -------
@@ -57,7 +57,8 @@ def of_probes(series: Series, schedule: Schedule | None) -> Samples:
 def of_transfer(transfer: Transfer) -> Samples:
     """Samples of a transfer, in whole seconds."""
     t_ns = transfer.t_ns - transfer.t_ns[0]
-    # An interval belongs to the second that its middle is in: intervals begin some microseconds early or late.
+    # An interval belongs to the second that contains its middle, because intervals begin some microseconds early or
+    # late.
     second = (t_ns + transfer.length_ns // 2) // _SECOND_NS
     whole = int((t_ns[-1] + transfer.length_ns[-1]) // _SECOND_NS)
     inside = second < whole

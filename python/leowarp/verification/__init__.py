@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a directory holds what leowarp wrote, and whether its plan gives the same once more (`leowarp verify`).
+"""`leowarp verify`: check that a directory is as leowarp wrote it, and that its plan gives the same results again.
 
-`files` compares every file with the manifest. `second_run` re-runs a plan and goes through `stages`, the table of
-comparisons. `samples` does so with some runs of a study. The package imports none of them: hashing needs no guest.
+`files` compares every file with the manifest. `second_run` re-runs a plan and processes `stages`, the table of
+comparisons. `samples` does the same with some runs of a study. The package itself imports none of these modules:
+hashing needs no guest.
 """

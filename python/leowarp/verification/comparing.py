@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the files of a stage are compared: those of a run with those of a second run of its plan."""
+"""Comparison of a stage's files: those of a run with those of a second run of its plan."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_DIFFERENCES = 8
-"""Differences of a file that are named."""
+"""Maximum number of differences of a file that are listed."""
 
 _SLICE_ROWS = 10_000
 
 MOST_FIGURE_BYTES = 256 << 20
-"""Largest CSV file of a figure; it is read whole."""
+"""Maximum size of a figure's CSV file, which is read as a whole."""
 
 FACTS = ("seed", "warnings", "logs")
-"""Keys of a manifest that describe the run and not the machine."""
+"""Keys of a manifest that describe the run rather than the machine."""
 
 
 def bytes_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare each byte; each value of a table that another version of pyarrow wrote."""
+    """Compare each byte, or each value if another version of pyarrow wrote the table."""
     for name in names:
         first, again = pair.first.path / name, pair.again.path / name
         if not first.exists() or not again.exists():
@@ -47,7 +47,7 @@ def bytes_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def scalars_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare the summary; the cost of the run has to be the one in its manifest."""
+    """Compare the summary; the cost of the run must equal that in its manifest."""
     for name in names:
         try:
             text = plainfiles.read(pair.first.path / name, plainfiles.MOST_JSON_BYTES).decode()
@@ -69,7 +69,7 @@ def facts_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare the numbers of each figure with those drawn from the second run for the same flows."""
+    """Compare the numbers of each figure with those of the second run for the same flows."""
     for name in names:
         try:
             stored = plainfiles.read(pair.first.path / name, MOST_FIGURE_BYTES).decode()
@@ -81,7 +81,7 @@ def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare each byte of pages and pictures, if the same version with the same libraries drew them."""
+    """Compare each byte of pages and pictures, if they were drawn by the same version with the same libraries."""
     for name in names:
         if maker_of(pair.manifest, name) != maker():
             yield Found(name, Verdict.NOT_COMPARED, (f"drawn by {in_words(maker_of(pair.manifest, name))}",))
@@ -93,7 +93,7 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
             yield Found(name, Verdict.DIFFERS, (str(error),))
             continue
         if not again.exists() or (page != name and again.stat().st_size == 0):
-            # The report redraws its own pictures. Any other one was drawn before, with other options.
+            # The report redraws its own pictures. Other pictures were drawn earlier with other options.
             earlier = page != name and again.exists()
             why = "an earlier report drew it" if earlier else "no report has it"
             yield Found(name, Verdict.NOT_COMPARED if earlier else Verdict.DIFFERS, (why,))
@@ -103,7 +103,7 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """A maker in words: the version of leowarp, and the package and libraries that differ from the present ones.
+    """Description of a maker: the version of leowarp, and package and libraries that differ from the present ones.
 
     >>> in_words({"leowarp_version": "0.0.9", "package_sha256": None, "python": {}})[:13]
     'leowarp 0.0.9'
@@ -119,7 +119,7 @@ def in_words(made: Mapping[str, Any]) -> str:
 
 
 def _numbers(pair: Pair, name: str, stored: str) -> str:
-    """The numbers of a figure, drawn from the second run."""
+    """Numbers of a figure, from the second run."""
     from leowarp import report
     from leowarp.report.figures.figure_data import figure_text, flows_of_text
 
@@ -131,7 +131,7 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
         try:
             of_report = pair.drawn(REPORT_PAGE) / name
         except CannotDrawError:
-            pass  # the verdict on the page says so; a figure can be drawn without its page
+            pass  # the page's verdict contains the reason; a figure can be drawn without its page
         else:
             if of_report.exists() and flows == flows_of_text(text := of_report.read_text(encoding="utf-8")):
                 return text
@@ -139,7 +139,7 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
 
 
 def _tables(pair: Pair, name: str) -> Found:
-    """The verdict on two tables with different bytes."""
+    """Verdict on two tables with different bytes."""
     from leowarp.base import parquetfiles
 
     try:
@@ -154,19 +154,19 @@ def _tables(pair: Pair, name: str) -> Found:
 
 
 def _rows(first: pa.Table, again: pa.Table) -> list[str]:
-    """Rows and columns in which two tables differ, as sentences."""
+    """Differing rows and columns of two tables, as sentences."""
     if not first.schema.equals(again.schema, check_metadata=True):
         names, made = set(first.schema.names), set(again.schema.names)
         return [f"other columns ({', '.join(sorted(names ^ made)) or 'types or metadata'})"]
     if len(first) != len(again):
         return [f"{len(first):,} rows, and {len(again):,} in the second run"]
     differences: list[str] = []
-    # In slices: a trace has millions of rows, most of which are the same.
+    # Tables are compared in slices: a trace has millions of rows, most of which are equal.
     for start, column in itertools.product(range(0, len(first), _SLICE_ROWS), first.schema.names):
         pieces = [table[column].slice(start, _SLICE_ROWS) for table in (first, again)]
         if pieces[0].equals(pieces[1]):
             continue
-        # As texts: nan is the one value that is not itself.
+        # Values are compared as texts, because nan does not equal itself.
         pairs = zip(*(map(repr, piece.to_pylist()) for piece in pieces), strict=True)
         rows = [(start + row, *pair) for row, pair in enumerate(pairs) if pair[0] != pair[1]]
         differences += [differing(f"{column} in row {row}", was, now) for row, was, now in rows]
@@ -176,14 +176,14 @@ def _rows(first: pa.Table, again: pa.Table) -> list[str]:
 
 
 def _differing(stored: Any, made: Any) -> list[str]:
-    """Dotted keys in which two JSON values differ, as sentences."""
+    """Dotted keys with different values in two JSON documents, as sentences."""
     first, again = dict(_leaves(stored)), dict(_leaves(made))
     keys = [key for key in {**again, **first} if first.get(key) != again.get(key)]
     return few([differing(key, first.get(key, "missing"), again.get(key, "missing")) for key in keys])
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Each value of a JSON document as text, with its dotted key; 1 is not true, and not 1.0."""
+    """Each value of a JSON document as text by dotted key; 1, true and 1.0 are different."""
     entries = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
     if not entries:
         yield key, json.dumps(value, ensure_ascii=False)
@@ -201,6 +201,6 @@ def differing(what: str, stored: str, made: str) -> str:
 
 
 def few(differences: list[str]) -> list[str]:
-    """The first `MOST_DIFFERENCES`, and a note if there are more."""
+    """The first `MOST_DIFFERENCES` differences, and a note if there are more."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

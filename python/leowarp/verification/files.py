@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a run, a study or a reproduction, compared with the sha256 in its manifest.
+"""Comparison of the files of a run, a study or a reproduction with the sha256 in the manifest.
 
-Nothing is booted or drawn. Only files that a listing of the directory shows are opened, whatever a manifest names.
+The guest is not booted and nothing is drawn. Only files from a directory listing are opened, whatever a manifest names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp.verification.kinds import PLANS
 
 
 class FileVerdict(StrEnum):
-    """The verdict on a file that exists or is listed."""
+    """Verdict on a file that exists or is listed."""
 
     INTACT = "as listed"
     CHANGED = "changed since the run"
@@ -31,8 +31,8 @@ class FileVerdict(StrEnum):
 class Files:
     """The files of a directory.
 
-    manifest: Of the directory itself.
-    verdicts: By name, relative to the directory, sorted.
+    manifest: Manifest of the directory itself.
+    verdicts: Verdicts by name, relative to the directory, sorted.
     """
 
     manifest: Mapping[str, Any]
@@ -40,32 +40,33 @@ class Files:
 
     @property
     def wrong(self) -> dict[str, FileVerdict]:
-        """Files that are not as listed. Changed ones come first: a list of missing files may be long."""
+        """Files that differ from the list. Changed ones come first: a list of missing files may be long."""
         order = sorted(self.verdicts.items(), key=lambda item: list(FileVerdict).index(item[1]))
         return {name: verdict for name, verdict in order if verdict is not FileVerdict.INTACT}
 
     @property
     def why_not_rerun(self) -> str | None:
-        """Why there is no second run: plan or input are not those of the run. None if they are."""
+        """Reason why there is no second run: plan or input are not those of the run. None if a second run is
+        possible."""
         for name, verdict in self.wrong.items():
-            # A new input beside a plan changes nothing: the plan has the sha256 of those that it names.
+            # A new input file beside a plan has no effect: the plan has the sha256 of the inputs that it names.
             if _is_of_a_plan(name) and verdict is not FileVerdict.UNLISTED:
                 return f"{name}: {verdict}"
         return None
 
 
 def files_of(path: Path) -> Files:
-    """The files of a run, a study or a reproduction, compared with its manifest.
+    """Compare the files of a run, a study or a reproduction with its manifest.
 
-    path: A directory with a manifest, in which there are files and directories and nothing else (`refuse_strange`).
-    Raises TraceError if a manifest in it is not as leowarp writes it.
+    path: A directory with a manifest that contains only files and directories (`refuse_strange`).
+    Raises TraceError if a manifest is not in leowarp's format.
     """
     manifest = recorded.read_manifest(path)
     return Files(manifest, dict(sorted(_verdicts(path, manifest).items())))
 
 
 def _is_of_a_plan(name: str) -> bool:
-    """Whether runs start from a file: the plan of a run, the plans of a study, or an input."""
+    """Whether a file is an input of runs: the plan of a run, the plans of a study, or an input file."""
     folder, _, file = name.rpartition("/")
     return file in (PLAN, PLANS) or PurePosixPath(folder).name == INPUTS
 
@@ -82,7 +83,7 @@ def _verdicts(path: Path, manifest: Mapping[str, Any]) -> dict[str, FileVerdict]
     if is_as_written((path / MANIFEST).read_text(encoding="utf-8")) is False:
         verdicts[MANIFEST] = FileVerdict.CHANGED
     for name in directories:
-        # If a directory has lost its manifest, that is listed and missing.
+        # A directory without its manifest counts as having a missing file.
         if (path / name / MANIFEST).is_file():
             within = _verdicts(path / name, recorded.read_manifest(path / name))
             verdicts |= {f"{name}/{inner}": verdict for inner, verdict in within.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run and a second run of its plan, with pages drawn from the second one to compare with those of the first."""
+"""A run and a second run of its plan, with pages drawn from the second run for comparison."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ REPORT_PAGE = f"{REPORT}/index.html"
 
 
 class CannotDrawError(Exception):
-    """A page cannot be redrawn; the message becomes part of a verdict."""
+    """A page cannot be redrawn; the verdict includes the message."""
 
 
 @dataclass(frozen=True)
 class Pair:
     """The two runs.
 
-    scratch: A directory that is removed after the comparison.
+    scratch: A directory that is deleted after the comparison.
     """
 
     first: Run
@@ -44,21 +44,21 @@ class Pair:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The summary that the first run must have: the second run's, with the cost in the first one's manifest."""
+        """Expected summary of the first run: that of the second run, with the cost from the first run's manifest."""
         costs = self.manifest.get("costs", {})
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
     def called(self, directory: str) -> Path:
-        """The second run in a directory of this name, with manifest and cost of the first.
+        """The second run in a directory with the first run's name, manifest and cost.
 
-        A report names the directory and the machine of its run. With these it has the same bytes.
+        A report names the directory and the machine of its run. With the same names, a report's bytes are equal.
         """
         path = self.scratch / "called" / directory
         if not path.exists():
             left_out = shutil.ignore_patterns(REPORT, MANIFEST, SUMMARY)
             shutil.copytree(self.again.path, path, ignore=left_out, copy_function=_linked)
             recorded.write_json(path / SUMMARY, self.summary)
-            # With the sha256 of the files that are here: tables of the same values may have other bytes.
+            # The sha256 are those of the second run's files, because tables with equal values may have other bytes.
             here = dict(self.manifest) | {"files": files_of_run(path)}
             plainfiles.write(path / MANIFEST, manifest_text(here).encode())
         return path
@@ -66,9 +66,9 @@ class Pair:
     def drawn(self, page: str) -> Path:
         """Directory of the second run in which a page is redrawn.
 
-        Raises CannotDrawError if the manifest does not say how it was drawn, or drawing fails.
+        Raises CannotDrawError if the manifest does not say how the page was drawn, or drawing fails.
         """
-        # Asked for each picture of a report, which is drawn once.
+        # This is called for each picture of a report, which is drawn once.
         if page not in self._drawn:
             self._drawn[page] = self._draw(page)
         if isinstance(found := self._drawn[page], str):
@@ -76,7 +76,7 @@ class Pair:
         return found
 
     def _draw(self, page: str) -> Path | str:
-        """Directory in which a page was redrawn, or why it cannot be redrawn."""
+        """Directory in which a page was redrawn, or the reason why it cannot be redrawn."""
         made = self.manifest.get("drawn", {}).get(page)
         if made is None or not plainfiles.is_plain_name(made.get("directory")):
             return "the manifest does not say how it was drawn"
@@ -84,7 +84,7 @@ class Pair:
         try:
             if page == REPORT_PAGE:
                 self._draw_report(path, made)
-            # A report in a directory of the same name has written this page, too.
+            # A report in a directory with the same name has written this page, too.
             elif not (path / page).exists():
                 _draw_moving(path / page)
         except (LeowarpError, TypeError, ValueError) as error:
@@ -94,8 +94,8 @@ class Pair:
     def _draw_report(self, path: Path, made: dict[str, Any]) -> None:
         from leowarp import report
 
-        # A report redraws each file that exists, and its page names it. A file that stays empty belongs to an earlier
-        # report.
+        # A report redraws each existing file, and its page names the file. A file that stays empty belongs to an
+        # earlier report.
         (path / FIGURES).mkdir(parents=True)
         for file in (self.first.path / FIGURES).iterdir():
             if file.suffix.removeprefix(".") in report.FORMATS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sample of the runs of a study or of a reproduction, re-run and compared with the stored results."""
+"""Re-run a sample of the runs of a study or a reproduction, and compare them with the stored results."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ from leowarp.verification.second_run import SecondRun, second_run_of, stages_of
 from leowarp.verification.verdicts import Found, StageFound, Verdict
 
 ROW = "results"
-"""The stage of a run's row in the results."""
+"""Stage for a run's row in the results."""
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A run of a study that can be re-run.
 
-    folder: Its directory; for a row the directory of its study.
-    run_id: The id of a row; None: a whole run directory that belongs to no study file.
+    folder: Directory of the run; for a row, that of its study.
+    run_id: Id of a row; None: a whole run directory without a study file.
     """
 
     folder: Path
     run_id: str | None = None
 
     def name(self, path: Path) -> str:
-        """Its name below the directory that is verified."""
+        """Name relative to the verified directory."""
         return (self.folder / (self.run_id or "")).relative_to(path).as_posix()
 
 
 def chosen(path: Path, count: int, seed: int) -> list[Candidate]:
-    """A random sample of the runs, the same for the same seed, in the order of the directory."""
+    """A random sample of the runs in the order of the directory; the same for the same seed."""
     every = list(_candidates(path))
     places = random.Random(seed).sample(range(len(every)), min(count, len(every)))
     return [every[place] for place in sorted(places)]
 
 
 def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, trust: bool) -> SecondRun:
-    """Re-run a run of a study and compare it with its row, and with its directory if that was kept.
+    """Re-run a run of a study, and compare it with its row and, if kept, its directory.
 
-    scratch: Empty; the second run is written there.
-    progress, trust: As for `leowarp.run`.
+    scratch: Empty directory for the second run.
+    progress, trust: See `leowarp.run`.
     """
     if candidate.run_id is None:
         found = second_run_of(candidate.folder, scratch, progress=progress, trust=trust)
@@ -75,7 +75,7 @@ def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, t
 
 
 def _candidates(path: Path) -> Iterator[Candidate]:
-    """Every run with a result below a directory: rows of studies, and run directories of no study."""
+    """Every run with a result below a directory: rows of studies, and run directories outside studies."""
     for folder in (path, *sorted(each for each in path.iterdir() if each.is_dir())):
         if (folder / PLANS).exists():
             planned = {run.run_id for run in read_plans(folder)}
@@ -88,7 +88,7 @@ def _candidates(path: Path) -> Iterator[Candidate]:
 
 
 def _copied(run: Path) -> list[StageFound]:
-    """The verdict on the metrics of a whole run in the results of its reproduction; empty if they are not there."""
+    """Verdict on the metrics of a whole run in the results of its reproduction; empty if they do not exist."""
     path = run.parents[1] / RESULTS / f"run={run.name}" / "metrics.parquet"
     if not path.exists():
         return []
@@ -99,9 +99,9 @@ def _copied(run: Path) -> list[StageFound]:
 
 
 def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[Any, Any]]:
-    """Parameters, seed and plan of a row that are not those in the table of plans: (stored, planned)."""
+    """Parameters, seed and plan of a row that differ from the table of plans: (stored, planned)."""
     planned = {**run.columns, "seed": run.seed, "plan_sha256": hashlib.sha256(run.plan.encode()).hexdigest()}
-    # A column of words has numbers as their text (`rows.table_of`).
+    # A text column contains numbers as text (`rows.table_of`).
     pairs = {
         name: (row.get(name), str(value) if isinstance(row.get(name), str) else value)
         for name, value in planned.items()
@@ -110,13 +110,13 @@ def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[A
 
 
 def _unlike_its_run(row: Mapping[str, Any], made: MadeAgain) -> dict[str, tuple[Any, Any]]:
-    """Warnings of a row that its second run does not give: (stored, now)."""
+    """Warnings of a row that its second run does not have: (stored, now)."""
     stored, now = list(dict.fromkeys(row["warnings"] or ())), recorded.read_manifest(made.path)["warnings"]
     return {} if stored == now else {"warnings": (stored, now)}
 
 
 def _row(folder: Path, differences: dict[str, tuple[Any, Any]]) -> StageFound:
-    """The verdict on a row."""
+    """Verdict on a row."""
     why = few([differing(name, repr(stored), repr(now)) for name, (stored, now) in differences.items()])
     if not differences:
         return StageFound(ROW, (Found(RESULTS, Verdict.IDENTICAL),))

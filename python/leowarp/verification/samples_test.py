@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies and reproductions: their files, and some of their runs re-run by a stand-in for the guest."""
+"""Studies and reproductions: checks of their files, and of some runs re-run by a replacement for the guest."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ KEPT = STUDY + '\n[keep]\nruns = "all"\n'
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Makes a study of 12 runs in a directory; `scenario.run` makes a run of it again."""
+    """Make a study of 12 runs in a directory; `scenario.run` makes one of its runs again."""
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))
     monkeypatch.setattr(leowarp, "run", run)
@@ -47,7 +47,7 @@ def made(tmp_path, monkeypatch):
 
 
 def run(plan, set_, out, **options):
-    """In the place of `leowarp.run`: what `FakeMaker` gives for the plan."""
+    """Replacement for `leowarp.run`: returns what `FakeMaker` gives for the plan."""
     seed = scenario.plan_of(plan).run.seed
     manifest = {
         "kernel": {"linux_sha256": "k" * 64}, "agent": {"agent_sha256": "a" * 64}, **maker(),
@@ -59,7 +59,7 @@ def run(plan, set_, out, **options):
 
 
 def found_of(path, tmp_path, count=12, seed=1):
-    """The first difference of each run of a sample, by name; None: nothing differs."""
+    """First difference of each run of a sample, by name; None: there is none."""
     found = {}
     for candidate in samples.chosen(path, count, seed):
         scratch = Path(tempfile.mkdtemp(dir=tmp_path))
@@ -70,7 +70,7 @@ def found_of(path, tmp_path, count=12, seed=1):
 
 
 def rewritten(path, change):
-    """Changes a table of a study where it is stored, and its hash in the manifest."""
+    """Change a stored table of a study, and its hash in the manifest."""
     table = change(pq.read_table(path, partitioning=None))
     pq.write_table(table, path)
     for folder in path.parents:
@@ -118,7 +118,7 @@ def test_a_study_that_is_not_at_its_end_says_how_far_it_is(made, monkeypatch, tm
     assert raised.value.hint.startswith(f"leowarp study {study}")
     made()
     assert kind_of(study) == "study"
-    # As those of a version that listed nothing.
+    # State as in a version that wrote no lists.
     (study / layout.MANIFEST).unlink()
     with pytest.raises(TraceError, match="made by an older leowarp"):
         kind_of(study)
@@ -211,7 +211,7 @@ def test_whole_runs_of_a_reproduction_are_compared_with_its_results(whole, tmp_p
     write_manifest(folder, REPRODUCTION, {"name": "made-up"})
     assert json.loads((folder / layout.MANIFEST).read_text())["directories"] == ["runs/cubic"]
     assert not files_of(folder).wrong
-    # Its pages were drawn in a directory called "run".
+    # The reproduction's pages were drawn in a directory named "run".
     assert found_of(folder, tmp_path) == {"runs/cubic": None}
     change_a_byte(copy)
     forge(folder)

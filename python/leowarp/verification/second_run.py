@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second run of a run's plan, and the two compared stage by stage along the street."""
+"""Make a second run of a run's plan, and compare both stage by stage."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from leowarp.verification.verdicts import Found, StageFound, Verdict, first_diff
 class SecondRun:
     """The findings of a second run.
 
-    stages: Along the street, those that either run has.
-    origin: dict of str to (then, now). Entries of the manifest on what made the run that differ.
-    cures: The tables of cures, recomputed without the guest; empty without any, and if the trace differs.
+    stages: Stages in order, of those present in either run.
+    origin: dict of str to (then, now). Differing entries of the manifest about what made the run.
+    cures: Tables of cures, recomputed without the guest; empty if there are none, or if the trace differs.
     """
 
     stages: list[StageFound]
@@ -36,7 +36,7 @@ class SecondRun:
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing differs that should not, and nothing is wrong."""
+        """True if there are no unexpected differences and no errors."""
         return first_difference(self.stages) is None and not any(found.wrong for found in self.cures.values())
 
 
@@ -44,31 +44,31 @@ def second_run_of(
     path: Path, scratch: Path, *, out: Path | None = None, kernel: Path | str | None = None, trust: bool = False,
     progress: bool | OnProgress = True,
 ) -> SecondRun:  # fmt: skip
-    """Run a plan once more and compare.
+    """Run a plan again and compare the results.
 
     scratch: An empty directory.
-    out: Where the second run is written, to stay; below `scratch` if not given.
-    kernel, trust, progress: As for `leowarp.run`.
+    out: Directory in which the second run is kept; default: below `scratch`.
+    kernel, trust, progress: See `leowarp.run`.
     """
-    # A run without a summary, say, can be compared as far as it goes.
+    # An incomplete run, for instance without a summary, is compared as far as possible.
     first = Run(path, complete=False)
-    # The plan in the directory and nothing else: a run that needs more is not repeatable.
+    # Only the plan in the directory is used: a run that needs more is not repeatable.
     again = run(
         first.path / PLAN, (), out or scratch / "run", kernel=kernel, report=False, progress=progress, trust=trust
     )
     origin = origin_of(first.manifest, again.manifest)
     stages = stages_of(first, again, scratch)
     differs = first_difference(stages)
-    # The same bytes twice may be wrong twice. A trace that differs may not even be readable.
+    # Two runs with equal bytes may both be wrong. A differing trace may not even be readable.
     is_same = differs is None or differs.stage not in DRAWN_FROM
     return SecondRun(stages, origin, crosscheck(first) if is_same else {})
 
 
 def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
-    """The findings of each stage that is compared and that either run has.
+    """Findings for each compared stage that is present in either run.
 
     first, again: A run, and a second run of its plan without a report.
-    scratch: A directory for pages that are redrawn; empty.
+    scratch: Empty directory for redrawn pages.
     """
     pair = Pair(first, again, scratch)
     names = sorted({*names_below(first.path), *names_below(again.path)})
@@ -87,9 +87,9 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
 
 
 def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Differences between two manifests in what made the runs: kernel, agent, leowarp, libraries, processor.
+    """Differences between two manifests about what made the runs: kernel, agent, leowarp, libraries, processor.
 
-    Returns: dict of str to (then, now). Dotted names of the manifest's entries.
+    Returns: dict of str to (then, now). Keyed by the dotted names of the manifest's entries.
     """
     pairs = {
         ".".join(filter(None, (part, name))): tuple(
@@ -110,7 +110,7 @@ _ORIGIN = (
 
 
 def _judged(pair: Pair, stage: Stage, names: list[str]) -> Iterator[Found]:
-    """The verdicts on a stage's files, where a difference that is allowed is no failure."""
+    """Verdicts on the files of a stage in which differences are allowed."""
     assert stage.compare is not None
     for found in stage.compare(pair, names):
         if found.verdict is not Verdict.DIFFERS:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of what `leowarp verify` compares with a second run, what it leaves out, and why.
+"""Table of comparisons that `leowarp verify` makes with a second run, and of omissions with reasons.
 
-The verb goes through it along the street and prints it. docs/reference/verify.md is generated from it.
+The command processes the table in order and prints it. docs/reference/verify.md is generated from it.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ Compare = Callable[[Pair, Iterable[str]], Iterator[Found]]
 class Stage:
     """A row of the table.
 
-    name: A noun of the street.
+    name: Name of the stage.
     files: Patterns of names in a run directory; a file belongs to the first stage that matches.
-    how: The comparison in words.
-    compare: `compare(pair, names)` gives the verdict on each; None: its files are compared with the manifest only.
-    why: The reason why something is left out or only reported.
-    is_of_version: Whether a difference is reported and no failure if the manifest says that another version of leowarp
-        made the file.
-    is_repeatable: Whether every run of the plan must give the same.
-    is_drawn: Whether it is drawn from the trace; it is skipped if the trace differs.
+    how: Description of the comparison.
+    compare: `compare(pair, names)` returns the verdict on each file; None: the files are only compared with the
+        manifest.
+    why: Reason why something is left out or only reported.
+    is_of_version: True if a difference is reported without failure when another version of leowarp made the file.
+    is_repeatable: True if every run of the plan must give the same.
+    is_drawn: True if the file is drawn from the trace; it is skipped if the trace differs.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Stage:
     is_drawn: bool = False
 
     def has(self, name: str) -> bool:
-        """Whether a file belongs to it."""
+        """Whether a file belongs to this stage."""
         return any(fnmatchcase(name, pattern) for pattern in self.files)
 
 
@@ -102,10 +102,10 @@ STAGES = (
         why="the messages of the guest's kernel are no result: differences are only reported", is_repeatable=False,
     ),
 )  # fmt: skip
-"""In the order of the street: a difference begins in the first stage that differs."""
+"""Stages in order: a difference originates in the first stage that differs."""
 
 DRAWN_FROM = ("routes", "timeline", "trace")
-"""Stages that the later ones are computed from."""
+"""Stages from which later stages are computed."""
 
 STUDIES = (
     ("results", "rows of the sample: parameters, seed, plan, every scalar except the cost",
@@ -115,16 +115,16 @@ STUDIES = (
     ("claims, figures and pages", "not compared with second runs, only with the manifest",
      "they need every run; `leowarp reproduce` and `leowarp study` write them anew from the runs that exist"),
 )  # fmt: skip
-"""The same for a study or a reproduction: part, comparison, and the reason for not more."""
+"""The table for a study or a reproduction: part, comparison, and the reason for its limits."""
 
 
 def stage_of(name: str) -> Stage | None:
-    """The stage that a file of a run directory belongs to; None if it is no file of a run."""
+    """Stage of a file in a run directory; None if the file does not belong to a run."""
     return next((stage for stage in STAGES if stage.has(name)), None)
 
 
 def left_out(kind: str) -> list[tuple[str, str]]:
-    """Parts of a run or of a study that are not compared or only reported, each with its reason."""
+    """Parts of a run or a study that are not compared or only reported, each with its reason."""
     if kind == RUN:
         return [(stage.name, stage.why) for stage in STAGES if stage.why]
     return [(what, why) for what, _, why in STUDIES]

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """The verdict on a file. Only `DIFFERS` makes the exit status 1."""
+    """Verdict on a file. Only `DIFFERS` sets the exit status to 1."""
 
     IDENTICAL = "identical"
     SAME_VALUES = "same values"
@@ -31,9 +31,9 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Found:
-    """The verdict on a file.
+    """Verdict on a file, with details.
 
-    file: Its name in the run directory.
+    file: Name in the run directory.
     why: The differences, or the reason why it was not compared.
     """
 
@@ -51,12 +51,12 @@ class StageFound:
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest verdict on its files."""
+        """The most severe verdict on its files."""
         return max((found.verdict for found in self.files), key=_GRAVITY.index)
 
     @property
     def why(self) -> list[str]:
-        """The differences with their files, the gravest first."""
+        """The differences with their files, the most severe first."""
         files: dict[str, list[str]] = {}
         for found in sorted(self.files, key=lambda found: -_GRAVITY.index(found.verdict)):
             for why in found.why:
@@ -65,12 +65,12 @@ class StageFound:
 
 
 def first_difference(stages: Iterable[StageFound]) -> StageFound | None:
-    """The first stage along the street that differs and should not."""
+    """The first stage with an unexpected difference."""
     return next((stage for stage in stages if stage.verdict is Verdict.DIFFERS), None)
 
 
 def unconfirmed(stages: Iterable[StageFound]) -> list[StageFound]:
-    """Stages without a sure verdict: they need not repeat, or another version made them."""
+    """Stages without a definite verdict: they need not repeat, or another version made them."""
     return [stage for stage in stages if stage.verdict in _UNCONFIRMED]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run to look at: satellites, paths, packets and traces on one page with one clock, one HTML file.
+"""A page that shows a run: satellites, paths, packets and traces with one clock, in one HTML file.
 
-`source` says what is read of a run, `sky`, `ways`, `series` and `packets` each make a part of the page, `document` puts
-them together, `container` packs them, `page` wraps them with script and style. The other half is `web/`: a name in a
+`source` reads a run; `sky`, `ways`, `series` and `packets` each make a part of the page. `document` combines the parts,
+`container` packs them, and `page` adds script and style. The browser's half of the page is `web/`: each name in a
 header here is a field of an interface there.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that a page knows of its runs, as one container."""
+"""All data of a page about its runs, as one container."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from leowarp.view.source import Names, Source
 from leowarp.view.ways import changes_of, pairs_of
 
 LONGEST_TEXT = 200
-"""Characters of a name or a warning on a page."""
+"""Maximum length of a name or a warning on a page."""
 MOST_WARNINGS = 50
 VERSION = 1
 
 
 def document(sources: Sequence[Source]) -> str:
-    """The container of a page about runs, one or more; all have the same clock.
+    """The container of a page about one or more runs, which share one clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
-    sources: At least one. Each gets an equal part of the bytes for packets.
-    Returns: Base64, see `container`.
+    sources: One or more runs. Each run gets an equal share of the bytes for packets.
+    Returns: Base64 text, see `container`.
     """
     arrays = Arrays()
-    # Packets are most of a page; the whole page keeps its size however many runs share it.
+    # Packets take most of the space; the total size is independent of the number of runs.
     budget_bytes = BUDGET_BYTES // len(sources)
-    # One container for all runs: positions of one constellation are then in it once.
+    # All runs share one container, so that positions of a constellation are stored once.
     names = _labels(sources)
     told = [_run(source, label, arrays, budget_bytes) for source, label in zip(sources, names, strict=True)]
     return arrays.packed({"version": VERSION, "runs": told})
@@ -43,28 +43,28 @@ def document(sources: Sequence[Source]) -> str:
 def title(sources: Sequence[Source]) -> str:
     """Title of a page about runs.
 
-    Each scenario's name once.
+    Each scenario's name is listed once.
     """
     names = list(dict.fromkeys(str(source.plan.name) for source in sources))
     return clipped(", ".join(names))
 
 
 def clipped(text: object) -> str:
-    """A text of somebody else's as one line of bearable length, without characters that do something."""
+    """An untrusted text as one line of limited length, without control characters."""
     line = one_line(str(text))
     return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]}..."
 
 
 def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
-    """Everything that the page knows of one run; names of keys as in `web/`."""
+    """All data of a page about one run; the names of keys are those in `web/`."""
     plan, manifest = source.plan, source.manifest
-    # First of all: satellites and stations have the numbers that everything below goes by.
+    # The sky comes first: it assigns the numbers of satellites and stations that all later parts use.
     sky = sky_of(plan, source.end_ns, arrays)
     names = Names([] if sky is None else sky["satellites"])
-    # Stations of the sky have numbers next to the satellites'.
+    # Stations of the sky are numbered after the satellites.
     for station in [] if sky is None else sky["stations"]:
         names(station["name"])
-    # One grid for all flows and the fading, so that one cursor reads all of them.
+    # All flows and the fading share one time grid, so that one cursor applies to all.
     step_ns = step_ns_of(source)
     pairs = {pair: number for number, pair in enumerate(source.pairs)}
     flows = [
@@ -109,7 +109,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         "bbr_modes": list(BBR_MODES.values()),
     }
     if sky is not None:
-        # Clipped at the very end: until here names are keys, and two long ones may be equal once they are cut.
+        # Texts are shortened only at the end: before that, names are keys, and two long names may become equal.
         sky["satellites"] = [clipped(name) for name in sky["satellites"]]
         for station in sky["stations"]:
             station["name"] = clipped(station["name"])
@@ -117,7 +117,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
 
 
 def _labels(sources: Sequence[Source]) -> list[str]:
-    """A short name of each run that tells it from the others: algorithm, scenario, or directory."""
+    """A short name of each run that distinguishes it from the others: algorithm, scenario, or directory."""
     algorithms = [
         next((str(flow.congestion_control) for flow in source.plan.flows if flow.kind == "tcp"), source.plan.name)
         for source in sources
@@ -126,5 +126,5 @@ def _labels(sources: Sequence[Source]) -> list[str]:
         if len(set(labels)) == len(labels):
             return labels
     names = [source.path.resolve().name for source in sources]
-    # Directories of one name in different places: their whole paths differ.
+    # Directories with the same name in different places are distinguished by their full paths.
     return names if len(set(names)) == len(names) else [str(source.path) for source in sources]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Busy links, queues and drops, second by second and in the whole run, on a page."""
+"""Load of links on a page: utilisation, queues and drops, per second and for the whole run."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from leowarp.view.container import Arrays
 from leowarp.view.source import Source
 
 STEP_NS = 1_000_000_000
-"""Loads are by when packets left, so a step should be long beside the tenth of a second that they take."""
+"""Loads are counted by sending time, so a step should be long compared with the tenth of a second of a packet's
+travel."""
 
 MOST_ROWS = 100_000
-"""Rows of all directions and steps; above it steps are longer. A row is 6 bytes of the page if nothing about it
-can be foreseen."""
+"""Maximum number of rows over all directions and steps; above it, steps are longer. A row takes 6 bytes of the page if
+it is incompressible."""
 
 
 def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
-    """Load, longest queue and drops of each direction in each step; None: no link carried anything, or it is unknown.
+    """Load, longest queue and drops of each direction in each step; None: no link carried traffic, or it is unknown.
 
-    arrays: Takes the columns in.
+    arrays: Collector to which the columns are added.
     Returns: `step_s`; one direction after another, `rows` of each of `directions`: `steps` (differences of the numbers
         of steps, of each direction anew from 0), `busy_permille` (missing: unshaped, or not recorded), `queue_pkts`
-        (missing: not sampled), `dropped_pkts`. A value that is left out is 0. `run`: the whole run by `Run.links`, one
-        value a direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
+        (missing: not sampled), `dropped_pkts`. An omitted value is 0. `run`: the whole run by `Run.links`, one value a
+        direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:
@@ -57,7 +58,7 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _whole_run(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """The same of the whole run, counted packet by packet."""
+    """Load of the directions for the whole run, counted per packet."""
     links = source.run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {

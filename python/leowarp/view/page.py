@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: one HTML file that holds script, style and data, and that asks nobody for anything."""
+"""The page: one HTML file that contains script, style and data, and makes no requests."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from leowarp.view.document import document, title
 from leowarp.view.source import Source
 
 FILE = "view.html"
-"""Name of the page, beside a run's report."""
+"""File name of the page, beside a run's report."""
 
 MOST_BYTES = 5_000_000
-"""Size of the page of a run of 1000 s over 648 satellites; held by a test."""
+"""Maximum size of the page of a run of 1000 s over 648 satellites; a test checks it."""
 
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
-    """Writes the page about runs into a file; returns it.
+    """Write the page about runs into a file; return its path.
 
-    runs: A run, or several to be seen side by side with one clock.
-    out: The file; one that is there is replaced, never through a link.
+    runs: One run, or several to be shown next to each other with one clock.
+    out: The file; an existing file is replaced, but a link is never followed.
     Raises TraceError if a table is damaged or lacks a column that the page needs.
     """
     text = page(runs)
@@ -38,9 +38,10 @@ def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
 def page(runs: Sequence[Run | Path | str]) -> str:
     """The page about runs, as text.
 
-    Its policy lets no request out, and runs no script but the one that belongs to leowarp: what a plan names cannot.
+    The page's content security policy forbids requests, and permits only leowarp's own script: texts from a plan cannot
+    run code.
 
-    Returns: HTML, with script, style and data in it.
+    Returns: HTML including script, style and data.
     """
     script, style = built("page.js"), built("page.css")
     sources = [Source(run) for run in runs]

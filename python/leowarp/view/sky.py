@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Satellites and stations of a page: positions at keyframes, and which satellites are linked.
+"""Satellites and stations of a page: positions at keyframes, and links between satellites.
 
-Between keyframes the page interpolates with the polynomial of degree 5 through the six nearest (`web/src/sky.ts`). For
-a circular orbit of radius r and angular velocity w, keyframes h apart, the error is at most 225/64 r (w h)^6 / 720.
-With h = 300 s it is 21 m at 1200 km of height and 43 m at 550 km. Coordinates are int16, so each is rounded by at most
-1/65534 of the largest: 116 m at 1200 km. A pixel of a globe of 800 is 16 km.
+Between keyframes the page interpolates with a polynomial of degree 5 through the six nearest keyframes
+(`web/src/sky.ts`). For a circular orbit of radius r and angular velocity w, keyframes h apart, the error is at most
+225/64 r (w h)^6 / 720. With h = 300 s it is 21 m at 1200 km of height and 43 m at 550 km. Coordinates are int16, so
+each is rounded by at most 1/65534 of the maximum: 116 m at 1200 km. For comparison, a pixel of a globe with 800 pixels
+is 16 km.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from leowarp.view.container import Arrays
 
 KEYFRAME_S = 300
 BEFORE, AFTER = 2, 3
-"""Keyframes before and after an interval that its polynomial takes, besides the interval's own begin."""
+"""Number of keyframes before and after an interval that its polynomial needs, besides the interval's own begin."""
 
 MOST_LINK_UPDATES = 400
 MOST_LINK_ROWS = 150_000
@@ -30,20 +31,20 @@ MOST_LINK_ROWS = 150_000
 def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     """Positions of all satellites and stations over a run; None: the plan has no constellation.
 
-    end_ns: When the run was over; keyframes go beyond, as the last polynomial needs them.
+    end_ns: End of the run; keyframes extend beyond it, because the last polynomial needs them.
     Returns: `positions`: int16 in units of `unit_m`, ECEF, (keyframe, satellite, coordinate) in this order; `unix_s`:
-        the run's 0, for the Sun; `stations` with position (m) and upward unit vector; `links` of `_links`.
+        time 0 of the run, for the Sun; `stations` with position (m) and upward unit vector; `links` from `_links`.
     """
     orbits = ephemeris_of(plan)
     if orbits is None or plan.constellation is None:
         return None
-    # Frames beyond both ends: the polynomial of the first and of the last interval needs its neighbours as well.
+    # Keyframes extend beyond both ends: the polynomials of the first and last interval need neighbours as well.
     count = -(-end_ns // (KEYFRAME_S * 1_000_000_000)) + BEFORE + AFTER
     t_ns = (np.arange(count + 1) - BEFORE) * (KEYFRAME_S * 1_000_000_000)
     positions_m = np.concatenate([orbits.positions_ecef_m(int(t))[None] for t in t_ns])
-    # The largest coordinate takes all of int16: half a unit of error, wherever a satellite is.
+    # The largest coordinate uses the full range of int16: the error is half a unit, wherever a satellite is.
     unit_m = float(np.abs(positions_m).max()) / 32767
-    # Plans hold instants of UTC.
+    # Times in plans are UTC.
     epoch = datetime.fromisoformat(plan.constellation.epoch).replace(tzinfo=UTC)
     stations = orbits.stations
     return {
@@ -63,11 +64,12 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """All links between satellites that the rule gives, from one route update to the next, as rows of when they last.
+    """All links between satellites that the link rule gives from one route update to the next, as rows with their
+    duration.
 
-    None: there are none, or more than a page should hold.
+    None: there are none, or more than a page should contain.
 
-    Returns: Rows `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates, the latter not included),
+    Returns: Rows `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates; `until` is exclusive),
         sorted by `from`; `interval_s` between updates.
     """
     updates_ns = np.arange(0, end_ns, plan.routing.interval_ns, dtype="int64")
@@ -75,14 +77,14 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
         return None
     rule, count = isl_rule(plan, orbits), len(orbits.names)
     rows: list[np.ndarray] = []
-    begun = np.zeros((0, 2), dtype="int64")  # number of the pair, and the update at which it came
+    begun = np.zeros((0, 2), dtype="int64")  # number of the pair, and the update at which the link came up
     for update in range(len(updates_ns) + 1):
         if update < len(updates_ns):
             pairs = rule.pairs(EcefMetres(orbits.positions_ecef_m(int(updates_ns[update]))))
-            # A pair as one number, by which sets of pairs are compared without a loop.
+            # A pair is encoded as one number, so that sets of pairs are compared without a loop.
             numbers = pairs[:, 0].astype("int64") * count + pairs[:, 1]
         else:
-            # One update beyond the last, without links: it ends all that are still there.
+            # One update beyond the last, without links, ends all remaining links.
             numbers = np.zeros(0, dtype="int64")
         over = ~np.isin(begun[:, 0], numbers)
         ended = begun[over]
@@ -93,7 +95,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
         if sum(map(len, rows)) + len(begun) > MOST_LINK_ROWS:
             return None
     table = np.concatenate(rows)
-    # By when they begin: neighbouring rows are alike, and their differences compress.
+    # Rows are sorted by begin: neighbouring rows are similar, and their differences compress well.
     table = table[np.lexsort((table[:, 0], table[:, 1]))]
     return {
         "interval_s": plan.routing.interval_ns / 1e9,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of a page from a run: plan, tables, end; and the clock of its instants."""
+"""Inputs of a page from a run: plan, tables, end of the run, and the page's clock."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from leowarp.metrics import LinkValues, Tables, link_values
 from leowarp.results.run import Run
 from leowarp.scenario import Plan
 
-# Below 2^31, so that an instant of any run is one int32.
+# The limit is below 2^31, so that any time of a run fits into an int32.
 MOST_TICKS = 2_000_000_000
 
 
 class Source:
-    """A run as a page reads it, each part when it is needed.
+    """A run for a page; each part is read when it is needed.
 
-    run: The run, or its directory. It needs a plan and a trace; a manifest is used if it is there.
+    run: The run, or its directory. A plan and a trace are required; a manifest is used if it exists.
     """
 
     def __init__(self, run: Run | Path | str) -> None:
@@ -50,27 +50,28 @@ class Source:
 
     @cached_property
     def end_ns(self) -> int:
-        """When the run was over."""
-        # A run with `ends = "flows"` was over earlier than its plan says.
+        """End of the run."""
+        # A run with `ends = "flows"` may have ended earlier than its plan specifies.
         return int(self.tables.virtual_ns or self.plan.run.duration_ns)
 
     @cached_property
     def tick_ns(self) -> int:
-        """Resolution of the page's instants: 1 us, or as much more as 32 bits need for the run's length."""
+        """Resolution of the page's times: 1 us, or as much more as 32 bits require for the run's length."""
         tick_ns = 1000
-        # By tens, so that a tick remains a round number of us: 1 us up to 2000 s, 10 us up to five and a half hours.
+        # The resolution is a power of ten, so that a tick is a round number of us: 1 us up to 2000 s, 10 us up to five
+        # and a half hours.
         while self.end_ns // tick_ns > MOST_TICKS:
             tick_ns *= 10
         return tick_ns
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Ordered pairs of stations between which packets of a flow go: of data, and of what comes back."""
+        """Ordered pairs of stations between which packets of a flow travel: data, and return packets."""
         found = [(flow.source, flow.destination) for flow in self.plan.flows]
         return list(dict.fromkeys([*found, *((b, a) for a, b in found)]))
 
     def ticks(self, t_ns: Any) -> np.ndarray:
-        """Instants on the page's clock.
+        """Convert times to the page's clock.
 
         Rounded down to whole ticks; int64 of the same shape.
         """
@@ -78,7 +79,7 @@ class Source:
 
 
 class Names:
-    """Numbers for nodes by name: satellites first, then the others in order of first use.
+    """Numbers of nodes by name: satellites first, then the others in order of first use.
 
     >>> names = Names(["s-00-00"])
     >>> names("Madrid"), names("s-00-00"), names.others
@@ -90,10 +91,10 @@ class Names:
         self._satellites = len(satellites)
 
     def __call__(self, name: str) -> int:
-        """The number of a node, a new one if it was not asked for before."""
+        """Number of a node; a new number at its first use."""
         return self._numbers.setdefault(name, len(self._numbers))
 
     @property
     def others(self) -> list[str]:
-        """Names of the nodes that are no satellites."""
+        """Names of the nodes that are not satellites."""
         return list(self._numbers)[self._satellites :]

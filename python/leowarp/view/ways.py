@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of packets on a page: the path of each pair over time with the delays of its links, and its changes."""
+"""Paths of packets on a page: each pair's path over time with the delays of its links, and its changes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
 MOST_REFRESHES = 5_000
-"""Instants at which a path's delays are listed; a channel has one per millisecond, and then only route updates
-count."""
+"""Maximum number of times at which a path's delays are listed; a channel has one per millisecond, and then only route
+updates are used."""
 
-# Columns of the table of route changes (docs/concepts/truth.md) that the page shows at a change.
+# Columns of the table of route changes (docs/concepts/truth.md) that the page shows for a change.
 CHANGE_COUNTS = (
     "late_pkts", "overtaken_pkts", "lost_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
     "queue_left_pkts",
@@ -24,19 +24,19 @@ CHANGE_COUNTS = (
 
 
 def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
-    """Each ordered pair: its distinct paths, and from when on which is in force with which delays.
+    """For each ordered pair: its distinct paths, and the path and delays in force over time.
 
-    A path has `nodes` (numbers), `links` (directions, -1: none) and `drawn` (nodes where it lies on the globe).
+    A path has `nodes` (numbers), `links` (directions, -1: none) and `drawn` (nodes at which it is drawn on the globe).
 
-    Returns: `source`, `destination` (numbers), `paths`; from each instant `t` (ticks) on, `path` (place in `paths`; -1:
-        none) with `delays_us` (one after another, as many as that path has links); `left_us`: of each change from one
-        path to another, delays of the links left, at that instant.
+    Returns: `source`, `destination` (numbers), `paths`; from each time `t` (ticks) on, `path` (index in `paths`; -1:
+        none) with `delays_us` (one after another, one per link of the path); `left_us`: for each change from one path
+        to another, delays of the abandoned links at that time.
     """
     return [_pair(source, pair, names, arrays) for pair in source.pairs]
 
 
 def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
-    """One pair of `pairs_of`."""
+    """Data of one pair of `pairs_of`."""
     routes = pair_routes(source.tables, pair)
     paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), source.end_ns]
     distinct: dict[tuple[tuple[str, ...], int | None], int] = {}
@@ -48,14 +48,14 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             at_ns, place = np.array(starts[row : row + 1]), -1
         else:
             number = routes["path_id"].iloc[row]
-            # A slot of an access link is a path of its own, if it takes the same satellite again.
+            # A slot of an access link is a separate path, even if it uses the same satellite again.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
-            # Instants are shared out among the paths in force: a run of many changes tells each one's delays more
-            # seldom.
+            # The times are divided among the paths in force: in a run with many changes, each path's delays are listed
+            # less often.
             at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
-        # Between two paths alone: where there was none before there is nothing that packets could still be on.
+        # Only between two paths: if there was none before, no packets can still be on it.
         if before >= 0 <= place != before:
             left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
@@ -76,7 +76,7 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
         "t": arrays.instants(source.ticks(np.concatenate(t_ns))),
         "path": arrays.integers(np.concatenate(places)),
         "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
-        # of each path that another replaces, when it does
+        # for each path that is replaced by another, the time of replacement
         "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
     }
 
@@ -84,10 +84,11 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
 def _delays(
     source: Source, path: tuple[str, ...], from_ns: int, until_ns: int, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """From when on the links of a path in force have which delays: instants, and of each the delays link by link.
+    """Times at which the delays of a path's links change, and for each the delays link by link.
 
-    Returns at_ns: int array of shape (k,). The first is `from_ns`; this one alone if there are more than `most`.
-    Returns delays_ns: float array of shape (k * links,). All links of the first instant, then of the second.
+    Returns at_ns: int array of shape (k,). The first time is `from_ns`, which is the only one if there are more than
+        `most`.
+    Returns delays_ns: float array of shape (k * links,). All links at the first time, then at the second.
     """
     taken = source.tables.links_of(path)
     instants = [np.array([from_ns])]
@@ -96,7 +97,7 @@ def _delays(
         if not source.links.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
-    # All or one: a part of the instants would show delays that are constant in between.
+    # All or one: with a part of the times, delays would appear constant in between.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
@@ -110,42 +111,42 @@ def _delays(
 def _delays_left(
     source: Source, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int
 ) -> np.ndarray:
-    """Delays of the links of a path when another replaces it."""
+    """Delays of a path's links at the time when another path replaces it."""
     links = source.tables.links_of(before)
-    # Paths over the same links (of an access link, of a mobile channel) share their delays, which are the new ones by
-    # now.
+    # Paths over the same links (of an access link or a mobile channel) share their delays, which are already the new
+    # ones.
     held_ns = at_ns - (links == source.tables.links_of(after))
     return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
 
 
 def _delay_ns(source: Source, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Delay of a link at an instant; of a channel, which moves all the time, the smallest of a span."""
+    """Delay of a link at a time; for a channel, which varies continuously, the minimum over a span."""
     if source.links.has_channel(*link):
         return source.links.base_delay_ns(*link, from_ns, until_ns)
     return float(source.links.delay_ns(*link, at_ns))
 
 
 def _direction(source: Source, link: tuple[str, str]) -> int:
-    """The number of a direction; -1: the run has no such link."""
+    """Number of a direction; -1: the run has no such link."""
     found = source.tables.direction_of(*link)
     return -1 if found is None else found
 
 
 def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
-    """The path as it lies on the globe: hosts of an access link are at its terminal, and at gateway and PoP."""
+    """The path as drawn on the globe: hosts of an access link are at its terminal, and at gateway and PoP."""
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
-    # Its satellite is a node of the path, the links to it are none of the timeline.
+    # The satellite is a node of the path, but the links to the satellite are not in the timeline.
     drawn = [place for node in path for place in places.get(node, [node])]
     return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
 
 
 def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Route changes of each pair that sends data, by time; counts as in the table of route changes.
+    """Route changes of each pair that sends data, by time; counts are those of the table of route changes.
 
-    Returns: A value a change: `t` (ticks), `pair` (place in `pairs_of`), `delay_before_us`, `delay_after_us`, and
-        `CHANGE_COUNTS`; missing: not known.
+    Returns: One value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`, `delay_after_us`, and
+        `CHANGE_COUNTS`; missing: unknown.
     """
     pairs = flow_pairs(source.plan.flows)
     found = route_changes(source.tables, pairs, source.end_ns, links=source.links)
@@ -162,5 +163,5 @@ def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 
 
 def _us(column: Any) -> np.ndarray:
-    """ns of a column with missing values as us, nan where they are missing."""
+    """Convert a column from ns to us; missing values become nan."""
     return column.to_numpy(dtype="float64", na_value=np.nan) / 1e3

@@ -2,7 +2,7 @@
 """Route changes that the study examines, to shorter and to longer paths, in two constellations with two pairs of
 cities.
 
-They are computed from the constellation, as in a run: the changes of the first hour, and a sample spread evenly over
+Route changes are computed from the constellation, as in a run: those of the first hour, and a sample spread evenly over
 it.
 """
 
@@ -129,15 +129,15 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path by time. The last two are as in
-        `Change`, and null where nothing changes.
+        Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path by time. `step_ns` and `node_place`
+        are as in `Change`, and null where nothing changes.
     """
     plan = resolve(load(example_file(SCENARIO), pair.keys() | {
         "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip
     table = routes_of(plan, ephemeris_of(plan)).table.to_pandas()
     mine = table[table["source"] == pair.source].sort_values("t_ns").reset_index(drop=True)
     step_ns = (mine["delay_ns"] - mine["old_delay_ns"]).where(mine["is_change"])
-    # The first update has no predecessor, so it is not a change.
+    # The first route update has no predecessor, so it is not a change.
     node_place = [None] + [_node_place(*paths) for paths in itertools.pairwise(mine["path"])]
     return mine[["t_ns", "delay_ns", "is_change"]].assign(
         step_ns=step_ns, node_place=pd.array(node_place, dtype="Int64")
@@ -165,8 +165,8 @@ def changes(each: int) -> tuple[Change, ...]:
         updates = hour(pair)
         for direction in DIRECTIONS:
             of_sign = updates[updates["step_ns"] > 0] if direction == LONGER else updates[updates["step_ns"] < 0]
-            # The first update is at 0 and cannot be a change; an update at BEFORE_S or later is preceded by a whole
-            # interval.
+            # The first route update is at 0 and cannot be a change; an update at BEFORE_S or later is preceded by a
+            # whole interval.
             if len(of_sign) < each:
                 raise ValueError(f"{pair.name} has {len(of_sign)} changes to a {direction} path in an hour, not {each}")
             places = np.linspace(0, len(of_sign) - 1, each).round().astype(int)

@@ -165,7 +165,7 @@ def managed_queues_leave_little(frames: Frames) -> Outcome:
     )
 
 
-# Implements claim 5.23 of cures (a queue shorter than bandwidth times delay).
+# Implements claim 5.23 of cures (a queue shorter than the bandwidth-delay product).
 def short_queues_cost(frames: Frames) -> Outcome:
     """Goodput on a frozen path with each short or managed queue, relative to a queue of 500 packets, by TCP.
 
@@ -195,7 +195,7 @@ def short_queues_cost(frames: Frames) -> Outcome:
     )
 
 
-# Implements claim 5.24 of cures (each flow has a queue of its own).
+# Implements claim 5.24 of cures (each flow has its own queue).
 def flow_queues_spare_the_call(frames: Frames) -> Outcome:
     """Extra 99th percentile of the call's one-way delay with fq_codel and cake, next to TCPs that fill queues.
 
@@ -267,7 +267,7 @@ CLAIMS = (
         "5.23",
         "On a path that does not change, queues of 50 and 100 packets, fq_codel, cake and RED cost Reno and CUBIC more "
         "than 5 % of goodput, and BBR less.",
-        "a queue shorter than bandwidth times delay",
+        "a queue shorter than the bandwidth-delay product",
         "As 5.15: goodput with the path frozen over that behind 500 packets, the median; below 95 % with Reno and "
         "CUBIC, 95 % or more with BBR; each queue and TCP is a part.",
         ("around",),
@@ -277,7 +277,7 @@ CLAIMS = (
         "5.24",
         "fq_codel and cake take 20 ms or more from the 99th percentile of a call's one-way delay around a change, "
         "beside Reno, CUBIC or classic TCP.",
-        "each flow has a queue of its own",
+        "each flow has its own queue",
         "As 5.11, against no cure: the median -20 ms or less; each discipline and TCP is a part.",
         ("around",),
         flow_queues_spare_the_call,

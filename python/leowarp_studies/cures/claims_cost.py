@@ -86,7 +86,7 @@ def calls_are_not_delayed(frames: Frames) -> Outcome:
     )
 
 
-# Implements claim 5.12 of cures (duplicates are load).
+# Implements claim 5.12 of cures (duplicates add load).
 def duplicates_cost(frames: Frames) -> Outcome:
     """Bytes of signalling and of copies per cure at saturation, and packets dropped by queues relative to no cure.
 
@@ -115,7 +115,7 @@ def staying_is_cheap(frames: Frames) -> Outcome:
     """Number of changes in the first hour and mean delay: the shortest path against a path that is kept until it
     breaks.
 
-    Both are computed from the routes of all four pairs, without packets.
+    Number of changes and delay are computed from the routes of all four pairs, without packets.
 
     Returns
     -------
@@ -179,7 +179,7 @@ CLAIMS = (
         "5.12",
         "Sending everything over both paths for a while costs more bytes than all other cures together, and at "
         "saturation it makes queues drop more.",
-        "duplicates are load",
+        "duplicates add load",
         "Bytes of markers, notices and copies over all changes and TCPs at saturation; packets dropped less those "
         "without a cure around the same change, median above 0.",
         ("around",),

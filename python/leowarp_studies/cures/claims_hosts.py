@@ -110,7 +110,7 @@ def hosts_can_wait(frames: Frames) -> Outcome:
     )
 
 
-# Implements claim 5.15 of cures (what loses is found later).
+# Implements claim 5.15 of cures (losses are detected later).
 def hosts_cost_nothing(frames: Frames) -> Outcome:
     """Goodput of another loss detection relative to the kernel's own, on a frozen path, by TCP, at saturation.
 
@@ -229,7 +229,7 @@ CLAIMS = (
     Claim(
         "5.15",
         "No cure at the end host costs more than 5 % of goodput on a path that does not change.",
-        "what loses is found later",
+        "losses are detected later",
         "Goodput of the whole transfer at saturation with the path frozen, over that with the kernel's own loss "
         "detection; the interval of the median at 95 % or more; each cure and TCP is a part.",
         ("around",),

@@ -114,7 +114,7 @@ def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None)
     )
 
 
-# Implements claim 5.5 of cures (RFC 9550; queues that meet at a full link).
+# Implements claim 5.5 of cures (RFC 9550; queues in sequence at a full link).
 def resequencing_needs_time(frames: Frames) -> Outcome:
     """Total late packets at saturation with 50 ms and with 150 ms, over all changes and TCPs.
 
@@ -211,7 +211,7 @@ CLAIMS = (
     Claim(
         "5.5",
         "Resequencing with 50 ms leaves packets late at saturation, with 150 ms none.",
-        "RFC 9550; queues that meet at a full link",
+        "RFC 9550; queues in sequence at a full link",
         "Sum of late packets at saturation over all changes and TCPs: above 0 with 50 ms, 0 with 150 ms.",
         ("around",),
         resequencing_needs_time,

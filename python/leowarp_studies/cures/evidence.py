@@ -103,7 +103,7 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
     for pair, here in mine.groupby("pair"):
         at_sender = often.loc[pair, "at_sender"]
         changes = {True: at_sender, False: often.loc[pair, list(DIRECTIONS)].sum() - at_sender}
-        # With a margin, paths change only when they break; each run had such a change or none.
+        # With a margin, paths change only when they break; each run contained such a change or none.
         happened = here.groupby("at_sender")["route_changes"].mean()
         hourly = 0.0
         for place, mean in here.groupby("at_sender")[column].mean().items():

@@ -92,7 +92,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
     """Inputs of claims and figures; an input is left out if it lacks a run that a claim needs."""
     frames: dict[str, Any] = {}
     around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
-    # Claims sum over all changes: with one missing, they would compare different changes.
+    # Claims sum over all changes: if one is missing, they would compare different changes.
     if len(around) and results.complete(around):
         frames["around"] = around
     transfers = pd.concat([rows[name] for name in runs.JITTERED], ignore_index=True)

@@ -93,7 +93,7 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     longest = ["held_longest_ns", "waiting_longest_ns", "merge_longest_ns"]
     frame["held_ns"] = frame[longest].max(axis=1).fillna(0.0)
     frame["signalling_bytes"] = frame["signals_bytes"].fillna(0.0) + frame["copied_bytes"].fillna(0.0)
-    # Payload capacity of the path in the time after the change: lost throughput is a share of it.
+    # This is the payload capacity of the path in the time after the change: lost throughput is a share of it.
     frame["room_bytes"] = frame["capacity_bps"] * AFTER_S / 8
     return frame.reset_index(drop=True)
 

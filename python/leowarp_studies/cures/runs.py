@@ -2,8 +2,8 @@
 """Runs of the study: every variant under every TCP around the same changes; loads without a queue; one change with all
 packets; and jittered transfers of `torres2020`, to which a scalar is fitted.
 
-Each group is a separate study (a scenario, parameters), made and resumed by the study engine. These links have no
-randomness, so samples are changes instead of seeds.
+Each group is a separate study (a scenario, parameters), made and resumed by the study engine. The links of this study
+have no randomness, so samples are changes instead of seeds.
 """
 
 from __future__ import annotations

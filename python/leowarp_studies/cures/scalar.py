@@ -94,7 +94,8 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
     frame["tcp"] = [profile_of(profile, json.loads(sysctl)) for profile, sysctl in profiles]
     for name in ("congestion_control", "distribution", "jitter_ns"):
         frame[name] = rows[name]
-    # Compared with the same TCP without jitter: a transfer is short, and slow start is part of all of them.
+    # Transfers are compared with the same TCP without jitter: a transfer is short, and slow start is part of all of
+    # them.
     key = ["tcp", "congestion_control", "distribution"]
     still = frame[frame["jitter_ns"] == 0].groupby(key)["goodput_bps"].median().rename("still_bps").reset_index()
     frame = frame.merge(still, on=key, how="inner")
@@ -135,7 +136,8 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
         for outcome, column in OUTCOMES.items():
             for number, name in NUMBERS.items():
                 squares, spreads, guesses, truths = [], [], [], []
-                # One curve per congestion control, because they lose different throughput for the same retransmissions.
+                # Each congestion control has its own curve, because they lose different throughput for the same
+                # retransmissions.
                 for _, mine in of_tcp.groupby("congestion_control"):
                     train, test = halves(mine)
                     y = test[column].to_numpy()

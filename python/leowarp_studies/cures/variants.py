@@ -88,8 +88,8 @@ _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
 """Only the shortest queue represents the trend, so that the study stays affordable."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
-"""No cure; the path that does not change; and two cures that together keep the order with the least delay. These two
-cures serve as the oracle: packets in flight cannot be accelerated, so no method keeps the order with less delay."""
+"""No cure; the path that does not change; and two cures that together keep the order with the least delay. `hold` and
+`move` serve as the oracle: packets in flight cannot be accelerated, so no method keeps the order with less delay."""
 
 VARIANTS = (
     Variant(NONE, "no cure", CONTROL, "in_flight = drain, as frederiksen2024 has it"),

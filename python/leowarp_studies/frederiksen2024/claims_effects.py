@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the effects of reordering, and the conditions that increase it (1.25 to 1.30).
 
-The structure is that of `claims_transient`. Where the paper gives only words, the thresholds are leowarp's; each
-docstring explains the choice.
+The functions have the form described in `claims_transient`. Where the paper gives only words, the thresholds are
+leowarp's; each docstring explains the choice.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ def stable_within_planes(sample: Sample) -> Outcome:
 def capacity_makes_more_late(sample: Sample) -> Outcome:
     """Packets in flight before changes to a shorter path, and late packets per such change, by link capacity.
 
-    Each capacity uses the same changes: those up to the end of the shortest run. Queues hold 500 packets at each
-    capacity.
+    Runs at each capacity are evaluated at the same changes: those up to the end of the shortest run. Queues hold 500
+    packets at each capacity.
 
     Returns: Numbers by sender, then by capacity in Mbit/s: `in_flight_pkts` (median), `late_per_change_pkts` (mean);
         and `changes`, their number.

@@ -151,8 +151,8 @@ def raised_threshold(sample: Sample) -> Outcome:
         for before, after in pairs
     }
     # `max(..., 1)` above: without spurious retransmissions at 3 there is nothing to absorb, and this avoids a division
-    # by 0. Only on classic TCP: RACK (tcp_recovery.c, tcp_rack_reo_wnd) ignores duplicate ACKs once it has seen
-    # reordering.
+    # by 0. The test uses classic TCP only: RACK (tcp_recovery.c, tcp_rack_reo_wnd) ignores duplicate ACKs once it has
+    # seen reordering.
     absorbed = left["threshold-300-classic"] <= 0.1
     slower, broken, nearly = {}, {}, {}
     for name in ("lossy", "thin"):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
-The structure is that of `claims_steady`. Claims about goodput variation read it at both ends: in order at the receiver,
-as an application gets it, and acknowledged at the sender. The study samples goodput at 20 Hz and does not say at which
-end.
+The functions have the form described in `claims_steady`. Claims about goodput variation read it at both ends: in order
+at the receiver, as an application gets it, and acknowledged at the sender. The study samples goodput at 20 Hz and does
+not say at which end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
-    # Divided by the smaller, so that the order of the two does not matter.
+    # The difference is divided by the smaller RTT, so that the order of the two does not matter.
     apart = abs(nine - cape) / min(nine, cape)
     parts = {"baseline lowest": base < min(nine, cape), "others comparable": apart <= 0.10}
     cause = ""
@@ -114,7 +114,7 @@ def significant_drops(sample: Sample) -> Outcome:
     Returns: Numbers by end and slug: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
-    # The study's numbers from its text, not read from the figure.
+    # The study's numbers are from its text, not read from the figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     controls = {slug: sample[control_slug(slug)] for slug in expected}
     still = {name: _dips(controls, 0.5, name) for name in READINGS}

@@ -34,7 +34,7 @@ def path_delay_span(sample: Sample) -> Outcome:
         summary = sample[slug].metrics.summary
         span[slug] = (summary["path_delay_max_ns"] - summary["path_delay_min_ns"]) / 1e6
         isl_span[slug] = ev.isl_delay_span_ns(sample[slug]) / 1e6
-    # Computed from routes and links without packets, so TCP has no influence on this claim.
+    # The delay is computed from routes and links without packets, so TCP has no influence on this claim.
     verdict = holds_if({slug: value < 2.5 for slug, value in span.items()})
     cause = ""
     if verdict != "holds":
@@ -69,7 +69,7 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     missing = {slug: ev.shortfall_ratio(sample[slug]) for slug in ALGORITHMS}
     parts = {
         "lowest mean": mean["reno"] == min(mean.values()),
-        # 1 %: two runs of the same path differ by up to this much.
+        # The tolerance is 1 %, because two runs of the same path differ by up to this much.
         "loses most to changes": lost["reno"] == max(lost.values()) and lost["reno"] >= 0.01,
         "largest shortfall": missing["reno"] == max(missing.values()),
     }
@@ -125,7 +125,7 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
     # `ALGORITHMS` is Reno, CUBIC, BBR.
     lower = sum(r < min(c, b) for r, c, b in zip(*(value[slug] for slug in ALGORITHMS), strict=True))
-    # "Generally": at all deciles except one. A lower value at just more than half of them is not "generally".
+    # "Generally" means at all deciles except one. A lower value at just more than half of them is not "generally".
     verdict: Verdict = "holds" if lower >= 8 else ("partly" if lower >= 5 else "does not hold")
     middle = {slug: value[slug][4] for slug in ALGORITHMS}
     cause = ""

@@ -162,13 +162,13 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.1", each(SCENARIOS, delay_span_ms=2.5), "does not hold"),
         ("1.2", {"reno": {"mean_bps": 94e6}}, "partly"),
         ("1.2", {"reno": {"mean_bps": 94e6, "shortfall_ratio": 0.001}}, "does not hold"),
-        # Equally slow without changes: a full queue is the cause.
+        # The goodput is equally low without changes: a full queue is the cause.
         ("1.2", {control_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.2", {control_slug("cubic"): {"mean_bps": 120e6}}, "partly"),
         ("1.3", {"bbr": {"mean_bps": 0.94 * CAPACITY_BPS}}, "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.91 * CAPACITY_BPS), "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.89 * CAPACITY_BPS), "does not hold"),
-        # Close to the capacity on average, but every fifth bin far below
+        # The goodput is close to the capacity on average, but every fifth bin is far below
         ("1.3", {"bbr": {"rates_bps": np.repeat([95e6, 50e6], [800, 200])}}, "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.85 * CAPACITY_BPS, rates_bps=np.full(9, 80e6)), "does not hold"),
         ("1.4", {"reno": {"srtt_ms": np.linspace(100, 190, 101)}}, "partly"),
@@ -178,7 +178,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.5", each(("cubic", "bbr"), full_ratio={0.9: 0.4, 0.5: 0.4}), "does not hold"),
         ("1.6", {"reno": {"depth_ratio": 0.4}}, "partly"),
         ("1.6", each(ALGORITHMS, depth_ratio=0.4), "does not hold"),
-        # Falls once; falls equally often without changes; falls only with a dropped packet
+        # Cases: one fall only; equally many falls without changes; falls only with a dropped packet
         ("1.6", {"reno": {"drops": 1}}, "partly"),
         ("1.6", {control_slug("bbr"): {"falls_ratio": 0.6}}, "partly"),
         ("1.6", {"cubic": {"changes": pd.concat([change(lost_pkts=3)] * 2)}}, "partly"),
@@ -186,7 +186,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.7", {"reno": {"growth_pkts_per_s": [30.0]}}, "does not hold"),
         ("1.7", {"reno": {"growth_pkts_per_s": []}}, "cannot be told"),
         ("1.8", {"reno": {"reordered": UNDISTURBED}}, "partly"),
-        # Spike and fall, but immediately
+        # Spike and fall occur, but immediately
         ("1.8", each(ALGORITHMS, reordered=change(first_retransmission_after_ns=100 * MS)), "partly"),
         ("1.8", each(ALGORITHMS, reordered=UNDISTURBED), "does not hold"),
         ("1.8", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
@@ -229,7 +229,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.24", each(ALGORITHMS[1:], reordered=change(queue_left_wait_ns=5 * MS)), "partly"),
         ("1.24", each(ALGORITHMS, reordered=change(queue_left_wait_ns=5 * MS)), "does not hold"),
         ("1.24", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
-        # Equally slow with the order kept; a sending rate that falls equally often
+        # Cases: equally low goodput with the order kept; a sending rate that falls equally often
         ("1.25", {ordered_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.25", {ordered_slug("bbr"): {"sending_falls": 2}}, "partly"),
         ("1.25", each(map(ordered_slug, ALGORITHMS), mean_bps=80e6, sending_falls=3), "does not hold"),

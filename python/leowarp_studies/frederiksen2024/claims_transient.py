@@ -49,7 +49,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
         # In-order goodput stops for lost and late packets alike; at these changes nothing was lost, so any fall is due
         # to reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
-        # Joined by the instant of the change, which both tables have.
+        # The tables are joined by the instant of the change, which both have.
         rows = run.metrics.recoveries[run.metrics.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
@@ -59,7 +59,8 @@ def drops_after_changes(sample: Sample) -> Outcome:
     parts = {}
     for slug in ALGORITHMS:
         fell = count["50 %"][slug]
-        # "Periodic", "some": repeatedly and more often than by chance, because unrelated falls also follow changes.
+        # "Periodic" and "some" are tested as repeatedly and more often than by chance, because unrelated falls also
+        # follow changes.
         parts[f"{slug} again and again"] = fell >= max(2, 0.1 * changes[slug])
         parts[f"{slug} by changes"] = fell > 2 * still[slug] * changes[slug]
         parts[f"{slug} without a drop"] = without_loss[slug] >= 1
@@ -125,7 +126,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
         changes = ev.disturbed(sample[slug])
         if len(changes) == 0:
             return NONE_TO_TEST
-        # Null counts as none: the change was not followed by a retransmission within 5 s.
+        # Null means that no retransmission followed the change within 5 s.
         spike = changes["retransmissions_pkts"].fillna(0) >= 10
         fall = changes["cwnd_fell_after_ns"].notna() & (changes["cwnd_fell_after_ns"].fillna(10**18) <= 2000 * MS)
         first_s = changes["first_retransmission_after_ns"].astype("Float64") / 1e9
@@ -171,7 +172,8 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
         changes = ev.disturbed(sample[slug])
         # Without retransmissions there is no interval to measure.
         changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
-        # Clipped instead of left out: a sender that still retransmits after 5 s is the slow case of the claim.
+        # The time is clipped instead of left out: a sender that still retransmits after 5 s is the slow case of the
+        # claim.
         last = changes["last_retransmission_after_ns"].clip(upper=5000 * MS)
         span[slug] = ev.median((last - changes["first_retransmission_after_ns"]) / 1e9)
         length[slug] = ev.median(changes["recovery_state_ns"] / 1e9)
@@ -203,7 +205,8 @@ def rtt_shapes(sample: Sample) -> Outcome:
     for slug, course in courses.items():
         before, after = course["before"], course["after"]
         if slug == "reno":
-            # Reno: "returns to slightly less", so after 5 s the value must not exceed the initial one.
+            # For Reno the paper says "returns to slightly less", so after 5 s the value must not exceed the initial
+            # one.
             match = (course["max"] > 1.1 * before) & (after <= before) & (course["again_pkts"] >= 10)
         else:
             match = (course["min"] < 0.95 * before) & (after > 1.02 * course["min"])
@@ -248,7 +251,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     )
     # The pacing rate counts payload and headers; 1448 of 1514 bytes are payload.
     over = float(np.average(np.nan_to_num(pacing) > capacity * 1514 / 1448, weights=weights))
-    # 95 %: between two ACKs, a sample finds some packets of a full window just acknowledged.
+    # The tolerance is 95 %, because between two ACKs a sample finds some packets of a full window just acknowledged.
     held = float(np.average(flight >= 0.95 * cwnd, weights=weights))
     bdp_pkts = (
         ev.floats(samples["bbr_bw_bps"])
@@ -256,16 +259,17 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         / 8e6
         / ev.floats(samples["snd_mss_bytes"])
     )
-    # Infinite before the first bandwidth estimate, which is 0 until then.
+    # The ratio is infinite before the first bandwidth estimate, which is 0 until then.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
     # An estimate above 1 would be an overshoot of the filter; at about 1, only the window can hold more.
     bw = ev.median(samples["bbr_bw_bps"].astype("Float64") / capacity)
     parts = {
-        # 1 %: the estimate is a rate of ACKs, which arrive in pairs.
+        # The tolerance is 1 %, because the estimate is a rate of ACKs, which arrive in pairs.
         "estimate above the capacity": bw > 1.01,
         "paced above the capacity": over > 0.5,
         "window-limited": held > 0.5,
-        # 0.5 on either side: it distinguishes Linux's 2 (bbr_cwnd_gain) from its 2.89 (bbr_high_gain, STARTUP).
+        # A tolerance of 0.5 on either side distinguishes Linux's 2 (bbr_cwnd_gain) from its 2.89 (bbr_high_gain,
+        # STARTUP).
         "window is 3 x BDP": abs(gain - 3) <= 0.5,
     }
     return Outcome(
@@ -338,7 +342,7 @@ def filter_overshoots(sample: Sample) -> Outcome:
     if len(around) == 0:
         return NONE_TO_TEST
     highest = around["after_bps"] / ev.capacity_bps(run)
-    # 5 % and 2 %: more than the fluctuation of the estimate on a steady path.
+    # 5 % and 2 % are more than the fluctuation of the estimate on a steady path.
     above, rises = ev.share(highest >= 1.05), ev.share(around["after_bps"] > 1.02 * around["before_bps"])
     parts = {"above the capacity": above > 0.5, "above that before": rises > 0.5}
     return Outcome(

@@ -25,14 +25,14 @@ def sending_falls_after(run: RunView, instants_ns: Any) -> int:
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
-    # The table omits bins in which nothing was sent, but exactly those matter here.
+    # The table omits bins in which nothing was sent, but exactly such bins matter here.
     sent_bytes = np.zeros(run.metrics.end_ns // ev.BIN_NS)
     place = mine["t_ns"].to_numpy(dtype="int64") // ev.BIN_NS
     inside = place < len(sent_bytes)
     sent_bytes[place[inside]] = mine["sent_bytes"].to_numpy(dtype="float64")[inside]
     falls = 0
     for at_ns in instants_ns:
-        # Only whole bins: a bin that contains the change belongs to neither side.
+        # Only whole bins count: a bin that contains the change belongs to neither side.
         before = sent_bytes[max(-(-(at_ns - BEFORE_NS) // ev.BIN_NS), 0) : at_ns // ev.BIN_NS]
         after = sent_bytes[-(-at_ns // ev.BIN_NS) : (at_ns + AFTER_NS) // ev.BIN_NS]
         if at_ns >= BEFORE_NS and at_ns + AFTER_NS <= run.metrics.end_ns:

@@ -97,7 +97,8 @@ def reordered(run: RunView) -> pd.DataFrame:
 def disturbed(run: RunView) -> pd.DataFrame:
     """Route changes that affected packets: at least one was late, or was lost for a reason other than a full queue.
 
-    Such a loss happens where nodes switch one by one, or where a new link first resolves its neighbour's address.
+    Losses for other reasons happen where nodes switch one by one, or where a new link first resolves its neighbour's
+    address.
 
     Returns: A row per change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
         of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
@@ -110,7 +111,7 @@ def disturbed(run: RunView) -> pd.DataFrame:
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
-    # Without this, a column in both tables would appear twice, as `_x` and `_y`.
+    # Without dropping duplicates, a column in both tables would appear twice, as `_x` and `_y`.
     names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
     return changes.merge(mine[names], on="t_ns", how="inner")
 
@@ -119,7 +120,7 @@ def counters(run: RunView) -> dict[str, int]:
     """The sender's TCP counters at the end of the run; the names are those of /proc/net/netstat.
 
     Returns: The counters in `COUNTERS` of the sending host, over the whole run.
-    Raises TraceError if the run lacks one of them.
+    Raises TraceError if the run lacks one of the counters.
     """
     table = run.tables.counters
     sender = run.plan.flows[run.main_flow].source
@@ -157,7 +158,7 @@ def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
     end_ns = run.metrics.end_ns
     if run.plan.observe.queues_ns is None:
         raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")
-    # Evaluated at the queue samples: between two of them the queue is unknown.
+    # The share is evaluated at the queue samples: between two of them the queue is unknown.
     grid = np.arange(SKIP_NS, end_ns, run.plan.observe.queues_ns, dtype="int64")
     full = np.zeros(len(grid), dtype=bool)
     flow = run.plan.flows[run.main_flow]
@@ -256,7 +257,7 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
             return np.zeros(len(low), dtype=bool)
         return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
 
-    # 1 s: some ten round trips, in which a sender detects and repairs a loss.
+    # 1 s is some ten round trips, in which a sender detects and repairs a loss.
     overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
     # An overflow explains a dip by itself, so a route change nearby is not counted for that dip.
     change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
@@ -295,7 +296,7 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
         near = np.flatnonzero((t_ns > change_ns) & (t_ns <= change_ns + 2_000_000_000))
         if len(near) == 0:
             continue
-        # Measured from the lowest sample, so that the fall itself does not affect the growth.
+        # Growth is measured from the lowest sample, so that the fall itself does not affect it.
         low = near[int(np.argmin(cwnd[near]))]
         later = np.searchsorted(t_ns, t_ns[low] + span_ns)
         if later < len(t_ns):
@@ -315,7 +316,7 @@ def repair_delays_ns(run: RunView) -> np.ndarray:
     mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
     lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
     again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
-    # Only the first retransmission: if it is lost again, that delays the second repair.
+    # Only the first retransmission counts: if it is lost again, that delays the second repair.
     first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
     repaired = lost[lost["seq"].isin(first.index)]
     return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")

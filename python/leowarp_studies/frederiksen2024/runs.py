@@ -50,7 +50,7 @@ STUDYS_FIVE = tuple(run.slug for run in CORE[:5])
 
 UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
 """The control: hops and delays of the first instant stay for the whole run, so that no route changes."""
-# A fifth of a run: long enough for the queues of CUBIC and Reno to overflow several times.
+# A control is a fifth of a run: long enough for the queues of CUBIC and Reno to overflow several times.
 CONTROL_DURATION = "200 s"
 ORDERED = {"cures.move_queue": "kept", "cures.hold": True}
 """The network keeps the order at route changes, with the least delay: the oracle of the study `cures`."""
@@ -211,7 +211,7 @@ THRESHOLD_RUNS = (
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)
 """In addition to the study's 100 Mbit/s: a quarter and four times as much."""
-# Length for ten route updates. 400 Mbit/s for 300 s gives as many packets as a run of 1200 s.
+# The length suffices for ten route updates. 400 Mbit/s for 300 s gives as many packets as a run of 1200 s.
 CAPACITY_DURATION = "300 s"
 
 

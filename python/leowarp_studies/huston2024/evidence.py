@@ -55,7 +55,7 @@ def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
 
 def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
     """Median over seeds of goodput as a share of that session's own capacity."""
-    # Computed per seed: capacity differs more between sessions than between variants.
+    # Shares are computed per seed: capacity differs more between sessions than between variants.
     capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[(rows["variant"] == variant) & (rows["preset"] == preset) & rows["seed"].isin(list(capacity))]
@@ -97,7 +97,7 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
 
     traces: Sessions of one variant at one preset.
     """
-    # Pooled over sessions: one session has too few cuts for its own medians.
+    # Cuts are pooled over sessions: one session has too few cuts for its own medians.
     every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
     if not len(every):
         return dict.fromkeys(
@@ -143,7 +143,7 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
-    # Pooled over bins and sessions: the estimate at any time matters, not differences between sessions.
+    # Samples are pooled over bins and sessions: the estimate at any time matters, not differences between sessions.
     over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
     return (
         f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
@@ -156,7 +156,7 @@ def estimate_ratio(trace: Trace) -> np.ndarray:
 
     Returns: float64 array. 1 is a correct estimate; empty for congestion controls without an estimate.
     """
-    # 0 before the first round trip is measured.
+    # The estimate is 0 before the first round trip is measured.
     known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
     if not known.any():
         return np.zeros(0)
@@ -195,7 +195,7 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
     one, other: Variants.
     column: Column to compare; rows where `other` is 0 have no ratio.
-    Returns: Above 1 if `one` has more.
+    Returns: A ratio above 1 if `one` has more.
     """
     rows: pd.DataFrame = frames["sessions"]
     return paired_ratio(rows[rows["preset"] == preset], column, one, other)
@@ -279,7 +279,7 @@ class Moves:
         return share(self.across >= limit_ratio)
 
     def text(self) -> str:
-        """Both medians as text."""
+        """Both medians of the moves as text."""
         if not self.known:
             return "unknown"
         return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"

@@ -85,7 +85,7 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels[0].set_yticks(places, [variant.label for variant in shown])
     # The first variant is on top, as in the table.
     panels[0].set_ylim(len(shown) - 0.4, -0.6)
-    # A fair share of two flows.
+    # The vertical line marks a fair share of two flows.
     panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
     panels[-1].set_xlim(0, 100)
     return drawn
@@ -133,7 +133,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     axes = drawn.subplots()
     ratios = np.sort(rows["loss_ratio"].unique())
     least = ratios[ratios > 0].min()
-    # A logarithmic axis has no 0.
+    # A logarithmic axis cannot show 0.
     x = np.where(ratios > 0, ratios, least / 4) * 100
     for variant in MAIN:
         cells = [ev.over_seeds(rows[rows["loss_ratio"] == ratio], variant.name, "goodput_bps") for ratio in ratios]
@@ -144,7 +144,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
                   label=variant.label, **style)  # fmt: skip
     axes.set_xscale("log")
-    # Ticks only at values that were run: nothing was measured between them.
+    # Ticks are only at values that were run: nothing was measured between them.
     axes.set_xticks(x, [f"{100 * ratio:g}" for ratio in ratios])
     axes.minorticks_off()
     axes.set_xlabel("isolated loss in each direction, %")

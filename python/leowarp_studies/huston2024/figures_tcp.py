@@ -48,7 +48,7 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
     edges = np.append(trace.t_s, trace.t_s[-1] + width_s)
     above.stairs(trace.capacity_bps / 1e6, edges, fill=True, color="#e6e6e6", label="capacity (payload)")
     above.stairs(trace.capacity_bps / 1e6, edges, color="#888888", linewidth=0.5)
-    # Steps instead of lines: a value is the mean of its bin.
+    # Lines are drawn as steps, because a value is the mean of its bin.
     above.stairs(trace.goodput_bps / 1e6, edges, baseline=None, color=colour, linewidth=0.9, label="delivered")
     above.set_ylim(0, 1.3 * float(trace.capacity_bps.max()) / 1e6)
     above.set_ylabel("Mbit/s")
@@ -69,10 +69,10 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
         lost = trace.losses[trace.losses["kind"] == kind]
         if len(lost):
             what = f"{len(lost)} lost: {ev.KIND_TEXT[kind]}"
-            # Marks are above the window instead of on it: many losses fall within one line width.
+            # Marks of losses are above the window instead of on it: many losses fall within one line width.
             axes.plot(lost["t_s"], np.full(len(lost), 1.08 * top), linestyle="none", markersize=3.2,
                       markeredgewidth=0.8, label=what, **KIND_STYLE[kind])  # fmt: skip
-    # Space above the window for the marks of losses and the legend.
+    # The axis leaves space above the window for the marks of losses and the legend.
     axes.set_ylim(0, 1.6 * top)
     axes.set_ylabel("window, packets")
     if len(trace.losses):
@@ -84,7 +84,7 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
     SACK."""
     # BBR does not set its threshold at a loss, so it has no cuts (`traces.cuts`).
     shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
-    # Sorted by preset first, so that compared bars are adjacent.
+    # Bars are sorted by preset first, so that compared bars are adjacent.
     every = [(name, preset) for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in shown]
     kept = [key for key in every if frames["traces"].get(key)]
     if not kept:

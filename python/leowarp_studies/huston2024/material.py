@@ -188,19 +188,19 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     shown = {}
     for group, preset in TRACED.items():
         for row, view in kept.get(group, ()):
-            # Groups with a single preset: their rows get the name that claims expect.
+            # Groups with a single preset get the preset's name that claims expect.
             key = (row["name"], preset or row["preset"])
             traces.setdefault(key, []).append(trace_of(view))
             # Figures show one session, the first seed; claims use all of them.
             if key not in shown:
                 shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
-    # All or none: claims compare the three with each other at both hours.
+    # All three traces or none: claims compare them with each other at both hours.
     if all(traces.get((variant.name, preset)) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)):
         frames |= {"traces": traces, "shown": shown}
     frames["hystart"] = [trace_of(view) for _, view in kept.get("hystart", ())]
     frames["conditions"] = _by_condition(kept.get("conditions", []))
     frames |= _tables(rows)
-    # For claims that need the other hour or a schedule, which a recording may lack.
+    # The data sets are for claims that need the other hour or a schedule, which a recording may lack.
     sessions = frames["sessions"]
     frames["off-peak"] = sessions[sessions["preset"] == OFF_PEAK]
     frames["clean"] = sessions[sessions["preset"] == CLEAN_PEAK]
@@ -239,7 +239,7 @@ def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
     """Rows of kept runs with their directories, by seed."""
-    # Sorted by seed, so that the same session is shown for any row order of the data set.
+    # Rows are sorted by seed, so that the same session is shown for any row order of the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
 

@@ -128,7 +128,7 @@ def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np
     """
     minima_ms = []
     for start_ns, end_ns in slots_ns:
-        # Whole seconds within the slot; an incomplete last second is left out.
+        # Only whole seconds within the slot count; an incomplete last second is left out.
         seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
         minima_ms.append(np.array([second.min() for second in seconds if len(second)]))
     return minima_ms

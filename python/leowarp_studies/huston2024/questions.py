@@ -24,7 +24,7 @@ SHARING = ("cubic", "bbr")
 
 STILL = {
     "capacity": {"access.capacity_spread": "0 %", "access.wander": "0 %", "access.modulation": "0 %"},
-    # Middle of the profile's range, 20 to 35 ms.
+    # The middle of the profile's range of base RTTs, 20 to 35 ms.
     "base": {"access.base_rtt_min": "27.5 ms", "access.base_rtt_max": "27.5 ms", "access.base_step_min": "0 s"},
     "jitter": {"access.jitter": "0 s", "access.jitter_up": "0 s"},
 }
@@ -66,7 +66,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def shared_name(customers: int) -> str:
-    """Name of the group with this number of flows.
+    """Name of the group with a given number of competing flows.
 
     >>> shared_name(4)
     'shared-4'
@@ -101,7 +101,7 @@ def _conditions() -> Part:
     made = content("conditions", TCP_SCENARIO, {}, CONDITION_SEEDS)
     made["set"] |= {"flows.0.congestion_control": "bbr", "access.preset": PEAK}
     every = conditions()
-    # Values varied together: the name lists the constant keys.
+    # These values vary together: the name lists the constant keys.
     cells = [_VARIES | {key: value for what in still for key, value in STILL[what].items()} for still in every.values()]
     made["together"] = [{"name": list(every)} | {key: [cell[key] for cell in cells] for key in _VARIES}]
     made["keep"] = {"runs": "all"}

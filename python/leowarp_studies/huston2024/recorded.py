@@ -78,7 +78,7 @@ class Recording:
         return self.schedule.instants_ns(start_ns, start_ns + DURATION_S * S) - start_ns
 
     def phase_ns(self, start_ns: int) -> int:
-        """The first reconfiguration in that window."""
+        """First reconfiguration in the window that begins at `start_ns`."""
         assert self.schedule is not None, "handover-aware variants need a schedule"
         return (self.schedule.phase_ns - start_ns) % self.schedule.period_ns
 
@@ -165,7 +165,7 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
     starts = [TIME.format(start_ns) for start_ns in recording.starts_ns]
     windows: dict[str, Any] = {"run.start": {"label": "start", "values": starts}}
     if recording.schedule is not None:
-        # Both modules get the schedule in every run, whichever module the flow uses.
+        # Both congestion control modules get the schedule in every run, whichever module the flow uses.
         for module in ("bbr_handover", "cubic_handover"):
             made["set"][f"modules.{module}.period_ns"] = TIME.format(recording.schedule.period_ns)
             windows[f"modules.{module}.phase_ns"] = [
@@ -207,7 +207,7 @@ def frames(
     }
     if BBR3_SESSIONS in numbered:
         found["bbr3"] = sessions[sessions["variant"].isin([variant.name for variant in BBR3])]
-    # All or none: claims compare the three with each other.
+    # All three or none: claims compare the congestion controls with each other.
     if all(traces.get((variant.name, PEAK)) for variant in MAIN):
         found["traces"] = traces
     return {name: frame for name, frame in found.items() if len(frame)}, next(iter(views), None)

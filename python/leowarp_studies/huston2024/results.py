@@ -52,7 +52,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     # recovery.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
-    # Share of all packets sent, including retransmissions, so it cannot exceed 1.
+    # The share refers to all packets sent, including retransmissions, so it cannot exceed 1.
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 

@@ -136,7 +136,7 @@ def _sessions(
     made["together"] = [in_step(variants)]
     if keep:
         made["keep"] = {"runs": "all"}
-    # Claims compare the study's own variants and its cures off-peak too; the others only have a cell in the table.
+    # Claims compare the study's own variants and its cures off-peak too; other variants only have a cell in the table.
     off_peak = QUICK_SEEDS if variants in (MAIN, CURES) else OFF_PEAK_QUICK_SEEDS
     few = {PEAK: QUICK_SEEDS, OFF_PEAK: off_peak}
     return Part(name, why, made, len(variants) * len(presets) * seeds,
@@ -180,7 +180,7 @@ def _losses() -> Part:
 def _phases() -> Part:
     """Handover-aware congestion controls with a schedule that is wrong by `PHASE_ERRORS_S`."""
     made = content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
-    # Both modules get the schedule in every run; the parameter of the unused module has no effect.
+    # Both congestion control modules get the schedule in every run; the parameter of the unused module has no effect.
     names = ("bbr_handover", "cubic_handover")
     made["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
     phases = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]

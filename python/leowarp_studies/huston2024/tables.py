@@ -31,7 +31,7 @@ def table(frames: Mapping[str, Any]) -> str:
     first = html.table(f"At peak; {HOW}", header, rows)
     mine = [column for column in COLUMNS if column.frame == "sessions"]
     others = []
-    # Separate tables: results against another flow, and full columns, exist only at peak.
+    # These tables are separate: results against another flow, and full columns, exist only at peak.
     for preset, caption in ELSEWHERE.items():
         here = sessions[sessions["preset"] == preset]
         rows = []

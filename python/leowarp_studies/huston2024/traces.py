@@ -111,7 +111,7 @@ class Trace:
 
     def estimate_between(self, start_s: float, end_s: float) -> float:
         """Mean of BBR's estimate over the samples in [start, end); nan without samples, or for other algorithms."""
-        # 0 before the first round trip is measured.
+        # BBR's estimate is 0 before the first round trip is measured.
         inside = (self.cwnd_t_s >= start_s) & (self.cwnd_t_s < end_s) & (self.bbr_bps > 0)
         return float(self.bbr_bps[inside].mean()) if inside.any() else math.nan
 
@@ -147,7 +147,7 @@ def trace_of(
     drops = run.tables.drops
     lost = losses(drops[(drops["flow"] == flow) & (drops["flow_direction"] == DATA)], changes_ns)
     when_ns = samples["t_ns"].to_numpy(dtype="int64")
-    # As float64 with nan: samples before the connection is established have no window.
+    # Windows are float64 with nan: samples before the connection is established have no window.
     window, threshold, state = (floats(samples[name]) for name in ("cwnd_pkts", "ssthresh_pkts", "ca_state"))
     window_cuts = cuts(when_ns, window, threshold, state, lost)
     known = state[~np.isnan(state)]
@@ -171,7 +171,7 @@ def trace_of(
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
     """`t_ns`, `by`: first reading of a host's counters with an end of slow start caused by HyStart."""
-    # Only values above 0: all counters are read each time, and the first nonzero one shows the cause.
+    # Only values above 0 are read: all counters are read each time, and the first nonzero one shows the cause.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
@@ -231,7 +231,7 @@ def payload_ratio(samples: pd.DataFrame) -> float:
     """Payload of a full segment as a share of what the link counts: plus IP and TCP headers with timestamps, and 14
     B."""
     payload_bytes = float(samples["snd_mss_bytes"].max())
-    # 52: 20 bytes of IP, 20 of TCP, 12 of timestamps with their padding (RFC 7323, 3.2).
+    # 52 bytes are 20 of IP, 20 of TCP, and 12 of timestamps with their padding (RFC 7323, 3.2).
     return payload_bytes / (payload_bytes + 52 + 14)
 
 
@@ -245,7 +245,7 @@ def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np
     t_ns, rate_bps = tables.channels.capacity_bps[a, b]
     # The integral is piecewise linear between the rows' instants, so its differences over the bins are exact.
     carried = np.concatenate([[0.0], np.cumsum(rate_bps[:-1] * np.diff(t_ns))])
-    # The row in force at each edge: a row is valid from its instant on.
+    # A row is valid from its instant on, so this finds the row in force at each edge.
     row = np.searchsorted(t_ns, edges_ns, side="right") - 1
     return np.diff(carried[row] + rate_bps[row] * (edges_ns - t_ns[row])) / np.diff(edges_ns)
 
@@ -258,7 +258,8 @@ def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
     """
     t_ns, cause = drops["t_ns"].to_numpy(dtype="int64"), drops["cause"].to_numpy(dtype="int64")
     at_handover = near(t_ns, changes_ns, HANDOVER_NS)
-    # The first match counts: a packet dropped by a full queue near a reconfiguration is attributed to the queue.
+    # The first matching cause counts: a packet dropped by a full queue near a reconfiguration is attributed to the
+    # queue.
     kind = np.select([cause == QUEUE, (cause == LOSS) & at_handover, cause == LOSS], KINDS[:3], KINDS[3])
     frame = pd.DataFrame({"t_s": t_ns / 1e9, "kind": kind})
     return frame.sort_values("t_s", kind="stable").reset_index(drop=True)
@@ -283,18 +284,19 @@ def cuts(
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
-        # Largest of two samples: the window may have begun to fall between the loss and the last sample.
+        # The window before a cut is the larger of two samples: the window may have begun to fall between the loss and
+        # the last sample.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         # BBR does not change its threshold (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:
             continue
-        # While this threshold is in force: a window that falls because of the next threshold was cut there.
+        # The search ends with this threshold: a window that falls because of the next threshold was cut there.
         soon = slice(place, int(np.searchsorted(t_ns, t_ns[place] + CUT_WITHIN_NS, side="right")))
         stands = np.logical_and.accumulate(ssthresh_pkts[soon] == now)
         if np.nanmin(cwnd_pkts[soon][stands]) >= CUT_RATIO * before:
             continue
-        # Losses since the previous cut: each loss counts only for the first cut after it.
+        # Losses count since the previous cut: each loss belongs only to the first cut after it.
         since_ns = max(previous_ns, int(t_ns[place]) - CUT_WITHIN_NS)
         inside = np.flatnonzero((lost_ns > since_ns) & (lost_ns <= t_ns[place]) & (state[place] != CA_CWR))
         kind = str(kinds[inside[0]]) if len(inside) else NO_LOSS

@@ -57,8 +57,8 @@ CURES = (
 
 _DEFER = {"modules.bbr_handover.only_defer": "1"}
 _MARKS = {"modules.cubic_handover.marks_only": "1"}
-# Marking as proposed by DCTCP's authors: every packet above a short queue (RFC 8257, 3.1); the limit is a delay because
-# the rate varies.
+# Marking follows DCTCP's authors: every packet above a short queue (RFC 8257, 3.1); the limit is a delay because the
+# rate varies.
 _STEP = {"access.queue_parameters": {"ce_threshold": "5 ms"}}
 
 PROPOSALS = (
@@ -77,10 +77,11 @@ BBR3 = (
 """Variants on the kernel `BBR3_KERNEL`, in separate groups."""
 
 OTHERS = (
-    # Control for claim 3.14: a managed queue helps by itself, with or without ECN (fq_codel: RFC 8290).
+    # This is the control for claim 3.14: a managed queue helps by itself, with or without ECN (fq_codel: RFC 8290).
     Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
     Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
-    # PIE: RFC 8033; CoDel: RFC 8289. The AQM decides how early it marks, so the claim does not rest on a single AQM.
+    # PIE is defined in RFC 8033, CoDel in RFC 8289. The AQM decides how early it marks, so the claim does not rest on a
+    # single AQM.
     Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
     Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
     Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),
@@ -110,10 +111,10 @@ VARIANTS = (*MAIN, *CURES, *PROPOSALS, *BBR3, *OTHERS, *REPAIRS)
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 
 BESIDE = "cubic"
-"""Reference of each variant."""
+"""Variant with which each variant is compared."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
 """Left out of the group `beside`: these are settings of a host, so the CUBIC flow would also run without SACK or with
-marks. Version 3 has its own group."""
+marks. BBR version 3 has its own group."""
 
 CLEAN = (*MAIN, *CURES, REPAIRS[0])
 """Also run without isolated loss, which at peak hides the effect of handovers."""

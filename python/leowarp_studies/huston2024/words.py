@@ -20,7 +20,7 @@ CALIBRATED = (
     "The isolated loss of the presets was set so that CUBIC gets about what the study saw it get at peak and off-peak "
     "(design/starlink-profile.md)"
 )
-"""Text for claims that hold for this reason."""
+"""Text for claims that hold because the profile was calibrated."""
 
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
@@ -39,7 +39,7 @@ def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
 
 
 def elsewhere(frames: Frames, one: str, other: str) -> str:
-    """The same ratio where handovers matter more."""
+    """Goodput ratio of two variants where handovers matter more: off-peak, and at peak without isolated loss."""
     return ", ".join(
         f"{where} {ev.gain(frames, one, other, preset=preset).text(1, 3)} of {ev.label(other)}'s goodput"
         for where, preset in (("off-peak", OFF_PEAK), ("at peak without isolated loss", CLEAN_PEAK))

@@ -18,7 +18,7 @@ VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
 """A page takes some 1.5 s over the paths with route changes, and less over the access link, whose round trip is half as
-long; the path changes in the middle of the load."""
+long. The path changes in the middle of the load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
 """Time after which a page load has failed; it ends before the next route change."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}

@@ -34,7 +34,7 @@ def a_change_costs_little(frames: Frames) -> Outcome:
     )
 
 
-# Implements claim 6.8 of programs (losses around reconfigurations are no congestion).
+# Implements claim 6.8 of programs (losses around reconfigurations do not indicate congestion).
 def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
     """Median goodput of BBR over seeds, compared with that of each other sender.
 
@@ -77,7 +77,7 @@ def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
     return _goodputs(goodput, parts)
 
 
-# Implements claim 6.12 of programs (RFC 9438; quic-go and aioquic have Reno unless told otherwise).
+# Implements claim 6.12 of programs (RFC 9438; quic-go and aioquic use Reno by default).
 def shares_follow_congestion_control(frames: Frames) -> Outcome:
     """Share in competition with a flow of the kernel's CUBIC, mean over paths.
 
@@ -121,7 +121,7 @@ CLAIMS = (
         "6.8",
         "Over the profile starlink BBR gets more than CUBIC and than each of the QUIC stacks, all of which have CUBIC "
         "or Reno.",
-        "losses around reconfigurations are no congestion",
+        "losses around reconfigurations do not indicate congestion",
         "Medians over seeds of payload over completion time; each other sender is a part.",
         ("runs",),
         bbr_gets_most_over_starlink,
@@ -148,7 +148,7 @@ CLAIMS = (
         "6.12",
         "Beside a flow of the kernel's CUBIC, ngtcp2 and quinn (CUBIC) get 35 % to 65 %, quic-go and aioquic (Reno) "
         "less than half.",
-        "RFC 9438; quic-go and aioquic have Reno unless told otherwise",
+        "RFC 9438; quic-go and aioquic use Reno by default",
         "Both start at once over the frozen path. Share of the payload that arrived of both, retransmissions included, "
         "from 5 s after the start until one has ended; means over two paths; each stack is a part.",
         ("runs",),

@@ -63,11 +63,11 @@ def _labelled(parts: Mapping[str, bool]) -> dict[str, bool]:
     return {BY_NAME[name].label if name in BY_NAME else name: good for name, good in parts.items()}
 
 
-# Implements claim 6.13 of programs (as 6.6; a page is over in some round trips).
+# Implements claim 6.13 of programs (claim 6.6; a page takes a few round trips).
 def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
     """Load time with a route change during the load relative to that without, median over changes.
 
-    Returns: Numbers: `longer_ratio` by way.
+    Returns: Numbers: `longer_ratio` by protocol and stack.
     """
     ratios = _ratios(frames, CHANGES)
     return ev.outcome(
@@ -77,22 +77,22 @@ def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
     )
 
 
-# Implements claim 6.14 of programs (RFC 9113, 1: an object costs a connection of HTTP/1.1 a round trip).
+# Implements claim 6.14 of programs (RFC 9113, 1: each object costs an HTTP/1.1 connection one round trip).
 def http2_is_faster_than_http1(frames: Frames) -> Outcome:
     """Median load times over the frozen paths; both protocols use CUBIC.
 
-    Returns: Numbers: `load_ns` by way.
+    Returns: Numbers: `load_ns` by protocol and stack.
     """
     found = _loads_by_way(frames, CHANGES, STILL)
     parts = {"HTTP/2 before HTTP/1.1": found[HTTP2] < found[HTTP1]} if {HTTP1, HTTP2} <= found.keys() else {}
     return ev.outcome(parts, f"median load time, s: {_said(found, 1e-9, 2)}", {"load_ns": found})
 
 
-# Implements claim 6.15 of programs (RFC 9001: TLS is in the handshake of one round trip).
+# Implements claim 6.15 of programs (RFC 9001: the handshake of one round trip includes TLS).
 def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
     """Median load times where nothing changes, relative to HTTP/2 with CUBIC.
 
-    Returns: Numbers: `load_ns` by path and way.
+    Returns: Numbers: `load_ns` by path, protocol and stack.
     """
     parts: dict[str, bool] = {}
     numbers, said = {}, []
@@ -108,12 +108,12 @@ def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
     return ev.outcome(parts, f"median load time, s: {'; '.join(said)}", {"load_ns": numbers})
 
 
-# Implements claim 6.16 of programs (RFC 9000, 2.2: a lost packet holds up its own streams alone).
+# Implements claim 6.16 of programs (RFC 9000, 2.2: a lost packet only delays its own streams).
 def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
     """Mean time until an object has arrived, with a reconfiguration relative to without: HTTP/3 compared with HTTP/2
     over CUBIC.
 
-    Returns: Numbers: `longer_ratio` by way.
+    Returns: Numbers: `longer_ratio` by protocol and stack.
     """
     found = _ratios(frames, STARLINK, "object_mean_ns")
     shown = {name: found[name] for name in (HTTP2, *HTTP3) if name in found}
@@ -124,12 +124,12 @@ def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
     )
 
 
-# Implements claim 6.17 of programs (losses around reconfigurations are no congestion).
+# Implements claim 6.17 of programs (losses around reconfigurations do not indicate congestion).
 def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
     """Load time with a reconfiguration during the load relative to that without; BBR compared with CUBIC under the same
     protocol.
 
-    Returns: Numbers: `longer_ratio` by way.
+    Returns: Numbers: `longer_ratio` by protocol and stack.
     """
     found = _ratios(frames, STARLINK)
     parts = _labelled({name: value >= TENTH for name, value in found.items() if BY_NAME[name].sender != BBR})
@@ -140,11 +140,11 @@ def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
     )
 
 
-# Implements claim 6.18 of programs (of six windows a late packet halves one).
+# Implements claim 6.18 of programs (a late packet halves one of six windows).
 def six_windows_are_better_than_one(frames: Frames) -> Outcome:
     """Median load times over the mobile channel without resequencing: HTTP/1.1 compared with HTTP/2, both with CUBIC.
 
-    Returns: Numbers: `load_ns` by way.
+    Returns: Numbers: `load_ns` by protocol and stack.
     """
     found = _loads_by_way(frames, MOBILE, MOVING)
     both = {HTTP1, HTTP2} <= found.keys()
@@ -157,7 +157,7 @@ def fixed_thresholds_make_pages_slow(frames: Frames) -> Outcome:
     """Median load times over the mobile channel: HTTP/3 by aioquic compared with HTTP/2 over CUBIC, and with
     resequencing.
 
-    Returns: Numbers: `load_ns` by way, `resequenced_load_ns`.
+    Returns: Numbers: `load_ns` by protocol and stack, `resequenced_load_ns`.
     """
     found, ordered = _loads_by_way(frames, MOBILE, MOVING), _loads_by_way(frames, MOBILE, STILL)
     parts = {}
@@ -181,7 +181,7 @@ CLAIMS = (
     Claim(
         "6.13",
         "A route change in the middle of a page load makes it at most a tenth longer, by HTTP/1.1, HTTP/2 and HTTP/3.",
-        "as 6.6; a page is over in some round trips",
+        "claim 6.6; a page takes a few round trips",
         f"{_LOADS}, over that of the same way on the frozen path; median over four changes; each way is a part.",
         ("pages",),
         a_change_hardly_delays_a_page,
@@ -189,7 +189,7 @@ CLAIMS = (
     Claim(
         "6.14",
         "Over the frozen paths HTTP/2 loads the page in less time than HTTP/1.1.",
-        "RFC 9113, 1: an object costs a connection of HTTP/1.1 a round trip",
+        "RFC 9113, 1: each object costs an HTTP/1.1 connection one round trip",
         f"{_LOADS}; medians over the frozen paths; both with CUBIC.",
         ("pages",),
         http2_is_faster_than_http1,
@@ -197,7 +197,7 @@ CLAIMS = (
     Claim(
         "6.15",
         "Where nothing changes HTTP/3 loads the page in the time of HTTP/2 with CUBIC in the clear, within a quarter.",
-        "RFC 9001: TLS is in the handshake of one round trip",
+        "RFC 9001: the handshake of one round trip includes TLS",
         "Medians over the frozen paths, and over the profile starlink without reconfigurations; each stack and path is "
         "a part.",
         ("pages",),
@@ -206,7 +206,7 @@ CLAIMS = (
     Claim(
         "6.16",
         "A reconfiguration of the profile starlink on the way delays objects less by HTTP/3 than by HTTP/2 with CUBIC.",
-        "RFC 9000, 2.2: a lost packet holds up its own streams alone",
+        "RFC 9000, 2.2: a lost packet only delays its own streams",
         "Mean over objects of the time from the load's start to the object's last byte, over that of the same seed "
         "without reconfigurations; medians over seeds; each stack is a part.",
         ("pages",),
@@ -216,7 +216,7 @@ CLAIMS = (
         "6.17",
         "A reconfiguration of the profile starlink on the way makes a page load a tenth longer at least; with BBR the "
         "load becomes less longer than with CUBIC.",
-        "losses around reconfigurations are no congestion",
+        "losses around reconfigurations do not indicate congestion",
         f"{_LOADS}, over that of the same seed without; medians over seeds; each way with CUBIC is a part, and BBR "
         "against CUBIC by HTTP/2.",
         ("pages",),
@@ -226,7 +226,7 @@ CLAIMS = (
         "6.18",
         "Over the mobile channel without resequencing HTTP/1.1 over six connections loads the page in less time than "
         "HTTP/2 over one, both with CUBIC.",
-        "of six windows a late packet halves one",
+        "a late packet halves one of six windows",
         f"{_LOADS}; medians over seeds.",
         ("pages",),
         six_windows_are_better_than_one,

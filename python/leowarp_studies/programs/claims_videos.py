@@ -44,11 +44,11 @@ def _by_bit_rate(parts: Mapping[str, bool], found: Mapping[str, Mapping[str, flo
     return ev.outcome(parts, f"mean bit rate, Mbit/s: {_said(found, 1e-6, 2)}", {"bitrate_bps": found})
 
 
-# Implements claim 6.20 of programs (6.6: what is missing is less than 5 % of 3 s).
+# Implements claim 6.20 of programs (claim 6.6: less than 5 % of 3 s is missing).
 def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
     """Number of stalls of all films around route changes.
 
-    Returns: Numbers: `stalls`, mean by player and way.
+    Returns: Numbers: `stalls`, mean by player, protocol and stack.
     """
     found, still = _each(frames, CHANGES, "stalls"), _each(frames, CHANGES, "stalls", STILL)
     parts = {
@@ -61,11 +61,11 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
     )
 
 
-# Implements claim 6.21 of programs (a buffer covers an interruption that is shorter).
+# Implements claim 6.21 of programs (a buffer covers shorter interruptions).
 def a_short_buffer_stalls(frames: Frames) -> Outcome:
     """Rebuffering over the profile starlink: 2 s of buffer compared with 6 s.
 
-    Returns: Numbers: `stalled_ns`, mean by player and way.
+    Returns: Numbers: `stalled_ns`, mean by player, protocol and stack.
     """
     found = _each(frames, STARLINK, "stalled_ns")
     parts = {f"live, {BY_NAME[way].label}": value > 0 for way, value in found[LIVE].items()}
@@ -73,11 +73,11 @@ def a_short_buffer_stalls(frames: Frames) -> Outcome:
     return ev.outcome(parts, f"stalled, mean, s: {_said(found, 1e-9, 2)}", {"stalled_ns": found})
 
 
-# Implements claim 6.22 of programs (losses around reconfigurations are no congestion).
+# Implements claim 6.22 of programs (losses around reconfigurations do not indicate congestion).
 def bbr_shows_better_pictures(frames: Frames) -> Outcome:
     """Mean bit rate over the profile starlink: BBR compared with CUBIC.
 
-    Returns: Numbers: `bitrate_bps`, mean by player and way.
+    Returns: Numbers: `bitrate_bps`, mean by player, protocol and stack.
     """
     found = _each(frames, STARLINK, "bitrate_bps")
     parts = {player: mine[BBR] > mine[CUBIC] for player, mine in found.items() if {BBR, CUBIC} <= mine.keys()}
@@ -88,7 +88,7 @@ def bbr_shows_better_pictures(frames: Frames) -> Outcome:
 def fixed_thresholds_show_poor_pictures(frames: Frames) -> Outcome:
     """Mean bit rate over the mobile channel without resequencing: HTTP/3 by aioquic compared with CUBIC.
 
-    Returns: Numbers: `bitrate_bps`, mean by player and way.
+    Returns: Numbers: `bitrate_bps`, mean by player, protocol and stack.
     """
     found = _each(frames, MOBILE, "bitrate_bps")
     mine = found[LIVE]
@@ -100,7 +100,7 @@ CLAIMS = (
     Claim(
         "6.20",
         "No player stalls at a route change, be its buffer 2 s or 6 s.",
-        "6.6: what is missing is less than 5 % of 3 s",
+        "claim 6.6: less than 5 % of 3 s is missing",
         "Stalls of 20 s around each of two changes; each player and way is a part.",
         ("videos",),
         no_player_stalls_at_a_change,
@@ -108,7 +108,7 @@ CLAIMS = (
     Claim(
         "6.21",
         "Over the profile starlink the live player with 2 s of buffer stalls, the film player with 6 s does not.",
-        "a buffer covers an interruption that is shorter",
+        "a buffer covers shorter interruptions",
         "Stalled time of 20 s with two reconfigurations, mean over seeds; each player and way is a part.",
         ("videos",),
         a_short_buffer_stalls,
@@ -116,7 +116,7 @@ CLAIMS = (
     Claim(
         "6.22",
         "Over the profile starlink BBR brings players a higher bit rate than CUBIC.",
-        "losses around reconfigurations are no congestion",
+        "losses around reconfigurations do not indicate congestion",
         "Mean bit rate of all segments, mean over seeds; each player is a part.",
         ("videos",),
         bbr_shows_better_pictures,

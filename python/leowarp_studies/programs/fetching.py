@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """QUIC stacks of the study: availability, and building the missing ones from registries at the user's request.
 
-ngtcp2 comes from Debian. The others are built by examples/programs/build.sh, with pinned versions, into the cache.
+ngtcp2 comes from Debian. The other stacks are built by examples/programs/build.sh, with pinned versions, into the
+cache.
 """
 
 from __future__ import annotations

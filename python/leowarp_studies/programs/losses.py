@@ -45,7 +45,7 @@ def client_lines(run: Path) -> list[tuple[int, str]]:
 def done_ns(run: Path, size_bytes: int) -> int:
     """Time on the run's clock when the client of flow 0 had received all bytes.
 
-    Raises TraceError if the client did not report it.
+    Raises TraceError if the client did not report the end.
     """
     for at_ns, text in client_lines(run):
         if text.startswith(f"{size_bytes} bytes"):

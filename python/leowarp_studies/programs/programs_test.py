@@ -350,7 +350,7 @@ def test_the_tables_of_pages_and_films_have_every_way_on_every_path(as_expected)
 
 
 @pytest.mark.slow
-def test_figures_are_drawn_and_the_one_without_its_runs_says_so(as_expected, tmp_path):
+def test_figures_are_drawn_and_the_one_without_its_runs_says_so(as_expected, svg_alone, tmp_path):
     kinds = (*figures.KINDS, *application_figures.KINDS)
     drawn = {figure.stem: figure.missing for figure in drawing.draw(kinds, as_expected, tmp_path, Rules("made up"))}
     missing = "the runs of quinn and ngtcp2 are missing"

@@ -22,7 +22,7 @@ class Sender:
     """A TCP of the kernel, or a QUIC stack.
 
     name, label: Name in runs, and label in figures.
-    congestion_control: Its default, as text.
+    congestion_control: Default congestion control of the stack, as text.
     version: Pinned version, or origin.
     """
 
@@ -84,7 +84,7 @@ class Transfer:
 
 def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
     """Command lines of server and client. Each client prints a line that begins with `<size> bytes` when it has
-    received them all."""
+    received all bytes."""
     if sender != NGTCP2:
         program = programs / "bin" / f"{sender}-transfer"
         return f"{program} server {{port}}", f"{program} client {{server}} {{port}} {size_bytes}"
@@ -102,5 +102,5 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
 
 
 def labels(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The same values by label."""
+    """Senders by label."""
     return {BY_NAME[name].label: value for name, value in names.items()}

@@ -67,7 +67,7 @@ class Player:
 
 
 PLAYERS = (
-    # Three segments behind the live edge; two of them exist when playback begins.
+    # Playback begins three segments behind the live edge; two of them exist then.
     Player(LIVE, "live, 2 s of buffer", PLAYED, "--live --segment 1", "--latency 3 --begin 2 --target 2"),
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
 )

@@ -47,7 +47,7 @@ def helps_newreno(frames: Frames) -> Outcome:
     """
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
-    # The intervals decide: with five seeds at seven SNRs, a median alone may be on either side by chance.
+    # The intervals decide, not the medians: with five seeds at seven SNRs, a median may be on either side by chance.
     parts = {"goodput": gain.above(0.0)} | {column: change.below(0.0) for column, change in signs.items()}
     text = (
         f"with delayed ACKs: goodput {ev.percent(gain)} (5 % or more: {'yes' if gain.median >= 0.05 else 'no'}); per "
@@ -99,11 +99,11 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {f"{ev.label(name)} loses": cost.below(0.0) for name, cost in all_snrs.items()}
-    # "Greatly" as a number: a tenth in the median.
+    # "Greatly" is tested as a tenth in the median.
     parts |= {
         f"{ev.label(name)} greatly": cost.known and cost.median <= -GREATLY_RATIO for name, cost in all_snrs.items()
     }
-    # "Most": the larger loss in the median, whatever the other algorithm loses.
+    # "Most" is tested as the larger loss in the median, whatever the other algorithm loses.
     parts["CUBIC most, at high SNR"] = high["cubic"].below(0.0) and high["cubic"].median < high["reno"].median
     text = (
         "goodput with delayed ACKs, with resequencing: "
@@ -144,9 +144,9 @@ def hybla(frames: Frames) -> Outcome:
     others = [curves[name, ON] for name in ("reno", "cubic")]
     parts = {
         "loses by delayed ACKs": ev.effect(frames, "goodput_bps", "hybla", resequencing=False).below(0.0),
-        # 40 % with a tolerance of half of that: the study's number is the worst of seven points of a figure.
+        # The tolerance is half of 40 %, because the study's number is the worst of seven points of a figure.
         "up to 40 %": -0.6 <= worst <= -0.2,
-        # Tested at every SNR, because the study's text refers to all of them.
+        # The claim is tested at every SNR, because the study's text refers to all of them.
         "above both": all(
             mine.median > other.median
             for curve in others
@@ -154,8 +154,8 @@ def hybla(frames: Frames) -> Outcome:
         ),
         "above 850 kbit/s": min(value.median for value in curves["hybla", ON]) > 850e3,
         "the others under 650": max(value.median for curve in others for value in curve) < 650e3,
-        # A factor instead of a margin: goodput depends on losses after HARQ, which depend on assumptions
-        # (design/lms-harq.md).
+        # The tolerance is a factor instead of a margin: goodput depends on losses after HARQ, which depend on
+        # assumptions (design/lms-harq.md).
         "1141 to 1764 kbit/s": _near_both(curves["hybla", OFF], 1.5),
     }
     twice = _near_both(curves["hybla", OFF], 2.0)
@@ -198,7 +198,7 @@ def slows_growth(frames: Frames) -> Outcome:
 
     Returns: Numbers: `<name>_ratio`, 1.2 if it takes 20 % longer; infinite if the window never reaches the size.
     """
-    # 500 of the path's 807 packets: slow start has not filled the path, so no queue slows it yet.
+    # At 500 of the path's 807 packets, slow start has not filled the path, so no queue slows it yet.
     most = growth.GROWN_PKTS[1]
     slower = {
         name: frames["growth"][name, ON].reaches_s(most) / frames["growth"][name, OFF].reaches_s(most)
@@ -238,7 +238,7 @@ def retransmissions(frames: Frames) -> Outcome:
     }
     steps = len(curves["reno"]) - 1
     for name in ("reno", "cubic"):
-        # A sign alone would accept a decrease that is smaller than the spread over seeds.
+        # A sign alone would accept a decrease smaller than the spread over seeds.
         parts[f"{ev.label(name)} by half of the study's or more"] = change[name] <= STUDY_CHANGE[name] / 2
         parts[f"{ev.label(name)} at two steps of three"] = 3 * down[name] >= 2 * steps
     # The study's table 1: Hybla's retransmissions rise from 6,969 at 7 dB to 20,688 at 13 dB.
@@ -276,7 +276,7 @@ def pairs_wait(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
-    # 10 % with a tolerance of a third.
+    # The target is 10 % of the pairs, with a tolerance of a third.
     tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "

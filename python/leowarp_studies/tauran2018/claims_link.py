@@ -33,11 +33,12 @@ def residual_loss(frames: Frames) -> Outcome:
     """
     lost = packets_lost(frames)
     low, high = lost[min(lost)], lost[max(lost)]
-    # Medians: the loss falls by about a third per dB, far more than the spread over seeds.
+    # Medians suffice: the loss falls by about a third per dB, far more than the spread over seeds.
     falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(lost.values()))
     parts = {
-        # A factor of 2: the channel rebuilt from published tables with all defaults loses 8.1 % of all codewords at 7
-        # dB. The threshold, the bits per transmission and the speed are assumptions (design/lms-harq.md).
+        # The tolerance is a factor of 2: the channel rebuilt from published tables with all defaults loses 8.1 % of all
+        # codewords at 7 dB. The threshold, the bits per transmission and the speed are assumptions
+        # (design/lms-harq.md).
         "about 4 % at 7 dB": 0.02 <= low.median <= 0.08,
         "under 0.5 % at 13 dB": high.median < 0.005,
         "falls at each step": falls,
@@ -53,7 +54,7 @@ def residual_loss(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        # Means over the seeds, which add up to 100 % together with the lost share, as in the figure.
+        # Shares are means over the seeds, which add up to 100 % together with the lost share, as in the figure.
         shares = channel[channel["snr_db"] == min(lost)].mean(numeric_only=True)
         decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
         cause = (
@@ -133,7 +134,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
             first, last = values[0].median, values[-1].median
             what = f"{ev.label(control)}, {delayed}, {name}"
             parts[f"{what}: high"] = all(value.median >= least for value in values)
-            # 0.8 instead of 1: seeds move either end by some per cent.
+            # The factor is 0.8 instead of 1, because seeds move either end by some per cent.
             parts[f"{what}: does not fall"] = last >= 0.8 * first
             stays_half &= last >= 0.5 * first
             lines.append(f"{what}: {ev.over_snr(values, 100, 1)}")
@@ -162,7 +163,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
             ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
-        # Pairs with the same SNR and seed: a deep fade affects both, and would otherwise outweigh the effect of packet
+        # Pairs have the same SNR and seed: a deep fade affects both, and would otherwise outweigh the effect of packet
         # order.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])

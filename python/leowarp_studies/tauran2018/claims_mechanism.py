@@ -69,7 +69,7 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
         name: [trace.growing_ratio for trace in ev.traces(frames, name, resequencing=False, delayed_ack=ON)]
         for name in ("reno", "cubic", "hybla")
     }
-    # Pairs of the same SNR, which had the same fading: traces are sorted by SNR, with one per algorithm.
+    # Pairs have the same SNR, and had the same fading: traces are sorted by SNR, with one per algorithm.
     difference = middle([more - less for less, more in zip(shares["reno"], shares["cubic"], strict=True)])
     verdict: Verdict = "holds" if difference.above(0.0) else "does not hold"
     each = "; ".join(
@@ -135,7 +135,7 @@ def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
             [trace.long_pairs_ratio(WAIT_MS) for trace in ev.traces(frames, name, resequencing=order, delayed_ack=ON)]
             for order in (True, False)
         )
-        # Pairs of the same SNR, as in claim 4.14.
+        # Sessions are paired by SNR, as in claim 4.14.
         difference = middle([more - less for more, less in zip(ordered, shuffled, strict=True)])
         parts[name] = difference.above(0.0)
         doubled &= middle(ordered).median >= 2 * middle(shuffled).median

@@ -31,7 +31,7 @@ def newreno_gains_most(frames: Frames) -> Outcome:
         name: ev.effects(frames, "goodput_bps", name, resequencing=False).set_index(ev.KEY)["change"]
         for name in ALGORITHMS
     }
-    # Pairs with the same SNR and seed, which had the same fading.
+    # Sessions are paired by SNR and seed, and had the same fading.
     behind = {name: middle((changes["reno"] - changes[name]).dropna()) for name in AGGRESSIVE}
     parts = {f"NewReno gains more than {ev.label(name)}": value.above(0.0) for name, value in behind.items()}
     text = (
@@ -94,7 +94,7 @@ def something_counteracts(frames: Frames) -> Outcome:
     signs = {column: ev.effect(frames, column, "cubic", resequencing=False) for column in SIGNS}
     gain = {name: ev.effect(frames, "goodput_bps", name, resequencing=False) for name in ("reno", "cubic")}
     parts = {f"fewer {SIGNS[column]}": change.below(0.0) for column, change in signs.items()}
-    # "Especially when using CUBIC": half of the gain of NewReno, whose signs of loss decrease too.
+    # "Especially when using CUBIC" is tested as half of the gain of NewReno, whose signs of loss decrease too.
     parts["counteracted"] = gain["cubic"].known and gain["cubic"].median < gain["reno"].median / 2
     text = (
         "with delayed ACKs CUBIC has per packet sent "

@@ -97,14 +97,14 @@ def effects(
     rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]
     with_them, without = (rows[rows["delayed_ack"] == each].set_index(KEY)[column] for each in (ON, OFF))
-    # Paired by SNR and seed: a failed session removes its pair, not the point.
+    # Sessions are paired by SNR and seed: a failed session removes its pair, not the point.
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
-    # Nothing without delayed ACKs but something with them: an infinite change, which a median can handle.
+    # If timeouts occur only with delayed ACKs, the change is infinite, which a median can handle.
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Relative to the mean at this SNR instead of the session's own count: with few timeouts, the ratio of two small
-        # numbers would vary widely.
+        # The change is relative to the mean at this SNR, not to the session's own count: with few timeouts, the ratio
+        # of two small numbers would vary widely.
         change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
     both["change"] = change
     return both.reset_index()[[*KEY, "change"]]
@@ -205,7 +205,8 @@ def held_back_text(frames: Frames, congestion_control: str) -> str:
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
     single = floats(waits["segments_pkts"]) == 1
-    # 5 ms below the timer's 40: it runs in ticks of the kernel's clock, and starts when the segment was processed.
+    # The limit is 5 ms below the timer's 40: the timer runs in ticks of the kernel's clock, and starts when the segment
+    # was processed.
     timer = single & (wait_ms >= TIMER_MS)
     return (
         f"{label(congestion_control)}: {count[timer].sum() / count.sum():.0%} of the ACKs wait for the timer, "

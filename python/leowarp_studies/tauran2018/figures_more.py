@@ -54,15 +54,15 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
-    # Time until the slowest flow has filled the path and a queue of the same length; infinite if it never does, hence
-    # the next line.
+    # The axis ends when the slowest flow has filled the path and a queue of the same length; the time is infinite if it
+    # never does, hence the next line.
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):
         for delayed, style in (*STYLES.items(), (ADAPTIVE, adaptive)):
             if (control, delayed) in growth:
                 trace = growth[control, delayed]
-                # Without markers, which suit curves of some seven points: window samples are too dense.
+                # The curves have no markers, which suit some seven points: window samples are too dense.
                 line = {key: value for key, value in style.items() if not key.startswith("marker")}
                 axes.plot(trace.t_s, trace.cwnd_pkts, **line)
         axes.axhline(BDP_PKTS, color="#555555", linewidth=0.7, linestyle=":")
@@ -83,7 +83,8 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left, right = drawn.subplots(1, 2)
     lost = packets_lost(frames)
     snrs_db = np.array(list(lost))
-    # Shifted by 0.06 dB to either side, as in the figures over SNR, so that the two intervals do not hide each other.
+    # Points are shifted by 0.06 dB to either side, as in the figures over SNR, so that the two intervals do not hide
+    # each other.
     _points(left, snrs_db - 0.06, list(lost.values()), color=BEFORE, marker="o", linestyle="-", label="packets of TCP")
     each = [middle(rows["lost_ratio"]) for _, rows in channel.groupby("snr_db")]
     _points(left, np.sort(channel["snr_db"].unique()) + 0.06, each, color=AFTER, marker="s", markerfacecolor="white",
@@ -98,7 +99,7 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left.set_xlabel("SNR, dB")
     left.legend(loc="lower left")
     # Means add up to 100 %, as the shares of each seed do, because each seed has equally many codewords. Medians of
-    # single shares do not.
+    # single shares do not add up to 100 %.
     shares = channel.groupby("snr_db").mean(numeric_only=True)
     columns = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     names = ["at once", "after 1", "2", "3 retransmissions", "lost"]
@@ -136,13 +137,13 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
                 if (name, delayed, ordered) == (control, ON, True)}  # fmt: skip
         if not kept:
             raise TraceError(f"there is no session of {ev.label(control)} with resequencing and delayed ACKs")
-        # The lowest and the highest SNR; `fromkeys` because a group may have only one.
+        # The panels show the lowest and the highest SNR; `fromkeys` because a group may have only one.
         for place, snr_db in enumerate(dict.fromkeys((min(kept), max(kept)))):
             wait_ms, count = kept[snr_db].pair_waits()
             later = 100 * (1 - np.cumsum(count) / count.sum())
             axes.step(wait_ms, later, where="post", color=OKABE_ITO[place], linestyle=("-", (0, (5, 1.5)))[place],
                       label=f"{snr_db:g} dB")  # fmt: skip
-        # 10 ms or more in 10 % of the cases (claim 4.10).
+        # The cross marks 10 ms or more in 10 % of the cases (claim 4.10).
         axes.plot(10, 10, "x", color="black", markersize=5, label="the study's text")
         axes.set_yscale("log")
         axes.set_ylim(0.1, 110)
@@ -222,7 +223,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)
                 else:
-                    # Paired by seed: both sessions of a seed had the same fading.
+                    # Sessions are paired by seed: both of a pair had the same fading.
                     both = there[there["delayed_ack"] == ON].merge(off, on="seed", suffixes=("_on", "_off"))
                     change = (both["goodput_bps_on"] / both["goodput_bps_off"] - 1) * 100
                     _dot(axes, place, middle(change), 1.0, style)

@@ -93,7 +93,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
     """Inputs of claims and figures; an input is left out if it lacks a point that a claim needs."""
     frames: dict[str, Any] = {}
-    # Only traces of seed 1: those of the other sessions are not kept.
+    # Only traces of seed 1 are read: those of the other sessions are not kept.
     kept = _views(rows["first"], folder / "first")
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
     # Claims evaluate whole curves: with a missing point they would compare other SNRs than stated.

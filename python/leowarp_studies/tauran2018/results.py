@@ -63,7 +63,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
         frame[name] = rows[column].astype("float64")
     frame["timeouts_ratio"] = frame["timeouts"] / frame["sent_pkts"]
     frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
-    # Relative to the link's packets: packets dropped by its queue never reached the channel.
+    # The share refers to the link's packets: packets dropped by its queue never reached the channel.
     frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
     frame["spurious_of_retransmitted_ratio"] = frame["spurious_pkts"] / frame["retransmitted_pkts"]
     frame["link_of_lost_ratio"] = frame["lost_pkts"] / (frame["lost_pkts"] + frame["dropped_pkts"])

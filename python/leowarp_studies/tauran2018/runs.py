@@ -29,7 +29,7 @@ DURATION_S, GROWTH_S = 600, 60
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
 """Linux's algorithms with one change: their windows grow per ACK, as in ns-2's Reno, instead of per acknowledged
-segment. They are modules, the examples with these names."""
+segment. The modified algorithms are modules, the examples with these names."""
 
 LABELS = {
     "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
@@ -82,8 +82,8 @@ class Assumption:
 
 # Reason for each default, and sensitivity of the results to it: design/lms-harq.md.
 ASSUMPTIONS = (
-    # A car on a road between trees. At 60 km/h it moves 1 m in the 60 ms of three retransmissions, so that all of them
-    # may be within one fade.
+    # The default is a car on a road between trees. At 60 km/h it moves 1 m in the 60 ms of three retransmissions, so
+    # that all of them may be within one fade.
     Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
                "a car; how many looks at the fading three retransmissions get hangs on it"),
     # Perez-Fontan's tables were measured in S band; at 2.2 GHz the multipath changes over half a wavelength, 7 cm.
@@ -97,12 +97,13 @@ ASSUMPTIONS = (
     # nine in ten at 1.16 to 1.17.
     Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
                "typical of the turbo code at low rate (own Monte Carlo)"),
-    # The only default that was chosen after losses had been computed. The authors' abstracts describe `received` (arXiv
-    # 1411.3625, 1501.01471). Of the three models, only this one stays between the two extreme models at 13 dB.
+    # This is the only default that was chosen after losses had been computed. The authors' abstracts describe
+    # `received` (arXiv 1411.3625, 1501.01471). Of the three models, only this one stays between the two extreme models
+    # at 13 dB.
     Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
                "the paper's own rule is not public"),
-    # Content of a codeword. ns-2's TCP has 1000 bytes of data and 40 of headers by default. A path without MTU
-    # discovery carries 576 bytes (RFC 1122, 3.3.3).
+    # The size is the content of a codeword. ns-2's TCP has 1000 bytes of data and 40 of headers by default. A path
+    # without MTU discovery carries 576 bytes (RFC 1122, 3.3.3).
     Assumption("packet", "IP packet", "network.mtu", "1115 B", ("1040 B", "576 B"),
                "one codeword; smaller ones share a codeword's fate with the next"),
     # 40 Mbit/s x 180 ms are 807 packets of 1,115 bytes.
@@ -158,7 +159,7 @@ def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Par
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:
         content["keep"] = {"runs": "all"}
-    # Resequencing on and off, delayed ACKs on and off.
+    # The group has resequencing on and off, and delayed ACKs on and off.
     count = len(SNRS_DB) * len(ALGORITHMS) * 2 * 2 * seeds
     return Part(name, why, content, count, _few(QUICK_SEEDS, FEW_SNRS_DB))
 
@@ -179,7 +180,7 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
         # With the sessions' queue of 500 packets, slow start would end at a drop, and the growth with it.
         "mobile.queue": DEEP,
         "run.duration": f"{GROWTH_S} s",
-        # Sampled more often than in the sessions: slow start doubles the window every 180 ms.
+        # The window is sampled more often than in the sessions: slow start doubles the window every 180 ms.
         "observe.sockets": "10 ms",
     }
     content["keep"] = {"runs": "all"}
@@ -217,7 +218,8 @@ def _assumptions() -> Part:
     """Sessions with one assumption changed at a time, at one SNR: each differs from the base in one key."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
-    # One assumption is changed at a time, with defaults for the others: keys that vary together, one row per setting.
+    # One assumption is changed at a time, with defaults for the others: the keys vary together, with one row per
+    # setting.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
     # The scenario's name is varied like any key: it becomes the column `name`, by which figures identify the setting.
     together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
@@ -266,7 +268,7 @@ def _content(
 
     Algorithms with growth per ACK are modules that are compiled for the guest; the others are in its kernel.
     """
-    # Examples that come with leowarp, compiled for the guest when a run needs them.
+    # The modules are examples that come with leowarp, compiled for the guest when a run needs them.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]
     return {
         "name": name,

@@ -39,7 +39,8 @@ def retransmissions(frames: Mapping[str, Any]) -> str:
             ev.median(frames, "retransmissions_pkts", control, resequencing=False, delayed_ack=ON, snr_db=snr_db)
             for control in ALGORITHMS
         ]
-        # Shown for comparison only: claim 4.9 is about the order of these numbers and their course over SNRs.
+        # The study's numbers are only for comparison: claim 4.9 is about the order of these numbers and their course
+        # over SNRs.
         theirs = STUDY_RETRANSMISSIONS.get(int(snr_db), ())
         rows.append([f"{snr_db:g}", *(value.text(1, 0) for value in mine), *theirs])
     names = [ev.label(control) for control in ALGORITHMS]

@@ -89,9 +89,9 @@ class Trace:
         """Among pairs that waited from half a HARQ round to `longest_ms`, the share with a waiting time of whole
         rounds.
 
-        round_ms: From one transmission to the next.
+        round_ms: Time from one transmission to the next.
         within_ms: Largest distance from a multiple of the round that still counts.
-        Returns: 0 to 1; nan without such pairs.
+        Returns: A share from 0 to 1; nan without such pairs.
         """
         wait_ms, count = self.pair_waits()
         long = (wait_ms >= round_ms / 2) & (wait_ms < longest_ms)
@@ -99,7 +99,7 @@ class Trace:
         return float(count[long & near].sum() / count[long].sum()) if count[long].sum() else float("nan")
 
     def reaches_s(self, cwnd_pkts: float) -> float:
-        """Time at which the window first reached this size; infinite if never."""
+        """Time at which the window first reached a size; infinite if never."""
         there = np.flatnonzero(self.cwnd_pkts >= cwnd_pkts)
         return float(self.t_s[there[0]]) if len(there) else float("inf")
 

@@ -44,7 +44,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
     """Effect of delayed ACKs if the window grows per ACK; empty without those runs."""
     if "by_acks" not in frames:
         return ""
-    # Tested instead of argued: the module differs from Linux's algorithm only in this point.
+    # The cause is tested instead of argued: the module differs from Linux's algorithm only in this point.
     theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS[control], resequencing=resequencing)
     same = ev.effect(ev.like_by_acks(frames), "goodput_bps", control, resequencing=resequencing)
     return (
@@ -78,10 +78,10 @@ def held_text(frames: Frames) -> str:
     for name in ("reno", "cubic"):
         traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
         held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
-        # Either session: a limit in one of them invalidates the comparison of on and off.
+        # A limit in either session invalidates the comparison of on and off.
         held |= max(held_ms) >= HELD_MS
         texts.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
-    # Reported only if it matters: otherwise the growth is TCP's own.
+    # The limit is reported only if it matters: otherwise the growth is TCP's own.
     if not held:
         return ""
     return f". Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(texts)}"
@@ -96,7 +96,7 @@ def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, floa
         return float("nan"), float("nan")
     grown = np.ptp(trace.cwnd_pkts[grows])
     segments = np.ptp(trace.delivered_pkts[grows])
-    # Computed over the whole session, like the count of ACKs: in the group `growth` nothing is lost, so every ACK is
-    # for data in order.
+    # The ratio is computed over the whole session, like the count of ACKs: in the group `growth` nothing is lost, so
+    # every ACK is for data in order.
     acks_a_segment = trace.acks_per_segment_ratio
     return float(grown / (segments * acks_a_segment)), float(grown / segments)

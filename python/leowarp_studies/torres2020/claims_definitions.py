@@ -46,8 +46,8 @@ def sums_of_density(frames: Frames) -> Outcome:
     parts = {
         "(3)": all(value == 1 for value in counted_ratio.values()),
         "(4), no packet beyond the threshold": bool(inside) and all(abs(mean_pkts[key]) < 1e-9 for key in inside),
-        # 0.01 packets: by chance alone, a mean over 65,535 packets, each displaced by 80 packets, would deviate by
-        # more.
+        # The tolerance is 0.01 packets: by chance alone, a mean over 65,535 packets, each displaced by 80 packets,
+        # would deviate by more.
         "(4), packets beyond it": all(abs(mean_pkts[key]) < 0.01 for key in beyond),
     }
     cause = ""
@@ -116,7 +116,7 @@ def entropy_at_two_jitters(frames: Frames) -> Outcome:
         mine = probes[(probes["distribution"] == "normal") & (probes["jitter_ns"] == round(jitter_ms * 1e6))]
         found[f"{jitter_ms:g} ms"] = float(mine["entropy_nats"].iloc[0]) if len(mine) else float("nan")
     off = {key: value - STUDY_ENTROPY_NATS[float(key.split()[0])] for key, value in found.items()}
-    # "Approximately", with two digits: a tolerance of one unit of the first decimal.
+    # "Approximately", with two digits, is tested with a tolerance of one unit of the first decimal.
     parts = {key: abs(value) <= 0.1 for key, value in off.items()}
     tight = all(abs(value) <= 0.05 for value in off.values())
     cause = "" if all(parts.values()) else "; ".join(
@@ -139,7 +139,7 @@ def _involved_ratio(sequence: Sequence[int]) -> float:
     0.5
     """
     arrived = np.array(sequence)
-    # For each pair, whether the packet that arrived first was sent later.
+    # For each pair, find whether the packet that arrived first was sent later.
     turned = np.triu(arrived[:, None] > arrived[None, :])
     return float((turned.any(axis=0) | turned.any(axis=1)).mean())
 

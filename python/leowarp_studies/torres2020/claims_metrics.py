@@ -25,7 +25,7 @@ ENTROPY_ORDER = ("normal", "uniform", "exponential")
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
 """The study's example of an arrival sequence (table 1)."""
 EXAMPLE_DENSITY = {-4: 0.25, 0: 0.25, 2: 0.5}
-"""Its RD (table 2): displacement in packets -> share."""
+"""RD of the study's example (table 2): displacement in packets -> share."""
 
 STRAIGHT_MS = (0.6, 4.0)
 """Range in which the closed form is accurate to 3 %, by calculation (design/exponential-jitter.md)."""
@@ -116,13 +116,15 @@ def displacement_grows(frames: Frames) -> Outcome:
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     per_ms = {name: float((straight[name] / straight.index).mean()) for name in DISTRIBUTIONS}
     bent = {name: _bent(straight, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # Relative to the slope of the straight part: beyond it, the threshold of 200 packets bends the line.
+    # The deviation is relative to the slope of the straight part: beyond it, the threshold of 200 packets bends the
+    # line.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # Strict at every point of the grid, as "throughout" says; there is one seed per probe, so a tie counts as a
-    # reversal.
+    # The order must be strict at every point of the grid, as "throughout" says; there is one seed per probe, so a tie
+    # counts as a reversal.
     order_from_ms = ev.ordered_from_ms(jittered, MD_ORDER)
     parts = {f"{name} at 1 ms": abs(value) <= 0.03 for name, value in off.items()}
-    # Only between 0.6 and 4 ms: below, displacements are small whole numbers; above, tails exceed the threshold of 200.
+    # Only jitters between 0.6 and 4 ms count: below, displacements are small whole numbers; above, tails exceed the
+    # threshold of 200.
     parts |= {f"{name} linear": value <= 0.05 for name, value in bent.items()}
     parts["order"] = order_from_ms == float(jittered.index[0])
     return Outcome(

@@ -65,7 +65,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
         size, share = np.abs(rd.displacement_pkts), rd.share / rd.share.sum()
         order = np.argsort(size, kind="stable")
         reached = np.cumsum(share[order])
-        # 1e-12: rounding may leave a share of exactly 99 % slightly too small.
+        # The tolerance is 1e-12, because rounding may leave a share of exactly 99 % slightly too small.
         found["percentile_99_pkts"][distribution] = float(size[order][np.argmax(reached >= 0.99 - 1e-12)])
         found["largest_pkts"][distribution] = float(size[share > 0].max())
         found["mean_displacement_pkts"][distribution] = float((size * share).sum())
@@ -150,9 +150,10 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
         return {}, f"all that fall below 50 % do at one point of the grid, {at:.1%} of the jitter axis", numbers
     parts = {
         "clear on the E_r axis": apart["entropy_nats"] >= CLEAR,
-        # A fifth of the 10 ms, as in claim 2.5.
+        # The range is a fifth of the 10 ms, as in claim 2.5.
         "little jitter": apart["jitter_ms"] <= 0.2,
-        # "More significant ... due to its logarithmic scale": compared with MD, whose scale is that of the jitter.
+        # The paper says "more significant ... due to its logarithmic scale" in comparison with MD, whose scale is that
+        # of the jitter.
         "twice as clear as on the MD axis": apart["entropy_nats"] >= 2 * apart["mean_displacement_pkts"],
     }
     text = "falls below 50 % at "

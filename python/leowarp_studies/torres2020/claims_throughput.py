@@ -78,7 +78,7 @@ def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algori
 
 
 def _verdict(parts: Mapping[str, bool]) -> Verdict:
-    """Like `holds_if`, but without any part the test had no data."""
+    """Verdict as in `holds_if`; without any part, the test had no data."""
     return holds_if(parts) if parts else "cannot be told"
 
 
@@ -105,7 +105,8 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():
         well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
-        # Three points of a curve: the last one at 90 % or more, the first one below 90 %, the first one below half.
+        # Three points describe a curve: the last one at 90 % or more, the first one below 90 %, and the first one below
+        # half.
         dip = ev.first_below(line, WELL)
         texts.append(f"{name}: " + _fall_text(line))
         if dip is not None:
@@ -115,9 +116,10 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
             span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
     parts = {
         "collapses in all": len(half) == len(lines),
-        # "Quite different": by half, far more than the MDs of the distributions differ at equal jitter (0.87 to 0.74).
+        # "Quite different" is tested as by half, far more than the MDs of the distributions differ at equal jitter
+        # (0.87 to 0.74).
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
-        # "A small range of jitter": a fifth of the 10 ms that the study covers.
+        # "A small range of jitter" is tested as a fifth of the 10 ms that the study covers.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
     }
     wide = len(half) == len(lines) and max(half.values()) >= 1.25 * min(half.values())
@@ -134,7 +136,7 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
     at_same, texts = {}, []
     for (name, _), line in lines.items():
         collapsed = ev.first_below(line, COLLAPSED)
-        # Interpolated linearly between grid points: E_r of a probe is never exactly 3.8.
+        # Throughput is interpolated linearly between grid points: E_r of a probe is never exactly 3.8.
         at_same[name] = ev.ratio_at(line, "entropy_nats", SAME_ENTROPY)
         if collapsed is not None:
             for column, shares in place.items():
@@ -177,7 +179,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
         for algorithm, value in half.items()
         if value is not None and abs(value - STUDY_ENTROPY[algorithm]) <= 0.6
     ]
-    # Ordered by the last point at 90 %, not the first below: grids are the same, so the order is unaffected.
+    # Algorithms are ordered by the last point at 90 %, not the first below: grids are the same, so the order is
+    # unaffected.
     parts["westwood first"] = all(holds_to["westwood"] < holds_to[name] for name in holds_to if name != "westwood")
     text = "; ".join(texts) + f"; below 50 % within 0.6 of the study's E_r: {', '.join(wide) or 'none'}"
     return parts, text, {"holds_to_entropy_nats": holds_to, "below_50_entropy_nats": half}
@@ -189,7 +192,7 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     apart: dict[str, tuple[float, float]] = {
         column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")
     }
-    # Interquartile range of seeds: a difference between curves below it may be chance.
+    # The interquartile range of seeds is the reference: a difference between curves below it may be chance.
     noise = max(float((line["q3_ratio"] - line["q1_ratio"]).median()) for line in by_name.values())
     parts = {column: value >= max(0.1, noise) for column, (value, _) in apart.items()}
     (md, at_md), (entropy, at_entropy) = apart["mean_displacement_pkts"], apart["entropy_nats"]
@@ -245,7 +248,7 @@ def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> s
 
 def _falls(lines: Lines) -> str:
     """Jitter from which each curve is below 90 %, and below 50 %."""
-    # Named by what differs within the test: algorithms in claim 2.7, distributions in the other claims.
+    # Curves are named by what differs within the test: algorithms in claim 2.7, distributions in the other claims.
     several_algorithms = len({algorithm for _, algorithm in lines}) > 1
     texts = []
     for (distribution, algorithm), line in lines.items():

@@ -41,7 +41,7 @@ def curve(
         & (transfers["congestion_control"] == congestion_control)
         & (transfers["profile"] == profile)
     ]
-    # Sorted by jitter, so that the first row has none: the other rows are divided by it.
+    # Rows are sorted by jitter, so that the first row has none: the other rows are divided by it.
     grouped = mine.groupby("jitter_ns", sort=True)
     rate = grouped["throughput_bps"]
     frame = pd.DataFrame(
@@ -57,7 +57,7 @@ def curve(
     if not len(frame) or frame["jitter_ns"].iloc[0] != 0:
         what = f"{NAMES[congestion_control]}, {distribution}, {profile}"
         raise TraceError(f"there is no transfer without jitter to compare with ({what})", "make the study's runs anew")
-    # Each algorithm relative to itself without jitter: the study's throughput is such a share.
+    # Throughput of each algorithm relative to its own without jitter, as in the study.
     undisturbed_bps = float(frame["mean_bps"].iloc[0])
     frame["ratio"] = frame["mean_bps"] / undisturbed_bps
     for name in ("q1", "median", "q3"):
@@ -99,7 +99,8 @@ def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray
     """
     ordered = line.sort_values(column, kind="stable")
     x, y = ordered[column].to_numpy(), ordered["ratio"].to_numpy()
-    # nan instead of the end's value: a curve has no information beyond the displacements of its path.
+    # The result outside is nan instead of the end's value: a curve has no information beyond the displacements of its
+    # path.
     return np.interp(values, x, y, left=np.nan, right=np.nan)
 
 
@@ -117,7 +118,7 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
     """
     low = max(float(line[column].min()) for line in lines.values())
     high = min(float(line[column].max()) for line in lines.values())
-    # Limited to the common range of all curves: outside it, some curves have no value.
+    # Values are compared in the common range of all curves: outside it, some curves have no value.
     at = np.linspace(low, high, points)
     ratios = np.array([ratios_at(line, column, at) for line in lines.values()])
     apart = ratios.max(axis=0) - ratios.min(axis=0)
@@ -146,7 +147,7 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
     1.0
     """
     values = table[list(order)].to_numpy()
-    # Strict: without jitter all values are 0, which is no order.
+    # The order is strict: without jitter all values are 0, which is no order.
     kept = (np.diff(values, axis=1) < 0).all(axis=1)
     broken = np.flatnonzero(~kept)
     if len(broken) == 0:

@@ -99,7 +99,7 @@ def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
         Shares(frames["shapes"][name].displacement_pkts, frames["shapes"][name].share, name) for name in DISTRIBUTIONS
     ]
     draw_density(axes, shares, y_scale="linear")
-    # Axis of the study; the few packets of the exponential tail beyond it are in the data.
+    # The axis is that of the study; the few packets of the exponential tail beyond it are in the data.
     axes.set_xlim(-45, 65)
     axes.legend(title=f"sigma = {SHAPE_US / 1e3:g} ms", title_fontsize=6.5)
     return figure
@@ -113,13 +113,13 @@ def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
     _by_distribution(axes, table)
     ends_ms = np.array([0.0, table.index.max()])
     inset = axes.inset_axes((0.6, 0.09, 0.38, 0.4))
-    # Up to 2 ms, so that the lines cross the whole inset, whose axis ends at 1.3.
+    # Lines extend to 2 ms, so that they cross the whole inset, whose axis ends at 1.3.
     _by_distribution(inset, table[table.index <= 2])
     for place, name in enumerate(DISTRIBUTIONS):
         closed = [simulation.closed_form_pkts(name, end_ms / 1e3) for end_ms in ends_ms]
         axes.plot(ends_ms, closed, color=line_style(place)["color"], linewidth=0.5, linestyle=":", zorder=1)
         inset.plot(1.0, STUDY_MD_PKTS[name], zorder=5, **_CROSS)
-    # Empty, only for the legend: the crosses are drawn in the inset.
+    # The line is empty, only for the legend: the crosses are drawn in the inset.
     axes.plot([], [], label="the study, at 1 ms", **_CROSS)
     axes.plot([], [], color="#555555", linewidth=0.5, linestyle=":", label="closed form, no threshold")
     inset.tick_params(labelsize=5)
@@ -141,7 +141,7 @@ def entropy(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     table = ev.pivot(frames["probes"], "entropy_nats")
     _by_distribution(left, table)
-    # A logarithmic axis has no 0.
+    # A logarithmic axis cannot show 0.
     _by_distribution(right, table[table.index > 0])
     right.set_xscale("log")
     right.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -228,13 +228,13 @@ def _by_metric(frames: Mapping[str, Any], rules: Rules, column: str, label: str)
 
 def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: int) -> None:
     style = line_style(place)
-    # Sorted by the metric instead of the jitter: where a metric does not grow, a line would run backwards.
+    # Points are sorted by the metric instead of the jitter: where a metric does not grow, a line would run backwards.
     line = line.sort_values(column, kind="stable")
     x = line[column]
     axes.fill_between(x, line["q1_bps"] / 1e6, line["q3_bps"] / 1e6, color=style["color"], alpha=0.2, linewidth=0)
     axes.plot(x, line["median_bps"] / 1e6, color=style["color"], linewidth=0.4)
     axes.plot(x, line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.2, linewidth=0.9, label=label, **style)
-    # Marked because some transfers took longer than their run, so the mean depends on the end of the run.
+    # Points are marked if some transfers took longer than their run, so that the mean depends on the end of the run.
     late = line[line["unfinished"] > 0]
     if len(late):
         axes.plot(late[column], late["mean_bps"] / 1e6, **_CROSS)

@@ -108,13 +108,13 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
         for row in tables["beyond"].itertuples()
         if row.status == "ok"
     }
-    # All six or none: figures 2 and 3 and claim 2.2 compare the distributions with each other.
+    # All six probes or none: figures 2 and 3 and claim 2.2 compare the distributions with each other.
     if len(views) == len(tables["shapes"]):
         frames["shapes"] = {
             name: results.shape(views[name, runs.SHAPED].tables, views[name, runs.UNSHAPED].tables)
             for name in DISTRIBUTIONS
         }
-    # Claim 2.9 needs both: with packets beyond the threshold, and without.
+    # Claim 2.9 needs probes with packets beyond the threshold, and probes without.
     if "shapes" in frames and len(beyond) == len(tables["beyond"]):
         inside = {
             (name, runs.SHAPE_US / 1e3): results.counted(views[name, runs.SHAPED].tables) for name in DISTRIBUTIONS

@@ -112,7 +112,7 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
             "seed": rows["seed"].astype("int64"),
             "bytes": rows["flow0_bytes"].astype("int64"),
             "finished": rows["flow0_completion_ns"].notna(),
-            # Incomplete at the end of the run: the transfer counts with its delivered bytes over the whole run.
+            # A transfer that was incomplete at the end of the run counts with its delivered bytes over the whole run.
             # Otherwise the slowest transfers would be missing from the mean.
             "duration_s": rows["flow0_completion_ns"].astype("float64").div(1e9).fillna(rows["virtual_s"]),
         }

@@ -96,7 +96,7 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
     "rack-draft": {"profile": "linux", "loss_detection": "rack-draft"},
     "rack-4.14": {"profile": "linux", "loss_detection": "rack-4.14"},
 }
-"""Each of `PROFILES` as keys of `[tcp]`."""
+"""The TCPs in `PROFILES` as keys of `[tcp]`."""
 
 
 def parts() -> tuple[Part, ...]:
@@ -141,7 +141,7 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
 
 
 def _early_rack(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """The same with the RACK of the study's years."""
+    """Transfers on variants of TCP with the RACK of the study's years."""
     content = _on_profiles(name, distributions, algorithms, EARLY_RACK_US, EARLY_RACK)
     (together,) = content["together"]
     together["tcp.loss_detection"] = {

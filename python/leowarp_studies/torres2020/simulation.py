@@ -3,8 +3,8 @@
 
 Packet k leaves at k / R and has an independent delay; the order of arrival is the order of the sums. The metrics are
 computed in the slow and obvious manner of RFC 5236. This is the reference for sigmas whose mean displacement has no
-closed form. Those are below some 0.6 ms (displacements of a few packets, so whole numbers matter) and above some 4 ms
-(tails beyond the threshold).
+closed form. Such sigmas are below some 0.6 ms (displacements of a few packets, so whole numbers matter) and above some
+4 ms (tails beyond the threshold).
 
 Closed form. The number of packets that overtake a packet with delay x above the mean exceeds the number that it
 overtakes by R x. Hence MD = R E|x|. For the uniform, normal and exponential distribution, E|x| is sqrt(3)/2, sqrt(2/pi)
@@ -53,12 +53,12 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
     if distribution == "normal":
         return rng.standard_normal(count)
     assert distribution == "exponential", distribution
-    # Mean 1 and standard deviation 1; after subtracting the mean it begins at -1.
+    # The distribution has mean 1 and standard deviation 1; after subtracting the mean it begins at -1.
     return rng.standard_exponential(count) - 1.0
 
 
 def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Density of the same distribution, per standard deviation.
+    """Density of the standardised delay distribution, per standard deviation.
 
     x: float64 array. Deviations from the mean, in standard deviations.
     """
@@ -71,7 +71,7 @@ def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
 
 
 def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Cumulative probability of the same distribution at x.
+    """Cumulative probability of the standardised delay distribution at x.
 
     >>> cdf("uniform", np.array([-2.0, 0.0, 2.0])).tolist()
     [0.0, 0.5, 1.0]
@@ -103,7 +103,8 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # Inverse of the distribution truncated at 4: the result is as if larger random numbers had been discarded.
+        # The inverse is that of the distribution truncated at 4: the result is as if larger random numbers had been
+        # discarded.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
@@ -198,7 +199,7 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
             if displacement >= -threshold_pkts:
                 early.discard(index)
                 index += 1
-            # The index has passed these numbers, so they count as lost.
+            # The index has passed the numbers below it, so they count as lost.
             packet = next((packet for packet in coming if packet >= index), -1)
             if packet >= 0:
                 window.append(packet)

@@ -174,7 +174,7 @@ def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_
 # Tests claim 2.9 of torres2020.
 def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_study_says):
     rds = as_the_study_says["counted"]
-    # The same probes with the study's threshold, as the library counts them
+    # These are the same probes with the study's threshold, as the library counts them
     with_threshold = {}
     for (name, jitter_ms), full in rds.items():
         rd = reordering.density(simulation.probe(name, jitter_ms / 1e3, 1, 5_000), threshold_pkts=200)
@@ -246,7 +246,7 @@ def test_entropy_that_grows_in_a_straight_line_is_no_logarithm(as_the_study_says
     probes = as_the_study_says["probes"]
     straight = probes.assign(entropy_nats=probes["mean_displacement_pkts"] / 10)
     row = outcome("2.4", as_the_study_says | {"probes": straight})
-    # Neither the shape nor the order match: MD has uniform first.
+    # Neither the shape nor the order matches: MD has uniform first.
     assert row["verdict"] == "does not hold"
     assert row["cause"]
 

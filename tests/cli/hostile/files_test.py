@@ -24,17 +24,17 @@ JSONS = {
 
 
 @pytest.mark.parametrize("kind", JSONS)
-def test_a_hostile_summary_is_an_error(leowarp_within, run, kind):
+def test_a_hostile_summary_is_an_error(leowarp, run, kind):
     (run / layout.SUMMARY).write_bytes(JSONS[kind].encode(errors="surrogateescape"))
-    assert refused(leowarp_within("show", run, "--metrics"), layout.SUMMARY)
+    assert refused(leowarp("show", run, "--metrics"), layout.SUMMARY)
     with pytest.raises(TraceError):
         _ = lw.open(run).summary
 
 
-def test_an_endless_summary_is_not_read(leowarp_within, run):
+def test_an_endless_summary_is_not_read(leowarp, run):
     with (run / layout.SUMMARY).open("wb") as file:
         file.truncate(1 << 40)
-    assert refused(leowarp_within("show", run, "--metrics"), "more than 32 MiB")
+    assert refused(leowarp("show", run, "--metrics"), "more than 32 MiB")
 
 
 MANIFESTS = (
@@ -45,15 +45,15 @@ MANIFESTS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", MANIFESTS, ids=range(len(MANIFESTS)))
-def test_a_hostile_manifest_is_an_error(leowarp_within, made, run, text):
+def test_a_hostile_manifest_is_an_error(leowarp, made, run, text):
     (run / layout.MANIFEST).write_text(text)
-    assert refused(leowarp_within("compare", made, run, "--out", run.parent / "out"), layout.MANIFEST)
+    assert refused(leowarp("compare", made, run, "--out", run.parent / "out"), layout.MANIFEST)
 
 
 @pytest.mark.parametrize("text", [*MANIFESTS, '{"later": [{}]}', '{"drawn": {"a": 1}}'])
-def test_a_hostile_manifest_is_not_verified(leowarp_within, run, text):
+def test_a_hostile_manifest_is_not_verified(leowarp, run, text):
     (run / layout.MANIFEST).write_text(text)
-    assert refused(leowarp_within("verify", run, "--files"), layout.MANIFEST)
+    assert refused(leowarp("verify", run, "--files"), layout.MANIFEST)
 
 
 LISTS = (
@@ -64,36 +64,36 @@ LISTS = (
 
 
 @pytest.mark.parametrize("text", LISTS)
-def test_a_manifest_leads_nowhere_outside_its_directory(leowarp_within, run, precious, text, monkeypatch):
+def test_a_manifest_leads_nowhere_outside_its_directory(leowarp, run, precious, text, monkeypatch):
     text = text.replace("PRECIOUS", str(precious)).replace("PARENT", str(run.parent))
     (run / layout.MANIFEST).write_text(text)
     monkeypatch.setattr("leowarp.base.checksums.sha256_of_file", None)
-    assert refused(leowarp_within("verify", run), "is no file below its directory")
+    assert refused(leowarp("verify", run), "is no file below its directory")
 
 
-def test_a_manifest_with_a_long_list_is_gone_through_and_a_longer_one_refused(leowarp_within, run):
+def test_a_manifest_with_a_long_list_is_gone_through_and_a_longer_one_refused(leowarp, run):
     many = dict.fromkeys((f"30-trace/{number}" for number in range(50_000)), "")
     (run / layout.MANIFEST).write_text(json.dumps({"files": many}))
-    answer = leowarp_within("verify", run, "--files")
+    answer = leowarp("verify", run, "--files")
     assert answer.status == 1
     assert re.search(r"and 49,9\d\d more", answer.out)
     assert len(answer.out) < 10_000
     (run / layout.MANIFEST).write_text(json.dumps({"files": many}) + " " * (33 << 20))
-    assert refused(leowarp_within("verify", run, "--files"), "more than 32 MiB")
+    assert refused(leowarp("verify", run, "--files"), "more than 32 MiB")
 
 
-def test_names_of_a_manifest_are_not_obeyed(leowarp_within, run):
+def test_names_of_a_manifest_are_not_obeyed(leowarp, run):
     (run / layout.MANIFEST).write_text(json.dumps({"files": {NASTY.replace("/", ""): ""}}))
     for options in ((), ("--json",)):
-        answer = leowarp_within("verify", run, "--files", *options)
+        answer = leowarp("verify", run, "--files", *options)
         assert answer.status == 1
         assert not OBEYED & set(answer.out + answer.err)
 
 
 @pytest.mark.parametrize("key", ["seed", "warnings", "logs", "files", "drawn", "later", "costs", "more"])
-def test_a_manifest_that_is_nested_deeply_is_an_error(leowarp_within, run, key):
+def test_a_manifest_that_is_nested_deeply_is_an_error(leowarp, run, key):
     (run / layout.MANIFEST).write_text(f'{{"{key}": {"[" * 500}{"]" * 500}}}')
-    assert refused(leowarp_within("verify", run, "--files"), "nested too deeply")
+    assert refused(leowarp("verify", run, "--files"), "nested too deeply")
 
 
 TABLES = ("10-routes", "20-timeline", *(f"30-trace/{name}" for name in ("packets", "bins", "links", "sockets")))
@@ -101,10 +101,10 @@ TABLES = ("10-routes", "20-timeline", *(f"30-trace/{name}" for name in ("packets
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_cut_short_is_an_error(leowarp_within, run, name, share):
+def test_a_table_cut_short_is_an_error(leowarp, run, name, share):
     path = run / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
-    assert refused(leowarp_within("show", run, "--again"), "cannot read")
+    assert refused(leowarp("show", run, "--again"), "cannot read")
 
 
 def spoilt(path, how):
@@ -126,15 +126,15 @@ def spoilt(path, how):
 
 @pytest.mark.parametrize("how", ["no column", "texts", "lists", "nothing"])
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_of_other_columns_is_an_error(leowarp_within, run, name, how):
+def test_a_table_of_other_columns_is_an_error(leowarp, run, name, how):
     spoilt(run / f"{name}.parquet", how)
-    assert refused(leowarp_within("show", run, "--again"), "cannot read")
+    assert refused(leowarp("show", run, "--again"), "cannot read")
 
 
-def test_metadata_of_another_shape_are_an_error(leowarp_within, run):
+def test_metadata_of_another_shape_are_an_error(leowarp, run):
     spoilt(run / "30-trace" / "links.parquet", "metadata")
-    assert refused(leowarp_within("show", run, "--again"), "is not as leowarp writes it")
-    assert refused(leowarp_within("report", run), "is not as leowarp writes it")
+    assert refused(leowarp("show", run, "--again"), "is not as leowarp writes it")
+    assert refused(leowarp("report", run), "is not as leowarp writes it")
 
 
 def test_a_table_that_unpacks_to_terabytes_is_not_unpacked(tmp_path, monkeypatch):

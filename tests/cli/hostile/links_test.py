@@ -58,7 +58,7 @@ def test_the_directory_itself_may_be_a_link_that_the_user_typed(tmp_path):
     assert (tmp_path / "real" / layout.INCOMPLETE).exists()
 
 
-def test_leowarp_run_says_so(leowarp_within, tmp_path, precious):
+def test_leowarp_run_says_so(leowarp, tmp_path, precious):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / layout.INCOMPLETE).symlink_to(precious)
     with pytest.MonkeyPatch.context() as patch:
@@ -66,7 +66,7 @@ def test_leowarp_run_says_so(leowarp_within, tmp_path, precious):
         patch.setattr("leowarp.guest.guest_image", lambda *given, **named: GuestImage(Path("linux"), Path("agent")))
         patch.setattr("leowarp.guest.check_fits", lambda *given: None)
         patch.setattr("leowarp.guest.compile_modules", lambda *given: [])
-        assert refused(leowarp_within("run", CHAIN, "--out", tmp_path / "out"), "INCOMPLETE in it is a symbolic link")
+        assert refused(leowarp("run", CHAIN, "--out", tmp_path / "out"), "INCOMPLETE in it is a symbolic link")
 
 
 VERBS = (
@@ -75,9 +75,9 @@ VERBS = (
 )  # fmt: skip
 
 
-def typed(verb, run, leowarp_within):
+def typed(verb, run, leowarp):
     words = [verb[0], run, *verb[1:]] if verb[0] == "export" else [*verb, run]
-    return leowarp_within(*words, *([run] if verb == ("compare",) else []))
+    return leowarp(*words, *([run] if verb == ("compare",) else []))
 
 
 @pytest.mark.slow
@@ -85,19 +85,19 @@ def typed(verb, run, leowarp_within):
 @pytest.mark.parametrize(
     "name", [layout.PLAN, "summary.json", "30-trace/packets.parquet", "30-trace/more", "50-report"]
 )
-def test_no_verb_reads_a_run_with_links(leowarp_within, run, precious, verb, name):
+def test_no_verb_reads_a_run_with_links(leowarp, run, precious, verb, name):
     if (run / name).exists():
         (run / name).unlink()
     (run / name).symlink_to(precious)
-    assert refused(typed(verb, run, leowarp_within), "is a symbolic link")
+    assert refused(typed(verb, run, leowarp), "is a symbolic link")
     assert (run / name).is_symlink()
 
 
 @pytest.mark.parametrize("verb", ["plan", "routes", "timeline"])
-def test_no_stage_is_read_through_a_link(leowarp_within, run, precious, verb):
+def test_no_stage_is_read_through_a_link(leowarp, run, precious, verb):
     (run / layout.PLAN).unlink()
     (run / layout.PLAN).symlink_to(precious)
-    answer = leowarp_within(verb, run)
+    answer = leowarp(verb, run)
     assert refused(answer, "it is a symbolic link")
     assert BELOW not in answer.err
 
@@ -115,22 +115,22 @@ def test_python_opens_none_either(run, precious):
 @pytest.mark.parametrize(
     "words", [("export", "RUN", "sockets", "--out"), ("plan", "RUN", "--out"), ("view", "RUN", "--out")]
 )
-def test_files_that_the_user_names_are_not_written_through_links(leowarp_within, run, precious, tmp_path, words):
+def test_files_that_the_user_names_are_not_written_through_links(leowarp, run, precious, tmp_path, words):
     (tmp_path / "out.csv").symlink_to(precious)
     typed_words = [run if word == "RUN" else word for word in words]
-    assert refused(leowarp_within(*typed_words, tmp_path / "out.csv"), "nothing is written through one")
+    assert refused(leowarp(*typed_words, tmp_path / "out.csv"), "nothing is written through one")
 
 
-def test_the_demo_is_not_written_into_directories_elsewhere(leowarp_within, tmp_path):
+def test_the_demo_is_not_written_into_directories_elsewhere(leowarp, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "reno").symlink_to(tmp_path / "elsewhere")
-    assert refused(leowarp_within("demo", "--out", tmp_path / "demo"), "reno in it is a symbolic link")
+    assert refused(leowarp("demo", "--out", tmp_path / "demo"), "reno in it is a symbolic link")
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
 @pytest.mark.slow
-def test_a_comparison_is_not_written_through_links(leowarp_within, made, precious, tmp_path):
+def test_a_comparison_is_not_written_through_links(leowarp, made, precious, tmp_path):
     from leowarp.report import write_comparison
 
     for name in ("figures/srtt.svg", "index.html"):

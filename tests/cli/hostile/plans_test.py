@@ -20,16 +20,16 @@ def with_inputs(tmp_path, name, *, content=b"t_s,delay_ms\n0,5\n"):
 
 
 @pytest.mark.parametrize("name", ["../secret.csv", "ABSOLUTE", "sub/secret.csv", ".."])
-def test_the_plan_of_a_run_names_nothing_outside_it(leowarp_within, tmp_path, name):
+def test_the_plan_of_a_run_names_nothing_outside_it(leowarp, tmp_path, name):
     folder = with_inputs(tmp_path, str(tmp_path / "secret.csv") if name == "ABSOLUTE" else name)
     (folder / "sub").mkdir()
     shutil.copy(tmp_path / "secret.csv", folder / "sub")
     for path in (folder, folder / layout.PLAN):
-        assert refused(leowarp_within("plan", path), "leads out of the run directory")
+        assert refused(leowarp("plan", path), "leads out of the run directory")
 
 
 @pytest.mark.parametrize("linked", ["file", "folder", "beside"])
-def test_the_plan_of_a_run_names_no_links(leowarp_within, tmp_path, linked):
+def test_the_plan_of_a_run_names_no_links(leowarp, tmp_path, linked):
     folder = with_inputs(tmp_path, "secret.csv")
     if linked == "folder":
         (folder / layout.INPUTS).symlink_to(tmp_path)
@@ -38,19 +38,19 @@ def test_the_plan_of_a_run_names_no_links(leowarp_within, tmp_path, linked):
         (folder / layout.INPUTS / "secret.csv").symlink_to(tmp_path / "secret.csv")
     else:
         (folder / "secret.csv").symlink_to(tmp_path / "secret.csv")
-    assert refused(leowarp_within("plan", folder), "no file" if linked == "beside" else "symbolic link")
+    assert refused(leowarp("plan", folder), "no file" if linked == "beside" else "symbolic link")
 
 
-def test_a_scenario_of_ones_own_names_files_anywhere(leowarp_within, tmp_path):
+def test_a_scenario_of_ones_own_names_files_anywhere(leowarp, tmp_path):
     folder = with_inputs(tmp_path, "../secret.csv")
     shutil.copy(folder / layout.PLAN, folder / "mine.toml")
     (tmp_path / "link.toml").symlink_to(folder / "mine.toml")
-    assert leowarp_within("plan", folder / "mine.toml").status == 0
+    assert leowarp("plan", folder / "mine.toml").status == 0
 
 
-def test_the_plan_of_a_run_extends_nothing(leowarp_within, tmp_path):
+def test_the_plan_of_a_run_extends_nothing(leowarp, tmp_path):
     (tmp_path / layout.PLAN).write_text(f'extends = "{CHAIN}"\nname = "theirs"\n')
-    assert refused(leowarp_within("plan", tmp_path), "stands alone")
+    assert refused(leowarp("plan", tmp_path), "stands alone")
 
 
 TEXTS = {
@@ -72,26 +72,26 @@ TEXTS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", TEXTS)
-def test_a_hostile_plan_is_an_error(leowarp_within, tmp_path, kind):
+def test_a_hostile_plan_is_an_error(leowarp, tmp_path, kind):
     path = tmp_path / layout.PLAN
     if TEXTS[kind] is None:
         with path.open("wb") as file:
             file.truncate(100 << 20)
     else:
         path.write_bytes(TEXTS[kind])
-    answer = leowarp_within("plan", tmp_path)
+    answer = leowarp("plan", tmp_path)
     assert refused(answer)
     assert not set("\x1b\x07\u202e") & set(answer.err)
 
 
 @pytest.mark.parametrize("table", ["guest", "tcp"])
-def test_a_plan_names_no_program_to_the_guests_kernel(leowarp_within, table):
+def test_a_plan_names_no_program_to_the_guests_kernel(leowarp, table):
     setting = f'{table}.sysctl.kernel.core_pattern="|/host/in/events.bin"'
-    assert refused(leowarp_within("plan", CHAIN, "--set", setting), "start a program")
+    assert refused(leowarp("plan", CHAIN, "--set", setting), "start a program")
 
 
 @pytest.mark.slow
-def test_a_hostile_study_file_is_an_error(leowarp_within, tmp_path):
+def test_a_hostile_study_file_is_an_error(leowarp, tmp_path):
     for number, text in enumerate(text for text in TEXTS.values() if text is not None):
         (tmp_path / f"{number}.toml").write_bytes(text)
-        assert refused(leowarp_within("study", tmp_path / f"{number}.toml"))
+        assert refused(leowarp("study", tmp_path / f"{number}.toml"))

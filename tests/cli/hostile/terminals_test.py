@@ -13,7 +13,7 @@ from support.hostile import NASTY, OBEYED, refused
 
 
 @pytest.mark.slow
-def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp_within, run):
+def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp, run):
     summary = json.loads((run / layout.SUMMARY).read_text())
     summary["flows"][0] |= {"source": NASTY, "congestion_control": NASTY}
     (run / layout.SUMMARY).write_text(json.dumps(summary | {"name": NASTY}))
@@ -21,7 +21,7 @@ def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp_within, run):
     (run / layout.MANIFEST).write_text(json.dumps(manifest | {"warnings": [NASTY]}))
     show = ("show", run, "--metrics")
     for words in (show, (*show, "--json"), ("compare", run, run, "--out", run.parent / "out")):
-        answer = leowarp_within(*words)
+        answer = leowarp(*words)
         assert answer.status == 0, answer.err
         assert not OBEYED & set(answer.out + answer.err)
         assert "[red]" in answer.out
@@ -31,18 +31,18 @@ def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp_within, run):
             assert "\\x1b" in answer.out
 
 
-def test_a_reason_why_a_run_is_incomplete_is_not_obeyed(leowarp_within, run):
+def test_a_reason_why_a_run_is_incomplete_is_not_obeyed(leowarp, run):
     (run / layout.INCOMPLETE).write_bytes(NASTY.encode(errors="surrogateescape"))
-    answer = leowarp_within("show", run, "--metrics")
+    answer = leowarp("show", run, "--metrics")
     assert refused(answer, "owned", "\\x1b")
     assert not OBEYED & set(answer.out + answer.err)
 
 
-def test_names_of_files_are_not_obeyed(leowarp_within, run, tmp_path):
+def test_names_of_files_are_not_obeyed(leowarp, run, tmp_path):
     strange = tmp_path / "a\x1b[31m[red]\udcff.toml"
     strange.write_text("x = 1")
     (run / "\x1b[31m").symlink_to("nowhere")
-    for answer in (leowarp_within("plan", strange), leowarp_within("show", run, "--metrics")):
+    for answer in (leowarp("plan", strange), leowarp("show", run, "--metrics")):
         assert refused(answer)
         assert not OBEYED & set(answer.err)
 
@@ -104,18 +104,18 @@ def test_names_are_not_set_as_formulas(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_no_rule_foresees_is_no_traceback(leowarp_within, run, monkeypatch):
+def test_what_no_rule_foresees_is_no_traceback(leowarp, run, monkeypatch):
     def broken(*given, **named):
         raise KeyError("\x1b[31m")
 
     monkeypatch.setattr("leowarp.cli.printed.tables.print_scalars", broken)
-    answer = leowarp_within("show", run, "--metrics")
+    answer = leowarp("show", run, "--metrics")
     assert answer.status == 70
     assert "KeyError" in answer.err
     assert "terminals_test.py" in answer.err
     assert "Traceback" not in answer.err
     assert not OBEYED & set(answer.err)
-    assert leowarp_within("show", run, "--metrics", "--json").status == 0
+    assert leowarp("show", run, "--metrics", "--json").status == 0
     monkeypatch.setenv("LEOWARP_DEBUG", "1")
     monkeypatch.setattr("sys.argv", ["leowarp", "show", str(run), "--metrics"])
     from leowarp.cli import main

@@ -25,7 +25,7 @@ impl Clock {
         let before = read(libc::CLOCK_MONOTONIC);
         let real = read(libc::CLOCK_REALTIME);
         let after = read(libc::CLOCK_MONOTONIC);
-        // each reading takes 256 ns, so the true value is in the middle
+        // each reading of the clock takes 256 ns, so the true value is in the middle
         let start_ns = FIRST_NS.max(((after + LEAD_NS) / STEP_NS + 1) * STEP_NS);
         Self { start_ns, real_less_monotonic_ns: real - (before + after) / 2 }
     }
@@ -81,8 +81,8 @@ pub fn sleep(duration_ns: i64) -> Result<()> {
     Clock { start_ns: read(libc::CLOCK_MONOTONIC), real_less_monotonic_ns: 0 }.sleep_until(duration_ns).map(|_| ())
 }
 
-/// Removes the slack of timers, whose default of 50 us would delay the end of sleeps. Threads created later inherit
-/// this.
+/// Removes the slack of timers, whose default of 50 us would delay the end of sleeps. Threads created later inherit the
+/// timer slack.
 pub fn disable_timer_slack() -> Result<()> {
     // SAFETY: plain system call.
     crate::base::error::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }, "set the timer slack")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Context that all parts of a run need.
+//! State of a run that all parts of the agent need.
 
 use crate::base::clock::Clock;
 use crate::base::ending::Ending;
@@ -38,7 +38,7 @@ impl<'a> Context<'a> {
 
 fn header(setup: &Setup) -> Map<String, Value> {
     let mut header = Map::new();
-    // null: unknown at this time; end.json will contain it
+    // null: unknown when the table is opened; end.json will contain it
     let duration_ns = (setup.ends == Ends::Duration).then_some(setup.duration_ns);
     header.insert("duration_ns".into(), duration_ns.into());
     header.insert("directions".into(), setup.links.iter().flat_map(|link| directions(setup, link)).collect());

@@ -28,7 +28,7 @@ impl Ending {
         self.end_ns.load(SeqCst)
     }
 
-    /// Ends the run at this run time, ns. A sleeper only notices after [`Ending::ring`].
+    /// Ends the run at a run time, ns. A sleeper only notices after [`Ending::ring`].
     pub fn set_end_ns(&self, t_ns: i64) {
         self.end_ns.store(t_ns, SeqCst);
     }

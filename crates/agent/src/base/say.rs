@@ -7,11 +7,11 @@ use std::io::Write;
 /// Prints one line in the format that the host looks for.
 pub fn line(value: &serde_json::Value) {
     let text = format!("leowarp: {value}\n");
-    // If this write fails, no other channel is left.
+    // If writing to standard output fails, no other channel is left.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Prints the error and shuts down the guest. In this case there is no end.json.
+/// Prints the error and shuts down the guest. There is no end.json after such an error.
 pub fn fail(error: &Error) -> ! {
     line(&serde_json::json!({"error": error.to_string(), "hint": error.hint()}));
     power_off()
@@ -24,7 +24,7 @@ pub fn power_off() -> ! {
         libc::sync();
         libc::reboot(libc::RB_POWER_OFF);
     }
-    // This process is not the init of a guest: a test on a host.
+    // This process is not the init of a guest: it is a test on a host.
     std::process::exit(1)
 }
 

@@ -43,7 +43,7 @@ impl Flows {
         Ok(flows)
     }
 
-    /// Starts the threads of flows that have some. Each thread sleeps until its flow starts.
+    /// Starts the threads of transfers, floods and programs. Each thread sleeps until its flow starts.
     pub fn start(&mut self, context: &Context) -> Result<()> {
         for transfer in &self.transfers {
             let flow = &context.setup.flows[transfer.flow];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! User programs: a client at one host of the flow and a server at the other. They are started, their output is read,
-//! and their exit is checked.
+//! User programs: a client at one host of the flow and a server at the other. The agent starts both programs, reads
+//! their output, and checks their exit.
 //!
 //! Programs have few rights ([`crate::programs::place`]). Files that they write are copied to the run's output.
 
@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Time for a program to end after SIGTERM before it gets SIGKILL.
 pub const GRACE_NS: i64 = 1_000_000_000;
-/// With more processes and threads than this, a program is assumed to fork without end. The agent has three per flow.
-/// Each guest process is also a process of the host, whose kernel refuses to create many more.
+/// With more processes and threads than this, a program is assumed to fork without end. The agent has three per flow. A
+/// guest process is also a process of the host, whose kernel refuses to create many more.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
@@ -32,7 +32,7 @@ const LISTENERS_NS: i64 = 1000;
 const LAST_LINES: usize = 6;
 const LONGEST_LINE: usize = 300;
 
-/// Both programs of a flow.
+/// Client and server of a flow.
 pub struct Program {
     pub flow: usize,
     expect_exit: Option<i32>,
@@ -118,8 +118,8 @@ impl Program {
         client.state().end.map(|(t_ns, _)| t_ns)
     }
 
-    /// Stop of the flow: running programs receive the signal to end. It is an error if the client should have ended by
-    /// itself.
+    /// Stop of the flow: running programs receive the signal to end. If the client should have ended by itself, this is
+    /// an error.
     pub fn stop(&self, t_ns: i64) -> Result<()> {
         for role in &self.roles {
             let mut state = role.state();
@@ -150,8 +150,8 @@ impl Program {
     }
 }
 
-/// Ends all programs of the run, which was over at `end_ns`, and their child processes; returns how each ended. Their
-/// files are then in the output.
+/// Ends all programs of the run, which was over at `end_ns`, and their child processes; returns how each ended. The
+/// programs' files are then in the output.
 pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     if programs.is_empty() {
         return Ok(Vec::new());
@@ -233,7 +233,7 @@ impl Role {
             state.is_stopped
         };
         if !is_stopped && self.expect_exit.is_some_and(|code| status.code() != Some(code)) {
-            // It may have ended because it could not create more processes.
+            // The program may have ended because it could not create more processes.
             refuse_many_processes()?;
             clock::sleep(LISTENERS_NS)?;
             return Err(self.unexpected(t_ns, status));
@@ -356,7 +356,7 @@ impl Role {
 
 /// Signals a program and its child processes, except those that started their own session.
 fn signal_group(pid: i32, signal: i32) {
-    // SAFETY: plain system call. ESRCH: all of them have ended by now.
+    // SAFETY: plain system call. ESRCH: all processes of the group have ended.
     unsafe { libc::kill(-pid, signal) };
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bulk transfer with one writing and one reading thread. Each blocks in a single system call for a gigabyte at a
-//! time, because a system call costs as much as the stack's work on ten packets.
+//! A bulk transfer with one writing and one reading thread. Each thread blocks in a single system call for a gigabyte
+//! at a time, because a system call costs as much as the stack's work on ten packets.
 //!
-//! The reader discards data while reading (MSG_TRUNC). It wakes for every 32nd of the receiver's window, but at most
-//! for every 64 KiB. Unread data therefore takes almost nothing from the advertised window. The kernel measures the
-//! program's reading rate (`tcp_rcv_space_adjust`) as that of a program that reads everything at once. The rule of one
-//! ACK per two segments is unchanged (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! The reader discards data while reading (MSG_TRUNC). The reader wakes for every 32nd of the receiver's window, but at
+//! most for every 64 KiB. Unread data therefore takes almost nothing from the advertised window. The kernel measures
+//! the program's reading rate (`tcp_rcv_space_adjust`) as that of a program that reads everything at once. The rule of
+//! one ACK per two segments is unchanged (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
 //! If the receiver delays its acknowledgements, it wakes only for every quarter of the window. Reading all data would
 //! immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its timer.
@@ -117,7 +117,7 @@ impl Transfer {
         Ok(Self { flow, shared: Arc::new(shared) })
     }
 
-    /// Starts the transfer's threads. Each sleeps until the flow starts.
+    /// Starts the transfer's threads. Each thread sleeps until the flow starts.
     pub fn start(&self, clock: Clock, spec: &Flow, to: Address, ending: &Arc<Ending>) -> Result<()> {
         let (reader, writer, spec) = (self.shared.clone(), self.shared.clone(), spec.clone());
         let (reader_ending, ending) = (ending.clone(), ending.clone());
@@ -258,8 +258,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
-        // Computing takes no virtual time: unless data arrived at the very instant of the handshake's end, there is
-        // none yet.
+        // Computing takes no virtual time: unless data arrived at the very instant of the handshake's end, there are no
+        // data yet.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }
@@ -321,7 +321,7 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     shared.connect_ns.store(clock.now_ns(), SeqCst);
     let mut left = spec.size_bytes.unwrap_or(u64::MAX);
     if let Some(rate_bps) = spec.rate_bps {
-        // bits per second over bits per segment
+        // rate in bits per second divided by the bits of a segment
         let segment_ns = (shared.segment_bytes * 8 * 1_000_000_000).div_ceil(rate_bps) as i64;
         let interval_ns = segment_ns.max(RATE_INTERVAL_NS);
         let at = |k: i64| (i128::from(rate_bps) * i128::from(interval_ns) * i128::from(k) / 8_000_000_000) as u64;

@@ -172,7 +172,7 @@ pub struct Infos {
 const CC_AT: usize = 8;
 const INFO_AT: usize = 32;
 const ANSWER_MOST_BYTES: usize = INFO_AT + 2 * size_of::<TcpInfo>();
-/// Number of answer bytes that follow, stored before them.
+/// Number of bytes of the answers, stored before the answers.
 const LENGTH_BYTES: usize = 8;
 
 impl Infos {
@@ -183,7 +183,7 @@ impl Infos {
         Ok(Self { file, told: Vec::new(), buffer: Vec::new(), of_this_instant: None })
     }
 
-    /// One answer per socket, in this order.
+    /// One answer per socket, in the order of the sockets.
     pub fn read(&mut self, fds: &[i32]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
         if let Some((answers, _)) = self.of_this_instant.clone().filter(|_| fds == self.told) {
             return answers_of(fds, &self.buffer[answers]);
@@ -197,7 +197,7 @@ impl Infos {
     }
 
     /// Sleeps until an instant of the monotonic clock. The same system call then reads reports on these sockets and the
-    /// state of all links, which `links` returns. Returns false if it may not have slept.
+    /// state of all links, which `links` returns. Returns false if the call may not have slept.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
@@ -227,7 +227,7 @@ impl Infos {
     }
 
     /// Selects the sockets to report on, and reserves room for them and for this many further bytes. Returns false if
-    /// this kernel lacks the file.
+    /// this kernel lacks /proc/leolink/sockets.
     fn tell(&mut self, fds: &[i32], more_bytes: usize) -> Result<bool> {
         self.forget();
         let Some(file) = &self.file else { return Ok(false) };

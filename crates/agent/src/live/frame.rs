@@ -15,9 +15,9 @@ pub enum Told {
     Open { connection: u32, is_answered: bool },
     /// The next file of bytes belongs to this stream and has this number of bytes.
     Data { stream: u32, bytes: u64 },
-    /// This stream may send this number of further bytes.
+    /// A stream may send this number of further bytes.
     Credit { stream: u32, bytes: u64 },
-    /// No more data comes for this stream.
+    /// No more data comes for a stream.
     End { stream: u32 },
     /// The outside program has gone.
     Reset { stream: u32 },
@@ -34,11 +34,11 @@ pub enum Tell {
     Failed { connection: u32, errno: i32 },
     /// A connection is established at its far end.
     Accepted { connection: u32 },
-    /// This number of bytes of a stream follow.
+    /// Data of a stream follow, with this number of bytes.
     Data { stream: u32, bytes: usize },
     /// This number of bytes of this stream have been passed to TCP.
     Credit { stream: u32, bytes: usize },
-    /// No more data comes from this stream.
+    /// No more data comes from a stream.
     End { stream: u32 },
     /// A stream was aborted.
     Reset { stream: u32, errno: i32 },
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn frames_are_read_as_the_host_writes_them() {
-        // Equivalent to struct.pack("<IIq", ...) in python/leowarp/guest/live_frames.py.
+        // The frame equals struct.pack("<IIq", ...) in python/leowarp/guest/live_frames.py.
         let mut frame = [0; FRAME_BYTES];
         frame[..9].copy_from_slice(&[2, 0, 0, 0, 7, 0, 0, 0, 1]);
         frame[12] = 2;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp live`: connections of programs on the machine run over the guest's TCP, between two of its hosts. Their
-//! bytes come from the machine and return to it, while virtual time follows real time. Nothing of the run is recorded.
+//! `leowarp live`: connections of programs on the machine run over the guest's TCP, between two of its hosts. The
+//! programs' bytes come from the machine and return to it, while virtual time follows real time. Nothing of the run is
+//! recorded.
 //!
-//! The other half is `python/leowarp/guest/live.py`.
+//! The host's half of this module is `python/leowarp/guest/live.py`.
 
 mod frame;
 mod relay;

@@ -3,8 +3,8 @@
 //! time.
 //!
 //! Bytes from the host arrive in files of the boot's `in/live/`, one file per frame, because a console is read byte by
-//! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The frame that announces a file comes after it. Each file has
-//! a new name: the guest would continue to see its cached copy of a file that it had read.
+//! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The frame that announces a file comes after the file. Each
+//! file has a new name, because the guest would continue to see its cached copy of a file that it had read.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
@@ -206,10 +206,10 @@ impl Relay {
                 self.serve(stream, buffer)
             }
             Told::Reset { stream } => {
-                // Aborts a connection during its handshake.
+                // Aborts a connection whose handshake is not complete.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
-                    // Otherwise the next user of this port at the host would be confused with this connection at the
-                    // far end.
+                    // Without the reset, the next user of this port at the host would be confused with this connection
+                    // at the far end.
                     self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)
@@ -274,7 +274,7 @@ impl Relay {
         let fd = unsafe { libc::accept4(self.listener.as_raw_fd(), (&raw mut from).cast(), &raw mut size, flags) };
         if fd < 0 {
             return match socket::errno() {
-                // The connection was reset while it waited (accept(2)).
+                // The connection was reset while it waited for accept(2).
                 libc::EAGAIN | libc::EINTR | libc::ECONNABORTED => Ok(()),
                 _ => Err(Error::last_os("accept a connection")),
             };
@@ -289,7 +289,7 @@ impl Relay {
                 self.begin(2 * connection + 1, fd);
                 self.tell(Tell::Accepted { connection }, &[])
             }
-            // A connection from another program in the guest.
+            // The connection comes from another program in the guest.
             None => Stream::new(fd, self.spec.window_bytes).cut(),
         }
     }
@@ -310,7 +310,7 @@ impl Relay {
             Outcome::Failed(errno) => return self.cut_off(number, errno),
             Outcome::Waits | Outcome::Ended => {}
         }
-        // Reads to the end, so that an answer is passed on together with the close that follows it.
+        // The loop reads to the end, so that an answer is passed on together with the close that follows it.
         while let Some(stream) = self.streams.get_mut(&number) {
             match stream.read(buffer) {
                 Outcome::Moved(bytes) => self.tell(Tell::Data { stream: number, bytes }, &buffer[..bytes])?,
@@ -372,7 +372,7 @@ fn changed<'a>(entries: &[libc::pollfd], numbers: impl Iterator<Item = &'a u32>)
     entries.iter().zip(numbers).filter(|(entry, _)| entry.revents != 0).map(|(_, &number)| number).collect()
 }
 
-/// Options of both ends; accepted sockets inherit them.
+/// Options of both ends of a connection; accepted sockets inherit the listener's.
 fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
     // Nagle's algorithm is off: the agent cannot know whether the outside program would use it.
     socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32, "set TCP_NODELAY")?;

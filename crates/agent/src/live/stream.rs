@@ -95,7 +95,7 @@ impl Stream {
         self.is_last = true;
     }
 
-    /// Both directions are closed.
+    /// Both directions of the stream are closed.
     pub fn is_over(&self) -> bool {
         self.is_shut && self.has_ended
     }

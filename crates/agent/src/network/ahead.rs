@@ -126,7 +126,7 @@ mod tests {
             panic!("it is of a change");
         };
         assert_eq!((from, from_ns, answer_ns), (6, 900, 1995));
-        // the sum as computed by leolink: its own delay is that of the old direction
+        // the sum is computed as in leolink, whose own delay is that of the old direction
         assert_eq!(300_u64.wrapping_add(to_ns), 50 + 100);
         let lost = NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 0 };
         assert_eq!(ahead(lost, (300, 50), 2), NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 2 });

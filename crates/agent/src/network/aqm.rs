@@ -92,7 +92,7 @@ pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_
             batch.u32(CAKE_DIFFSERV_MODE, CAKE_BESTEFFORT);
             given(batch, queue, &[("flow_mode", 5), ("rtt_ns", 7), ("ack_filter", 16)]);
             if let Some(rtt_us) = parameter(queue, "rtt_ns") {
-                // tc(8) computes it; otherwise the kernel would keep a target for its own default rtt
+                // tc(8) computes the target; otherwise the kernel would keep a target for its own default rtt
                 batch.u32(CAKE_TARGET_US, (rtt_us / 20).max(1));
             }
             batch.u32(10, parameter(queue, "memory_limit_bytes").unwrap_or(limit.in_memory_bytes()));
@@ -227,9 +227,9 @@ const FQ_FLOW_PLIMIT: u16 = 2;
 const FQ_HORIZON_DROP: u16 = 15;
 const FQ_PRIOMAP: u16 = 16;
 
-/// Makes `fq` send packets of a host: each socket at its pacing rate, with any congestion control. It drops nothing, so
-/// packets leaving the sockets equal the captured ones. All packets have one class, because the tags of source routing
-/// are not classes.
+/// Makes `fq` send packets of a host: each socket at its pacing rate, with any congestion control. `fq` drops nothing,
+/// so packets leaving the sockets equal the captured ones. All packets have one class, because the tags of source
+/// routing are not classes.
 pub fn pacing(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &tcmsg(ifindex)).text(TCA_KIND, "fq");
     let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);

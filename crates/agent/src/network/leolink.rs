@@ -55,7 +55,7 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
         Forwarding::Direct => "direct",
         Forwarding::Kernel => "kernel",
     };
-    // false: a custom kernel without leolink, on which all packets go through the IP stack
+    // false means a custom kernel without leolink, on which all packets go through the IP stack
     tell(FORWARDING, word).map(|_| ())
 }
 
@@ -75,7 +75,7 @@ pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
 /// (guest/tcp/payload.c); None: all are copied.
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
-    // false: a custom kernel, which copies everything
+    // false means a custom kernel, which copies everything
     tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
 }
 
@@ -164,10 +164,10 @@ pub struct Switch {
     /// Packets for the new direction are held in a buffer of this number of bytes; the rule applies if it is full.
     pub hold: Option<(u32, HoldFull)>,
     /// The last packet on the old direction is a marker with this number, and the place where packets of the new
-    /// direction wait for it is known. Otherwise, the reason. None = there are no markers.
+    /// direction wait for it is known. Otherwise, the reason. None = the cure sends no markers.
     pub marker: Option<Result<Merge, Refused>>,
     /// Time for which packets on the new direction are also copied to the old one, or the reason against copies. None =
-    /// there are no copies.
+    /// the cure sends no copies.
     pub copies_ns: Option<Result<u64, Refused>>,
     /// Time for which packets on the new direction are marked as rerouted, if they may overtake others.
     pub new_way_ns: Option<u64>,

@@ -168,7 +168,7 @@ fn quickack(batch: &mut Batch, wanted: bool) {
 
 /// Removes the route to a host.
 pub fn no_route(batch: &mut Batch, destination: IpAddr, tos: u8) {
-    // scope nowhere matches any route
+    // the scope "nowhere" matches any route
     let head = rtmsg(family(destination), whole_prefix(destination), tos, 255, RTN_UNICAST);
     with_address(batch.message(RTM_DELROUTE, 0, &head), RTA_DST, destination);
 }

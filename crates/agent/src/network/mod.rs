@@ -88,7 +88,7 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures: changes of this instant.
+    /// With cures: changes of the present instant.
     before: Before,
     /// With cures: number of end markers and notices so far.
     markers: u32,

@@ -154,7 +154,7 @@ impl Socket {
             OwnedFd::from_raw_fd(check(fd, "open a netlink socket")?)
         };
         let one: libc::c_int = 1;
-        // Error answers then hold the head of the message instead of all of it, and the kernel's text.
+        // With these options, error answers hold the head of the message instead of all of it, and the kernel's text.
         for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {
             // SAFETY: the option's value is an int.
             let result =

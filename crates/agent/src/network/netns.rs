@@ -107,7 +107,7 @@ fn features(interface: &str) -> Result<Vec<String>> {
     const ETHTOOL_GSTRINGS: u32 = 0x1b;
     const ETH_SS_FEATURES: u32 = 4;
     const NAME_BYTES: usize = 32;
-    // Linux 6.12 has 64; a kernel with more reports a larger count and truncates the data.
+    // Linux 6.12 has 64 features; a kernel with more reports a larger count and truncates the data.
     const MOST: usize = 256;
     let mut strings = vec![0u32; 3 + MOST * NAME_BYTES / 4];
     (strings[0], strings[1], strings[2]) = (ETHTOOL_GSTRINGS, ETH_SS_FEATURES, 0);
@@ -149,7 +149,7 @@ pub fn of_node(setup: &Setup, node: usize) -> Result<Namespace> {
     let is_bare = leolink::set_namespaces(wants_bare)? && wants_bare;
     let space = Namespace::create()?;
     if is_router && !is_bare {
-        // otherwise it would look for a local socket for each forwarded packet
+        // without this setting, the kernel would look for a local socket for each forwarded packet
         set_sysctl("net.ipv4.ip_early_demux", "0")?;
     }
     Ok(space)

@@ -89,7 +89,7 @@ impl Network<'_> {
             When::After { .. } => self.delay_ns(node, told),
             When::Before => self.way_from(node, told, |at| then(at, told)).map(|way| way.iter().map(former_ns).sum()),
         };
-        // without a return path there are no acknowledgements, and without a path for the notice no notice
+        // without a return path there are no acknowledgements; without a path for the notice there is no notice
         let answer_ns = back.zip(notice).map(|(back_ns, notice_ns)| back_ns as i64 - notice_ns as i64);
         let cause = NoticeCause::Change {
             from,

@@ -25,7 +25,7 @@ pub(super) enum When {
     After {
         delay_ns: u64,
     },
-    /// Computed with the routes in force until then.
+    /// Paths are computed with the routes in force until then.
     Before,
 }
 

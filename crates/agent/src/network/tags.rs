@@ -24,7 +24,7 @@ impl Tags {
         (4 * tag, fresh)
     }
 
-    /// TOS value of a path, if it has one.
+    /// TOS value of a path; None if the path has no tag.
     pub fn existing_tos(&self, path: u32) -> Option<u8> {
         self.recent.iter().find(|r| r.0 == path).map(|r| 4 * r.1)
     }

@@ -3,10 +3,10 @@
 //! `tbf`. (leowarp's own discipline is in `leolink`, and those under it in `aqm`.)
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A
-//! netem without a rate sends each packet at the packet's own random time, so packets overtake each other. With a rate
-//! it would keep their order. The rate is therefore in tbf, which takes packets as they leave the delay line. Packets
-//! that are due but must wait for tbf stay in netem's queue, so netem's limit counts both waiting packets and packets
-//! in flight.
+//! netem without a rate sends each packet at the packet's own random time, so packets overtake each other. With a rate,
+//! netem would keep the packets' order. The rate is therefore in tbf, which takes packets as they leave the delay line.
+//! Packets that are due but must wait for tbf stay in netem's queue, so netem's limit counts both waiting packets and
+//! packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
@@ -62,7 +62,7 @@ pub struct Direction {
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// For leolink: its part in keeping packets in order.
+    /// For leolink: the direction's part in keeping packets in order.
     pub order: Option<Order>,
     /// IP length of the packets by which delay lines and buckets are sized.
     pub full_packet_bytes: u32,
@@ -106,7 +106,7 @@ pub struct Order {
 /// Extent of the settings sent to the kernel for a direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
-    /// All settings, to create it.
+    /// All settings, to create the discipline.
     All,
     /// Changes from the timeline.
     Changes,
@@ -137,7 +137,7 @@ pub fn share(ratio: f64) -> u32 {
 /// settings.
 pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
     if say == Say::Flush {
-        // netem can only lose its packets by being removed
+        // removing a netem is the only means to lose its packets
         batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
     }
     let flags = if say == Say::Changes { 0 } else { NLM_F_CREATE | NLM_F_REPLACE };
@@ -169,7 +169,7 @@ fn netem_loss(d: &Direction) -> u32 {
 /// Creates a jitter, or sends its differences from `before`. A change does not affect held packets: each keeps its
 /// random send time.
 ///
-/// In a netem, latency, jitter, limit and loss fall back to 0 unless they are sent. Its table and the state of its
+/// In a netem, latency, jitter, limit and loss fall back to 0 unless they are sent. netem's table and the state of its
 /// random stream stay: sending the seed again would restart the stream, so a change would repeat delays. A netem's
 /// table cannot be removed. A changed tbf has a full bucket: its next frame may leave at once.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
@@ -186,7 +186,7 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
         let mut parms = [0u8; 36];
         parms[1] = TC_LINKLAYER_ETHERNET;
         batch.attribute(TCA_TBF_PARMS, &parms).u64(TCA_TBF_RATE64, (d.rate_bps / 8).max(1));
-        // Largest bucket that does not send two full frames at once, and smallest bucket that accepts one.
+        // The bucket is the largest that does not send two full frames at once, or the smallest that accepts one.
         batch.u32(TCA_TBF_BURST, d.full_bytes() as u32);
         batch.end(&options);
     }
@@ -214,8 +214,8 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Includes the overhead, which may be negative, in a packet's length: a size table without sizes. It must be on the
-/// root (qdisc_graft), and a change without it removes it (qdisc_change).
+/// Includes the overhead, which may be negative, in a packet's length: a size table without sizes. The size table must
+/// be on the root (qdisc_graft), and a change without a size table removes it (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
@@ -355,7 +355,7 @@ pub mod tests {
         assert_eq!((netem.2, netem.3), (0x1_0000, u32::MAX));
         assert_eq!(netem.4[12..24], [32, 0, 8, 128, 28, 0, 1, 0, 0, 0, 0, 0]);
         assert_eq!(netem.4[24..28], (-14i32).to_ne_bytes());
-        // limit, and loss of all packets
+        // the limit, and a loss of all packets
         assert_eq!(netem.4[52..60], [0, 0, 0, 64, 255, 255, 255, 255]);
         assert_eq!(netem.4.len(), 12 + 32 + 4 + 24 + 12 + 12 + 12);
     }

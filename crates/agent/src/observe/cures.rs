@@ -31,7 +31,7 @@ pub fn write_rows(context: &Context) -> Result<()> {
     if !cures.any() {
         return Ok(());
     }
-    // this precedes the removal of packets that still wait, with their records
+    // this table is read before packets that still wait are removed, with their records
     node_totals(context)?;
     if cures.at_switches() {
         switches(context)?;
@@ -103,7 +103,7 @@ fn switch(context: &Context, r: &[u8]) -> Result<Switch> {
         full_pkts: long(r, 88),
         copied_pkts: copies(96),
         copied_bytes: copies(104),
-        // the merge has the reason why there is no marker
+        // the record of the merge has the reason why there is no marker
         refused: match refused {
             IN_FLIGHT => refused as u8,
             _ if context.setup.cures.duplicate_ns.is_none() || refused == 0 => u8::MISSING,
@@ -156,7 +156,7 @@ fn node_totals(context: &Context) -> Result<()> {
     records(NODES, |r| {
         let direction = word(r, 0) as usize;
         let link = &setup.links[direction / 2];
-        // for a to b, a sends and b receives
+        // for the direction a to b, a sends and b receives
         let is_a = (direction % 2 == 0) != (word(r, 4) != 0);
         let held_max_bytes = long(r, 24);
         let node = if is_a { link.a } else { link.b } as u32;
@@ -182,7 +182,7 @@ fn node_totals(context: &Context) -> Result<()> {
 fn notices(context: &Context) -> Result<()> {
     let mut rows = Rows::create(&context.header)?;
     let lead_ns = context.setup.cures.notify.as_ref().map_or(0, |notify| (-notify.delay_ns).max(0));
-    // sorted by number: nodes receive the messages of an instant in the order of the nodes
+    // records are sorted by number: nodes receive the messages of an instant in the order of the nodes
     let mut all = BTreeMap::new();
     records(NOTICES, |r| {
         let flags = word(r, 12);

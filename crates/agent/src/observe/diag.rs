@@ -29,7 +29,7 @@ const MESSAGE_BYTES: usize = 4 + 48 + 20;
 /// Limit of samples: all relevant runs are far below. At 400 bytes each, it is half a gigabyte of the guest's memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
-/// Both ends as a socket sees them: local port, remote address and port.
+/// The two ends of a connection as its socket sees them: local port, remote address and port.
 type Ends = (u16, u32, u16);
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct Sample {
 
 /// Samples of hosts that run programs.
 pub struct Diag {
-    /// Number of each of these hosts in the setup.
+    /// Number in the setup of each host that runs programs.
     hosts: Vec<(usize, Netlink)>,
     /// Samples by host, ends and time.
     samples: BTreeMap<(usize, Ends, i64), Sample>,

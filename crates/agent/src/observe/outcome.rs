@@ -111,7 +111,7 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
 }
 
 /// Writes `end.json`: every account of packets, and whether all of them add up. If they do not add up, the run has
-/// failed. `programs`: how user programs ended, if there were any. In that case `clock` is included too, because the
+/// failed. `programs`: how user programs ended, if the run had any. In that case `clock` is included too, because the
 /// programs have read it.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
@@ -224,7 +224,7 @@ mod tests {
             (outcome.warnings.len(), outcome.failures.len())
         };
         assert_eq!(vanished(3, 3), (1, 0));
-        // Answers of routers loop, too.
+        // Answers of routers are caught in the routing loop, too.
         assert_eq!(vanished(3, 5), (1, 0));
         assert_eq!(vanished(3, 2), (1, 1));
         assert_eq!(vanished(3, 0), (0, 1));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links; netems are read
 //! from the statistics of queueing disciplines, with one dump per namespace. For a jitter (a netem under a tbf), the
-//! tbf's statistics are used. It includes packets held and dropped by its netem (tbf_enqueue), and counts packets sent
-//! after both.
+//! tbf's statistics are used. The tbf's statistics include packets held and dropped by its netem (tbf_enqueue), and
+//! count packets sent after both.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};

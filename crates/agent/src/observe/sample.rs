@@ -56,13 +56,13 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
 }
 
 /// Sleeps until an instant of the monotonic clock at which some transfers and all links are sampled. The needed state
-/// is read at the end of the sleep. Returns false if it may not have slept.
+/// is read at the end of the sleep. Returns false if the call may not have slept.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
 }
 
-/// Adds one sample for each of some transfers.
+/// Adds a sample for each of the given transfers.
 pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, transfers: &[&Transfer]) -> Result<()> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     let mut answers = infos.read(&sockets(&ends))?.into_iter();
@@ -139,8 +139,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens both files in the namespace of every host. Names are read from the first host: all hosts run on the same
-    /// kernel.
+    /// Opens /proc/net/snmp and /proc/net/netstat in the namespace of every host. Names are read from the first host:
+    /// all hosts run on the same kernel.
     pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
         let mut files = Vec::new();
         for host in &setup.hosts {
@@ -200,12 +200,12 @@ impl Counters {
             while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
                 let mut names = names.split_ascii_whitespace();
                 let group = names.next().unwrap_or_default().trim_end_matches(':');
-                // its columns appear only after such a message; `Icmp` has the sums
+                // the columns of `IcmpMsg` appear only after such a message; `Icmp` has the sums
                 if group == "IcmpMsg" {
                     continue;
                 }
                 for (name, value) in names.zip(values.split_ascii_whitespace().skip(1)) {
-                    // MaxConn is -1: not a counter
+                    // MaxConn is -1, because it is not a counter
                     if let Ok(value) = value.parse() {
                         each(&format!("{group}.{name}"), value);
                     }

@@ -51,8 +51,8 @@ impl Acks {
                 *self.sent.entry(kind).or_default() += 1;
             }
             (1, false) if seen.flags & (FLAG_ACK | FLAG_SYN_OR_RST) == FLAG_ACK => {
-                // RFC 5681, 2. But a smaller window is not an update, as in Linux (FLAG_NOT_DUP): the window shrinks as
-                // out-of-order segments fill the buffer
+                // RFC 5681, 2 defines a duplicate. A smaller window is not an update, as in Linux (FLAG_NOT_DUP): the
+                // window shrinks as out-of-order segments fill the buffer
                 let repeats = self.last.is_some_and(|(ack, window)| ack == seen.ack && packet.window <= window);
                 let is_outstanding = self.sent_until.is_some_and(|until| until != seen.ack);
                 let is_bare = seen.len_bytes == 0 && seen.flags & FLAG_FIN == 0;

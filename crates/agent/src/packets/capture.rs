@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The thread that turns captured packets of hosts, and drops of links, into packet truth.
 //!
-//! It sleeps until data can be read ([`Wires`]). Departures are entered immediately; arrivals and drops wait until the
-//! sender's wire has been read up to their time, because packet sockets deliver blocks at different moments.
+//! The thread sleeps until data can be read ([`Wires`]). Departures are entered immediately; arrivals and drops wait
+//! until the sender's wire has been read up to their time, because packet sockets deliver blocks at different moments.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;

@@ -11,7 +11,7 @@ use leowarp_timeline::setup::{FlowKind, Setup};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 
-/// Each has some 20 KiB of accounts; a run with more connections is assumed to be a mistake.
+/// A connection needs some 20 KiB of accounts; a run with more connections than this is assumed to be a mistake.
 pub const CONNECTIONS_MAX: usize = 8192;
 
 /// The hosts and ports of a flow of kind program.
@@ -57,7 +57,7 @@ impl Connection {
 pub struct Lived {
     pub flow: usize,
     pub connection: Connection,
-    /// Times of its first and last packet.
+    /// Times of the connection's first and last packet.
     pub start_ns: i64,
     pub stop_ns: i64,
     /// State of the socket at the flow's source; None = UDP, or the socket was never sampled.
@@ -87,7 +87,7 @@ pub struct Place {
     pub is_new: bool,
 }
 
-/// Those of a run.
+/// All connections of a run.
 #[derive(Debug)]
 pub struct Connections {
     programs: Vec<Program>,

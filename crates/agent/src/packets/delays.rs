@@ -22,7 +22,7 @@ const OCTAVE_BITS: u32 = 7;
 const WIDEST_BITS: u32 = 13;
 /// Number of bins allocated together: 4 KiB.
 const PAGE: usize = 1024;
-/// Entries reserved at the start, per histogram and per queue. Unused ones cost nothing. Pieces allocated one by one
+/// Entries reserved at the start, per histogram and per queue. Unused entries cost nothing. Pieces allocated one by one
 /// would lie behind the allocator's large buffers and prevent these from growing in place. The first touch of four
 /// pages of memory costs 40 us, as much as counting 2,000 packets.
 const PAGES: usize = 32;

@@ -30,7 +30,7 @@ fn bins_follow_each_other_and_are_narrow() {
         assert!(upper - lower <= 10_000, "{lower} to {upper}");
     }
     assert_eq!(lower_ns(0), 0);
-    // one minute, and twice that: the longest possible delays before a packet without reports counts as lost
+    // delays of one minute, and of twice that, are the longest possible before a packet without reports counts as lost
     assert_eq!(lower_ns(place(120_000_000_000)), 120_000_000_000 / 8192 * 8192);
 }
 
@@ -55,11 +55,11 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     delays.enter(1, &packet(4_999, Some(5_100)));
     let trips = of(&delays, ROUND_TRIP);
     let trips: Vec<_> = trips.iter().map(|r| (r.lower_ns, r.upper_ns, r.pkts)).collect();
-    // 990 + 490, 1,000 + 8,000; the last packet has no answer
+    // round trips are 990 + 490 and 1,000 + 8,000; the last packet has no answer
     assert_eq!(trips, [(1_480, 1_488, 1), (8_960, 9_024, 1), (i64::MISSING, i64::MISSING, 1)]);
     assert_eq!(delays.round_trips(), Some(Extremes { min_ns: 1_480, max_ns: 9_000, sum_ns: 10_480 }));
     let there: Vec<_> = of(&delays, 0).iter().map(|r| (r.flow, r.lower_ns, r.upper_ns, r.pkts)).collect();
-    // 990 and 1,000 are in different bins, which are 4 ns wide below 1,024
+    // delays of 990 and 1,000 are in different bins, which are 4 ns wide below 1,024
     assert_eq!(there, [(4, 988, 992, 1), (4, 1_000, 1_004, 1), (4, 4_960, 4_992, 1)]);
     assert_eq!(of(&delays, 1).iter().map(|r| r.pkts).sum::<u32>(), 4);
 }

@@ -5,9 +5,9 @@ use crate::packets::short::{self, HEAD_BYTES, SHORT_BYTES};
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
-/// Flow f uses this source port + f ...
+/// Source port of flow 0; flow f uses this plus f.
 pub const SOURCE_PORT: u16 = 10_000;
-/// ... to this port + f; a ping has f as its ICMP identifier.
+/// Destination port of flow 0; flow f uses this plus f. A ping has f as its ICMP identifier.
 pub const DESTINATION_PORT: u16 = 30_000;
 /// More flows would not fit between the two port ranges.
 pub const FLOWS_MAX: usize = 20_000;
@@ -64,7 +64,7 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// The same for both directions.
+    /// Ends of a packet in a fixed order, equal for both directions of a connection.
     pub fn both_ways(self) -> Self {
         Self { is_tcp: self.is_tcp, from: self.from.min(self.to), to: self.from.max(self.to) }
     }
@@ -75,12 +75,12 @@ impl Tuple {
 pub struct Foreign {
     pub tuple: Tuple,
     pub seen: Seen,
-    /// Same as in [`Parsed`].
+    /// Same field as in [`Parsed`].
     pub window: u16,
 }
 
 /// These bytes distinguish datagrams, together with identification and length: the UDP header and the first bytes of
-/// the payload. They end where the links' reports of dropped packets end (40 bytes from the IP header on).
+/// the payload. The bytes end where a link's report of a dropped packet ends (40 bytes from the IP header on).
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);
@@ -169,7 +169,7 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
 
 /// Whether a packet is a kernel's answer to an undeliverable packet, such as a datagram to a program that has ended.
 pub fn is_icmp_error(ip: &[u8]) -> bool {
-    // Unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
+    // ICMP types: unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
     const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
     if short::is_ipv6(ip) {
         // RFC 4443, 2.1
@@ -202,7 +202,7 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         }
         IPPROTO_UDP => {
             seen.len_bytes = fields.payload_bytes(head, 8)?;
-            // number of the datagram, big endian, in the first 8 bytes of the payload
+            // a datagram's number is in the first 8 bytes of the payload, big endian
             seen.seq = fields.word(head + 12)?;
             (FlowKind::Udp, between_ports()?)
         }

@@ -27,7 +27,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds one packet with this payload.
+    /// Adds one packet with its payload.
     pub fn add(&mut self, len_bytes: u32) {
         self.pkts += 1;
         self.bytes += u64::from(len_bytes);

@@ -19,7 +19,7 @@ impl Ranges {
         if start >= end {
             return;
         }
-        // the most frequent case: the last range grows
+        // in the most frequent case, the last range grows
         if let Some(last) = self.ranges.last_mut() {
             if last.1 == start {
                 last.1 = end;

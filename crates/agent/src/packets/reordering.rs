@@ -121,7 +121,7 @@ impl Sequence {
 
     fn arrived(&mut self, place: u32, sent_ns: i64, t_ns: i64, len_bytes: u32) {
         self.whole.arrive(place, t_ns, len_bytes);
-        // the most frequent case: the last scope
+        // in the most frequent case, the packet is in the last scope
         if let Some(window) = self.windows.iter_mut().rev().find(|w| w.from_ns <= sent_ns) {
             window.arrive(place, t_ns, len_bytes);
         }

@@ -60,7 +60,7 @@ fn sent_ns(place: usize) -> i64 {
     2 * place as i64 + if place > 20 { 45 } else { 0 }
 }
 
-/// The definition: each scope's packets, numbered from 0, are measured by a separate meter.
+/// By definition, each scope's packets, numbered from 0, are measured by a separate meter.
 fn slow(
     fates: &[Fate],
     changes_ns: &[i64],

@@ -59,7 +59,7 @@ impl Ring {
             sizeof_priv: 0,
             feature_req_word: 0,
         };
-        // BPF_RET | BPF_K: keep that many bytes
+        // BPF_RET | BPF_K: keep this number of bytes
         let mut code = [libc::sock_filter { code: 6, jt: 0, jf: 0, k: snap_bytes }];
         let filter = libc::sock_fprog { len: 1, filter: code.as_mut_ptr() };
         // SAFETY: plain system calls on values that live through them; the mapping is as long as the requested ring.

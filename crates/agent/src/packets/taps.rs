@@ -44,7 +44,7 @@ impl Taps {
     }
 
     /// Processes the next full chunk, or, at the end, the rest: number of the tap and frame, in order of time. Returns
-    /// false if there is none.
+    /// false if there is no more data.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self.file.read_at(&mut self.chunk, u64::from(is_end)) {
             Ok(n) => records(&self.chunk[..n], &mut each).map(|()| n > 0),

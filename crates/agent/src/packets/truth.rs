@@ -59,22 +59,22 @@ pub struct Packet {
     /// Number among the first transmissions, from 0; None = a retransmission, or a segment without payload.
     pub place: Option<u32>,
     pub is_retransmission: bool,
-    /// For retransmissions: all of its bytes also arrived in packets sent earlier.
+    /// For retransmissions: all bytes of the packet also arrived in packets sent earlier.
     pub is_spurious: Option<bool>,
     /// Reordering extent in the sequence of all packets of this direction, including retransmissions and segments
     /// without payload, any of which may overtake it. None = not late.
     pub extent_pkts: Option<u32>,
 }
 
-/// State of a packet until its fate is known. It fits in one cache line: the packets of a long path are traversed
-/// repeatedly, and would otherwise displace the guest's data from the processor's cache.
+/// State of a packet until its fate is known. The struct fits in one cache line: the packets of a long path are
+/// traversed repeatedly, and would otherwise displace the guest's data from the processor's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
     sent_ns: i64,
     /// [`i64::MIN`] = not arrived.
     received_ns: i64,
-    /// As in [`Packet`]; `ack` is valid only for packets with [`FLAG_ACK`].
+    /// Numbers as in [`Packet`]; `ack` is valid only for packets with [`FLAG_ACK`].
     seq: i64,
     ack: i64,
     /// Observed fields; lengths are those of IPv4 packets.
@@ -139,7 +139,7 @@ impl Entry {
 pub enum Numbers {
     /// 32-bit byte offset, beginning after a SYN.
     Tcp,
-    /// Packet number with this many bits.
+    /// Packet number in a field with this many bits.
     Packets(u32),
     /// Packets carry no numbers: they are numbered in order of sending.
     Order,
@@ -304,7 +304,7 @@ impl Stream {
             match self.numbers {
                 Numbers::Tcp => self.arrived_bytes.insert(seq, seq + length),
                 Numbers::Packets(_) => self.arrived_bytes.insert(seq * length, (seq + 1) * length),
-                // Each is found once, and there may be any number of them.
+                // Each datagram is matched once, and datagrams may have any length.
                 Numbers::Order => self.arrived_datagram_bytes += length as u64,
             }
             if self.arrived_bytes.total() > before || self.numbers == Numbers::Order {
@@ -350,7 +350,7 @@ impl Stream {
         self.entries.iter_mut().filter(|e| !e.is_settled())
     }
 
-    /// Passes on everything that is left, with any fate.
+    /// Passes on all remaining packets, with any fate.
     pub fn finish(&mut self, mut each: impl FnMut(&Packet)) {
         while !self.entries.is_empty() {
             self.settle_first(&mut each);
@@ -402,7 +402,7 @@ impl Stream {
         if self.numbers == Numbers::Order {
             return i64::from(self.first_transmissions);
         }
-        // The first byte after a SYN has offset 0; packets are counted from the number of the first one.
+        // The first byte after a SYN has offset 0; packets are counted from the number of the first packet.
         let syn = self.numbers == Numbers::Tcp && seen.flags & FLAG_SYN != 0;
         let start = if self.numbers == Numbers::Tcp { 0 } else { i64::from(seen.seq) };
         if syn {

@@ -28,7 +28,7 @@ pub struct Place {
 
 /// Parts of an environment, besides the host.
 pub struct Wanted<'a> {
-    /// Number of its mount among those of all programs.
+    /// Number of the program's mount among those of all programs.
     pub name: &'a str,
     /// Directory of the host that becomes the root, in the notation of the guest's hostfs.
     pub host_dir: &'a str,
@@ -41,7 +41,7 @@ impl Place {
     /// Prepares the environment at a node that is a host.
     pub fn open(network: &Network, setup: &Setup, node: usize, wanted: &Wanted) -> Result<Self> {
         let namespace = network.inside(node, || {
-            // As on a host whose programs run as root: ports below 1024, and ping without CAP_NET_RAW.
+            // Programs have the rights of root on an ordinary host: ports below 1024, and ping without CAP_NET_RAW.
             netns::set_sysctl("net.ipv4.ip_unprivileged_port_start", "0")?;
             netns::set_sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
             let opened = File::open("/proc/thread-self/ns/net").map(OwnedFd::from);
@@ -129,7 +129,7 @@ fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) 
         // Closes the agent's descriptors; those that the start itself needs are already set to close on exec.
         ok(libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_RANGE_CLOEXEC))?;
         for capability in (0..=LAST_CAPABILITY).filter(|c| CAPABILITIES >> c & 1 == 0) {
-            // EINVAL: the kernel has no capability with this number.
+            // EINVAL: the kernel does not know the capability.
             libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
         }
         ok(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;

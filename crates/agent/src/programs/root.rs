@@ -3,8 +3,8 @@
 //!
 //! Before working on this file read fs/hostfs/hostfs_kern.c (the host checks each access against the rights of the user
 //! who runs the guest) and docs/security.md. The mounts are made before the program starts, and the program cannot
-//! change them because it lacks CAP_SYS_ADMIN. It cannot write to /proc/sys either, where `core_pattern` would start a
-//! program outside.
+//! change them because it lacks CAP_SYS_ADMIN. The program cannot write to /proc/sys either, where `core_pattern` would
+//! start a program outside.
 
 use crate::base::error::{check, Error, Result};
 use std::ffi::CString;
@@ -25,8 +25,8 @@ pub struct Root {
 }
 
 impl Root {
-    /// Mounts it at /programs/`name`. `host_dir`: directory of the host, in the notation of the guest's hostfs;
-    /// `hosts`: the text of /etc/hosts.
+    /// Mounts a program's root at /programs/`name`. `host_dir`: directory of the host, in the notation of the guest's
+    /// hostfs; `hosts`: the text of /etc/hosts.
     pub fn make(name: &str, host_dir: &str, storage_bytes: u64, hosts: &str) -> Result<Self> {
         let path = Path::new("/programs").join(name);
         make_dir(&path)?;
@@ -102,7 +102,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         .map_err(|e| kernel("read what a program wrote", e))?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        // Metadata of the entry itself: a link is reported as a link.
+        // The metadata are those of the entry itself: a link is reported as a link.
         let kind = entry.file_type().map_err(|e| kernel("read what a program wrote", e))?;
         let target = to.join(entry.file_name());
         if kind.is_dir() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp shell`: an interactive program at a host. It uses a guest console connected to the user's terminal, or its
-//! outputs are copied to two consoles. When the program ends, the guest ends; nothing of the run is recorded.
+//! `leowarp shell`: an interactive program at a host. The program uses a guest console connected to the user's
+//! terminal, or its outputs are copied to two consoles. When the program ends, the guest ends; nothing of the run is
+//! recorded.
 
 use crate::base::clock::Clock;
 use crate::base::error::{check, Error, Result};
@@ -87,7 +88,7 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
     environment.insert("LEOWARP_START_US".into(), (clock.real_ns(0) / 1000).to_string());
     let mut command = place.command(&spec.command, &environment)?;
     let (status, outputs) = if let Some(size) = spec.terminal {
-        // The terminal's name in the program's root, where the program can find it (ttyname(3)).
+        // The path is the terminal's name in the program's root, where the program can find it (ttyname(3)).
         let terminal = opened(&place.root.path.join(format!("dev/tty{CONSOLE}")))?;
         set_size(terminal.as_raw_fd(), size)?;
         let end = || terminal.try_clone().map(Stdio::from).map_err(|e| kernel("open the terminal once more", e));

@@ -110,7 +110,7 @@ impl Process {
         Some(Self {
             group: number(2)?,
             foreground: number(5)?,
-            // T: stopped, by a signal.
+            // T means stopped by a signal.
             sleeps: matches!(state, "S" | "T"),
             has_ended: matches!(state, "Z" | "X"),
         })

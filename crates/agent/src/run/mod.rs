@@ -73,14 +73,16 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
 
     let end_ns = context.ending.end_ns();
     clock.sleep_until(end_ns)?;
-    // Before the links drain: packets that wait then, answers to closed sockets, do not belong to the run's queues.
+    // Queues are sampled before the links drain: packets that wait then, answers to closed sockets, do not belong to
+    // the run's queues.
     let links_at_end = player.link_totals()?;
     let drained_ns = end_ns + setup.drain_ns.max(1);
     clock.sleep_until(drained_ns)?;
     // By now every sent packet has arrived and is captured before the capture ends, or a link holds it.
     let links_drained = player.link_totals()?;
     clock.sleep_until(drained_ns + FLUSH_NS)?;
-    // After the last reading of the links: packets that programs send while ending do not belong to the run.
+    // Programs end after the last reading of the links: packets that programs send while ending do not belong to the
+    // run.
     let programs = player.end_programs()?;
     let links = with_maxima_of(player.link_totals()?, &links_at_end);
     let mut outcome = match capture {
@@ -93,7 +95,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         None => Outcome::of_receivers(setup, player.transfers())?,
     };
     if outcome.vanished_pkts > 0 {
-        // This comes last because it queries every router.
+        // Counting expired packets comes last because it queries every router.
         outcome.explain_vanished(player.expired_pkts()?);
     }
     player.finish(&mut outcome.connections)?;

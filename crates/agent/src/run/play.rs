@@ -34,13 +34,13 @@ enum Due {
     Stop(usize),
     /// Of this program.
     StopProgram(usize),
-    /// Kills this program, some time after its stop.
+    /// Kills a program, some time after its stop.
     KillProgram(usize),
     /// False notices.
     FalseNotice(usize),
     /// Notices for the changes of the instant that begins with this event.
     NoticesAhead(usize),
-    /// A packet of this probe flow.
+    /// A packet of a probe flow.
     Probe(usize, u64),
     Progress,
 }
@@ -216,7 +216,7 @@ impl<'a> Player<'a> {
         let are_both_sampled = what == Due::Queues && sockets_ns.is_some_and(|period_ns| t_ns % period_ns == 0);
         if let Some(links_bytes) = self.queues.links_bytes().filter(|_| are_both_sampled) {
             let transfers = &self.flows.transfers;
-            // If the transfers have changed by then, they are queried once more.
+            // If other transfers are running by then, they are queried once more.
             let looked_at = (0..transfers.len()).filter(|&i| self.is_looked_at(t_ns, i)).map(|i| &transfers[i]);
             let looked_at: Vec<&Transfer> = looked_at.collect();
             if sample::sleep_until(&mut self.infos, clock.monotonic_ns(t_ns), &looked_at, links_bytes)? {

@@ -65,11 +65,11 @@ pub enum Ordering {
     Advanced,
 }
 
-/// Unit that has its own numbers.
+/// Unit of packets that has its own numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbering {
-    /// Each flow, by protocol and ports.
+    /// Flows, identified by protocol and ports.
     Flow,
     /// All packets from one host to another.
     Aggregate,

@@ -21,7 +21,7 @@ pub struct Flow {
     pub congestion_control: Option<String>,
     /// Time at which it connects or sends its first packet.
     pub start_ns: i64,
-    /// Time at which it is stopped.
+    /// Time at which the flow is stopped.
     pub stop_ns: i64,
     /// tcp: none = unlimited.
     pub size_bytes: Option<u64>,

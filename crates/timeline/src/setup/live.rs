@@ -7,7 +7,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
-    /// Host at which they begin: index into `hosts`.
+    /// Host at which connections begin: index into `hosts`.
     pub from: usize,
     /// Where they end.
     pub to: usize,

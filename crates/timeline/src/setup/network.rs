@@ -37,12 +37,12 @@ pub struct Host {
     pub node: usize,
     /// Its only address. Hosts have all an IPv4 address, or all one of IPv6.
     pub address: IpAddr,
-    /// Kernel parameters of its namespace, by dotted name.
+    /// Kernel parameters of the host's namespace, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// Pacer of its sockets.
+    /// Pacer of the host's sockets.
     #[serde(default)]
     pub pacing: Pacing,
-    /// When its sockets acknowledge received data.
+    /// When the host's sockets acknowledge received data.
     #[serde(default)]
     pub delayed_ack: DelayedAck,
 }
@@ -113,7 +113,7 @@ pub struct Link {
     pub b: usize,
     /// What it is.
     pub kind: LinkKind,
-    /// Model of its directions; wires need none.
+    /// Model of the link's directions; wires need none.
     pub discipline: Option<Discipline>,
     /// Fate of its packets when it goes down; `events.bin` contains the decision for each case.
     pub on_down: Option<OnDown>,
@@ -139,7 +139,7 @@ impl Link {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }
 
-    /// Its queueing discipline is netem, alone or below a tbf.
+    /// Whether the queueing discipline is netem, alone or below a tbf.
     pub fn is_by_netem(&self) -> bool {
         matches!(self.discipline, Some(Discipline::Netem | Discipline::Jitter))
     }
@@ -173,9 +173,9 @@ pub enum Discipline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
-    /// Its packets arrive, and the link still accepts packets that are routed to it.
+    /// The packets of the link arrive, and the link still accepts packets that are routed to it.
     Drain,
-    /// Its packets are lost, and so are packets sent to it while it is down.
+    /// The packets of the link are lost, and so are packets sent to it while it is down.
     Drop,
 }
 
@@ -213,7 +213,7 @@ impl Default for Direction {
 }
 
 impl Direction {
-    /// Whether it is a plain direction.
+    /// Whether the direction has only default settings.
     pub fn is_plain(&self) -> bool {
         self.queue.is_none() && self.in_order && (self.probe_bytes, self.capacity_rows, self.channel_rows) == (0, 0, 0)
     }
@@ -228,7 +228,7 @@ pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 pub struct Queue {
     /// The queueing discipline.
     pub kind: QueueKind,
-    /// It marks packets that support marking instead of dropping them.
+    /// The discipline marks packets that support marking instead of dropping them.
     pub ecn: bool,
     /// Parameters of the discipline by name; see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
@@ -272,7 +272,7 @@ impl QueueKind {
         }
     }
 
-    /// Names of its parameters.
+    /// Names of the discipline's parameters.
     pub fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Fifo => &[],

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// An interactive program at a host. When it ends, the guest ends, and nothing is recorded.
+/// An interactive program at a host. When the program ends, the guest ends, and nothing is recorded.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
@@ -12,11 +12,11 @@ pub struct Shell {
     pub at: usize,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// All of its environment variables.
+    /// All environment variables of the program.
     pub environment: BTreeMap<String, String>,
-    /// Its root: a directory of the host, in the notation of the guest's hostfs.
+    /// Root of the program: a directory of the host, in the notation of the guest's hostfs.
     pub root: String,
-    /// Limit of its files.
+    /// Size limit of the program's files.
     pub storage_bytes: u64,
     /// The program runs on the user's terminal; None = its outputs are pipes.
     pub terminal: Option<Terminal>,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which bit rate the next segment gets: by throughput, by buffer (BOLA), or by either in turn, as dash.js does.
+"""Choice of the bit rate for the next segment: by throughput, by buffer (BOLA), or alternately by both, as in dash.js.
 
 Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos", INFOCOM 2016; Spiteri,
 Sitaraman, Sparacio, "From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player", MMSys 2018,
-whose DYNAMIC is the default of dash.js. Of dash.js are left out: placeholders of BOLA-E, abandoned downloads, and the
-rules beside (InsufficientBufferRule, SwitchHistoryRule).
+whose DYNAMIC is the default of dash.js. Parts of dash.js are left out: placeholders of BOLA-E, abandoned downloads, and
+additional rules (InsufficientBufferRule, SwitchHistoryRule).
 """
 
 from __future__ import annotations
@@ -14,47 +14,48 @@ from collections import deque
 from typing import Protocol
 
 SAFETY = 0.9
-"""Of the throughput (dash.js: `bandwidthSafetyFactor`)."""
+"""Share of the throughput that may be used (dash.js: `bandwidthSafetyFactor`)."""
 SAMPLES = 4
-"""Segments over which throughput is averaged (dash.js: `throughput.sampleSettings.vod`; 3 of live)."""
+"""Number of segments over which throughput is averaged (dash.js: `throughput.sampleSettings.vod`; 3 for live)."""
 LEAST_BUFFER_S = 10.0
-"""Below this BOLA takes the lowest bit rate, and DYNAMIC goes by throughput (dash.js: MINIMUM_BUFFER_S)."""
+"""Buffer below which BOLA takes the lowest bit rate, and DYNAMIC uses throughput (dash.js: MINIMUM_BUFFER_S)."""
 BUFFER_PER_BITRATE_S = 2.0
-"""BOLA takes the highest from 10 s and this for each bit rate on (dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
+"""BOLA takes the highest bit rate from a buffer of 10 s plus this value per bit rate (dash.js:
+MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
 
 
 class Rule(Protocol):
-    """How bit rates are chosen, by their place in the ladder."""
+    """Rule that chooses bit rates, by their place in the ladder."""
 
     def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
-        """The place for the next segment.
+        """Place in the ladder for the next segment.
 
         Parameters
         ----------
         buffer_s : float
-            Media that is there to be played.
+            Buffered media that can be played.
         throughput_bps : float or None
-            As `Throughput.mean_bps`; None: nothing has come yet.
+            See `Throughput.mean_bps`; None: no segment has arrived yet.
         """
 
 
 class Throughput:
-    """The mean of what the last segments got, from request to last byte."""
+    """Mean throughput of the last segments, from request to last byte."""
 
     def __init__(self) -> None:
         self._last: deque[float] = deque(maxlen=SAMPLES)
 
     def add(self, length_bytes: int, took_ns: int) -> None:
-        """A segment has come."""
+        """Record the arrival of a segment."""
         self._last.append(length_bytes * 8e9 / took_ns)
 
     def mean_bps(self) -> float | None:
-        """None: there was none."""
+        """None: no segment has arrived."""
         return sum(self._last) / len(self._last) if self._last else None
 
 
 class ByThroughput:
-    """The highest bit rate that is below 0.9 of the throughput; the lowest if none is, or nothing is known."""
+    """The highest bit rate below 0.9 of the throughput; the lowest if none is, or if the throughput is unknown."""
 
     def __init__(self, ladder_bps: tuple[int, ...]) -> None:
         self._ladder_bps = ladder_bps
@@ -67,15 +68,15 @@ class ByThroughput:
 class Bola:
     """The bit rate with the largest (V (u + g) - buffer) / bit rate, where u is 1 + ln(bit rate / lowest).
 
-    V and g are such that the lowest is chosen up to 10 s of buffer, and the highest from `target_s` on, or from 10 s
-    and 2 s for each bit rate on, if that is more (dash.js, BolaRule.js).
+    V and g are chosen such that the lowest bit rate is used up to 10 s of buffer. The highest is used from `target_s`,
+    or from 10 s plus 2 s per bit rate if that is more (dash.js, BolaRule.js).
     """
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._ladder_bps = ladder_bps
         self._utilities = [1 + math.log(bps / ladder_bps[0]) for bps in ladder_bps]
         top_s = max(target_s, LEAST_BUFFER_S + BUFFER_PER_BITRATE_S * len(ladder_bps))
-        # One bit rate needs no parameters: 0 for any.
+        # With a single bit rate any parameters will do, so they are 0.
         self._g = (self._utilities[-1] - 1) / (top_s / LEAST_BUFFER_S - 1)
         self._v_s = LEAST_BUFFER_S / self._g if self._g else 0.0
 
@@ -84,13 +85,13 @@ class Bola:
             (self._v_s * (utility + self._g) - buffer_s) / bps
             for utility, bps in zip(self._utilities, self._ladder_bps, strict=True)
         ]
-        # Of equal scores the higher bit rate.
+        # If scores are equal, the higher bit rate is chosen.
         return max(range(len(scores)), key=lambda place: (scores[place], place))
 
 
 class Dynamic:
-    """By throughput at first; by buffer once 10 s are there and BOLA chooses no less; back when they are not and it
-    chooses less."""
+    """By throughput at first. By buffer once it has 10 s and BOLA chooses at least as high a bit rate; by throughput
+    again once it has less and BOLA chooses a lower one."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False
@@ -106,12 +107,12 @@ class Dynamic:
 
 
 def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
-    """The rule of a name: dynamic, throughput, bola; or `fixed:N`, the place N of the ladder.
+    """The rule with a name: dynamic, throughput, bola; or `fixed:N` for place N of the ladder.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no such rule.
     """
     match name.partition(":"):
         case "dynamic", "", "":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of the programs."""
+"""Command line of the programs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from .http2 import Http2
 from .measures import Measures
 
 LADDER_KBPS = "230,331,477,688,991,1427,2056,2962,5027,6000"
-"""Big Buck Bunny as in the evaluations of BOLA (Spiteri, Sitaraman, Sparacio, MMSys 2018; their simulator Sabre)."""
+"""Bit rates of Big Buck Bunny, as in the evaluations of BOLA (Spiteri, Sitaraman, Sparacio, MMSys 2018; their simulator
+Sabre)."""
 
 
 def main(words: list[str] | None = None) -> int:
-    """Runs the program that the command line names; the exit status."""
+    """Run the program named on the command line; return the exit status."""
     given = _parser().parse_args(words)
     try:
         doing = given.run(given)
@@ -46,8 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--media", type=float, default=60, help="how long the video plays, s (60)")
     serve.add_argument("--live", action="store_true", help="the video is live, and began a minute ago")
     serve.add_argument("--http3", action="store_true", help="HTTP/3, too, on the UDP port of that number, by aioquic")
-    # Of a group, as an option of the parser itself asks for the width of the terminal, which there is none: a system
-    # call that fails, so 1 us of virtual time, and all that is measured would be 1 us later.
+    # The argument belongs to a group, because an option of the parser itself would query the width of the missing
+    # terminal. This failing system call takes 1 us of virtual time and would delay all measurements.
     other = serve.add_argument_group("for another server")
     other.add_argument("--files", metavar="DIR", help="only write the objects of the page there, as files")
     serve.set_defaults(run=_serve)
@@ -125,7 +126,7 @@ async def _transactions(given: argparse.Namespace) -> None:
 
 
 def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[], pageload.Way]]:
-    """What `--http` may be, and what opens it; HTTP/1.1 over at most so many connections."""
+    """Values of `--http` with the function that opens connections; HTTP/1.1 uses up to this number of connections."""
     return {
         "1.1": lambda: pageload.Pool(given.host, given.port, connections),
         "2": lambda: Http2(given.host, given.port),
@@ -134,12 +135,12 @@ def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[],
 
 
 def _http3() -> ModuleType:
-    """The module that needs aioquic, which nothing else does.
+    """The only module that needs aioquic.
 
     Raises
     ------
     ValueError
-        If this Python does not have it.
+        If this Python lacks aioquic.
     """
     try:
         return importlib.import_module("programs.http3")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server has: bytes on demand, the objects of a page, a segmented video; zeros, of the right length."""
+"""Content of the server: bytes on demand, the objects of a page, a segmented video. All content is zeros of the correct
+length."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from .measures import now_ns
 
 MANIFEST = "/manifest.mpd"
 LIVE_SINCE_NS = 60_000_000_000
-"""A live video began so long before the server: there is something to be behind of."""
+"""A live video began this long before the server, so that a player can be behind the live edge."""
 PAGES = Path(__file__).resolve().parent / "pages"
 
 
@@ -27,7 +28,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Object:
-    """An object of a page.
+    """One object of a page.
 
     Attributes
     ----------
@@ -35,7 +36,7 @@ class Object:
     length : int
         In bytes.
     after : str or None
-        The object that names it: it is asked for once that one is there, and `delay_ms` have passed.
+        The object that refers to it: it is requested `delay_ms` after that one has arrived.
     """
 
     path: str
@@ -45,19 +46,19 @@ class Object:
 
 
 def page_of(name: str) -> list[Object]:
-    """The objects of a page, the first one first.
+    """Objects of a page, the main one first.
 
     Parameters
     ----------
     name : str
-        Of a page that comes with these programs (`median`), or the path of a TOML file with entries `[[objects]]`:
-        `path`, `bytes`, `after` (not of the first), `delay_ms`, and `count` for several of a kind, whose `path` then
-        has `{}` for their number.
+        Name of an included page (`median`), or path of a TOML file with entries `[[objects]]`: `path`, `bytes`, `after`
+        (except in the first), `delay_ms`, and `count` for several similar objects, whose `path` then contains `{}` for
+        their number.
 
     Raises
     ------
     ValueError
-        If an object has no path or length, or comes after one that is not above it.
+        If an object has no path or length, or its `after` is not an earlier entry.
     """
     own = PAGES / f"{name}.toml"
     with (own if own.exists() else Path(name)).open("rb") as file:
@@ -80,7 +81,7 @@ def page_of(name: str) -> list[Object]:
 
 
 def write_files(objects: list[Object], directory: Path) -> None:
-    """Writes the objects of a page as files of zeros into a directory, which is made; `/` is `index.html`."""
+    """Write the objects of a page as files of zeros into a directory, which is created; `/` becomes `index.html`."""
     for one in objects:
         path = directory / (one.path.lstrip("/") or "index.html")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,18 +90,18 @@ def write_files(objects: list[Object], directory: Path) -> None:
 
 @dataclass(frozen=True)
 class Video:
-    """A video in segments of equal length, each in several bit rates, all of which are constant.
+    """A video in segments of equal length, each available in several constant bit rates.
 
     Attributes
     ----------
     ladder_bps : tuple of int
         Increasing.
     segment_ms : int
-        How long a segment plays.
+        Playing time of a segment.
     media_s : float or None
-        How long all of it plays; None: it is live, and a segment is there once it is over.
+        Playing time of the video; None: it is live, and a segment becomes available at its end.
     start_ns : int
-        When a live one began.
+        Start of a live video.
     """
 
     ladder_bps: tuple[int, ...]
@@ -131,14 +132,14 @@ class Video:
         ).encode()
 
     def segment(self, path: str) -> Answer:
-        """A segment by its path, `/video/<representation>/<number>.m4s`; 404 if there is none, or not yet."""
+        """A segment by path, `/video/<representation>/<number>.m4s`; 404 if it does not exist, or not yet."""
         _, _, representation, name = path.split("/") if path.count("/") == 3 else ("",) * 4
         number, _, ending = name.partition(".")
         if ending != "m4s" or not (representation.isdigit() and number.isdigit()):
             return NOT_FOUND
         place, end_ms = int(representation), (int(number) + 1) * self.segment_ms
         over_ms = (now_ns() - self.start_ns) / 1e6 if self.media_s is None else self.media_s * 1000
-        # The last one may be shorter; it is as long as the others here.
+        # A real last segment may be shorter; here it is as long as the others.
         if place >= len(self.ladder_bps) or end_ms - (0 if self.media_s is None else self.segment_ms) > over_ms:
             return NOT_FOUND
         return Answer(200, self.ladder_bps[place] * self.segment_ms // 8000)
@@ -149,13 +150,13 @@ NOT_FOUND = Answer(404, 0)
 
 @dataclass(frozen=True)
 class Content:
-    """All that a server has."""
+    """All content of a server."""
 
     page: dict[str, Object]
     video: Video | None
 
     def answer(self, path: str) -> Answer:
-        """What is sent for a path: `/bytes/N` is N zeros."""
+        """Body for a path: `/bytes/N` is N zeros."""
         if path.startswith("/bytes/") and path[7:].isdigit():
             return Answer(200, int(path[7:]))
         if path in self.page:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server has: lengths of bodies, pages out of files, a manifest that the player reads back."""
+"""Content of the server: lengths of bodies, pages from files, a manifest that the player can parse."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_paths_have_their_lengths():
     lengths = {path: content.answer(path).length for path in
                ("/bytes/17", "/", "/font-3.woff2", "/video/0/0.m4s", "/video/1/2.m4s")}  # fmt: skip
     assert list(lengths.values()) == [17, 18_000, 32_750, 250_000, 500_000]
-    # Of 6 s in segments of 2.5 s there are three.
+    # A video of 6 s with segments of 2.5 s has three of them.
     for path in ("/bytes/", "/font-4.woff2", "/video/2/0.m4s", "/video/0/3.m4s", "/video/0/1.mp4", "/video/x/1.m4s"):
         assert content.answer(path) is NOT_FOUND, path
 
@@ -64,7 +64,8 @@ def test_a_live_segment_is_there_once_it_is_over():
     video = Video((800_000,), 2000, None, start_ns)
     manifest = manifest_of(video.manifest())
     assert (manifest.count, manifest.start_ns) == (None, start_ns)
-    # It began 5.5 s ago: the segments that end at 2 and at 4 s are there, the one that ends in half a second is not.
+    # The video began 5.5 s ago: the segments that end at 2 and at 4 s are available, the one that ends in half a second
+    # is not.
     assert video.segment("/video/0/1.m4s").status == 200
     assert Video((1,), 2000, None, now_ns() + 3600 * S).segment("/video/0/0.m4s") is NOT_FOUND
     assert Video((1,), 3_600_000, None, start_ns).segment("/video/0/0.m4s") is NOT_FOUND

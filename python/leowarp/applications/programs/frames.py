@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paced media frames over UDP, as of a call: so many a second, each of several packets, without feedback.
+"""Paced media frames over UDP, as in a call: a fixed number per second, each of several packets, without feedback.
 
-The receiver asks for a stream; the sender sends each frame when it is due, its packets one behind the other. There is
-no congestion control, no retransmission and no error correction: what the path does to frames is seen as it is.
+The receiver requests a stream; the sender sends each frame when it is due, as a burst of packets. There is no
+congestion control, retransmission or error correction: the results show the path's effect on frames directly.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from .measures import Measures, now_ns
 
 PAYLOAD_BYTES = 1200
-"""What WebRTC and QUIC send at most in a packet whose path is not known (RFC 9000, 14)."""
+"""Largest packet of WebRTC and QUIC on an unknown path (RFC 9000, 14)."""
 ASK = struct.Struct("!4sIII")
-"""Magic, frames per 1000 s, bit/s, how many frames."""
+"""Magic, frames per 1000 s, bit/s, number of frames."""
 PACKET = struct.Struct("!4sIHHqI")
-"""Magic, number of the frame, number of the packet in it, packets in it, when it was sent, length of the frame."""
+"""Magic, number of the frame, number of the packet in it, packets in it, sending time, length of the frame."""
 MAGIC = b"LEOF"
 ASK_AGAIN_S = 0.5
 LAST_WAIT_S = 2.0
-"""How long after the last frame is due the receiver waits for it."""
+"""Time for which the receiver waits for the last frame after it is due."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Stream:
     ----------
     frames_per_s : float
     bitrate_bps : int
-        Of the frames, headers not counted; all are of one length.
+        Bit rate of the frames without headers; all frames have equal length.
     count : int
         How many frames.
     """
@@ -45,16 +45,16 @@ class Stream:
 
     @property
     def frame_bytes(self) -> int:
-        """At least what the header of a packet takes."""
+        """Minimum length: the header of a packet."""
         return max(PACKET.size, round(self.bitrate_bps / 8 / self.frames_per_s))
 
     def due_ns(self, number: int) -> int:
-        """When a frame is due, after the first one."""
+        """Time at which a frame is due, relative to the first one."""
         return round(number / self.frames_per_s * 1e9)
 
 
 def serve(port: int) -> None:
-    """Sends a stream to each who asks, one at a time, until it is told to end."""
+    """Send a stream to each receiver that requests one, one at a time, until stopped."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.bind(("0.0.0.0", port))
         while True:
@@ -63,7 +63,7 @@ def serve(port: int) -> None:
                 continue
             _, millihertz, bitrate_bps, count = ASK.unpack(text)
             send(sender, asker, Stream(millihertz / 1000, bitrate_bps, count))
-            # What was asked again while it was sent is no new wish.
+            # Repeated requests that arrived during the stream are not new requests.
             sender.setblocking(False)
             try:
                 while sender.recv(2048):
@@ -73,7 +73,7 @@ def serve(port: int) -> None:
 
 
 def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
-    """Sends all frames, each when it is due."""
+    """Send all frames, each when it is due."""
     began_ns = time.monotonic_ns()
     length = stream.frame_bytes
     lengths = [PAYLOAD_BYTES] * (length // PAYLOAD_BYTES)
@@ -89,14 +89,14 @@ def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
 
 
 def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
-    """Asks for a stream and writes a line for each frame: one that never was whole has no end.
+    """Request a stream and write a line for each frame; a frame that was never complete has no end.
 
-    A frame of which no packet came began when it was due.
+    If no packet of a frame arrived, its beginning is the time at which it was due.
 
     Raises
     ------
     OSError
-        If the host is not known, or nobody is at the port.
+        If the host is unknown, or nothing listens on the port.
     """
     ask = ASK.pack(MAGIC, round(stream.frames_per_s * 1000), stream.bitrate_bps, stream.count)
     missing: dict[int, set[int]] = {}
@@ -104,7 +104,8 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
     whole_ns: dict[int, int] = {}
     first_ns: int | None = None
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
-        # Half a second of 50 Mbit/s in small packets: the kernel's default may be less than a burst.
+        # The receive buffer holds half a second of 50 Mbit/s in small packets: the kernel's default may be smaller than
+        # a burst.
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         receiver.connect((host, port))
         receiver.settimeout(ASK_AGAIN_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/1.1 (RFC 9112): a client's connection, and what a server does with one. Bodies have a Content-Length."""
+"""HTTP/1.1 (RFC 9112): a client's connection, and a server's handling of a connection. Bodies have a Content-Length."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ ZEROS = memoryview(bytes(PIECE_BYTES))
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came of a request.
+    """Result of a request.
 
     Attributes
     ----------
     status : int
     request_ns, first_byte_ns, end_ns : int
-        When the request was handed to the socket, when the first bytes of the answer were read, and when the last were.
+        Times at which the request was written to the socket, and at which the first and the last bytes of the answer
+        were read.
     length : int
-        Of the body, in bytes.
+        Length of the body in bytes.
     body : bytes
-        Empty unless it was to be kept.
+        Empty unless the body was requested to be kept.
     """
 
     status: int
@@ -38,7 +39,8 @@ class Fetched:
 
 @dataclass
 class Asked:
-    """A request beside others over one connection, whose answer comes; None is kept of one that is not wanted."""
+    """A request that shares a connection with others, while its answer arrives; None is stored for an unwanted
+    answer."""
 
     request_ns: int
     done: asyncio.Future[Fetched]
@@ -48,37 +50,37 @@ class Asked:
     kept: list[bytes] | None = None
 
     def answered(self) -> None:
-        """The last of the answer has been read."""
+        """The last part of the answer has been read."""
         first_ns = self.first_byte_ns or now_ns()
         body = b"".join(self.kept or ())
         self.done.set_result(Fetched(self.status or 0, self.request_ns, first_ns, now_ns(), self.length, body))
 
 
 class Connection:
-    """A connection of a client, for one request at a time: `await Connection.open(...)`."""
+    """A client's connection for one request at a time: `await Connection.open(...)`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, number: int) -> None:
         self._reader, self._writer, self._host, self.number = reader, writer, host, number
 
     @classmethod
     async def open(cls, host: str, port: int, number: int = 0) -> Connection:
-        """A connection; `number` is what measures call it. Raises OSError."""
+        """Open a connection; `number` identifies it in measurements."""
         return cls(*await asyncio.open_connection(host, port, limit=1 << 20), host, number)
 
     async def fetch(self, path: str, *, request_bytes: int = 0, keep: bool = False) -> Fetched:
-        """The answer to a request, read to its end.
+        """Send a request and read the answer to its end.
 
         Parameters
         ----------
         request_bytes : int
-            Length of the request's body, which is zeros; 0: a GET without one.
+            Length of the request's body, which is zeros; 0: a GET without a body.
         keep : bool
-            Whether the body is wanted.
+            Whether the body should be returned.
 
         Raises
         ------
         ConnectionError
-            If the connection ends before, or the answer has no Content-Length.
+            If the connection ends early, or the answer has no Content-Length.
         """
         method = "POST" if request_bytes else "GET"
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\n"
@@ -109,19 +111,19 @@ class Connection:
         return data
 
     def close(self) -> None:
-        """Ends the connection; nothing is waited for."""
+        """Close the connection without waiting."""
         self._writer.close()
 
 
 async def serve(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, content: Content, begun: bytes = b""
 ) -> None:
-    """Answers the requests of one connection until its client ends it.
+    """Answer the requests of one connection until its client closes it.
 
     Parameters
     ----------
     begun : bytes
-        What was read of it already.
+        Bytes already read from the connection.
     """
     data = begun
     while True:
@@ -134,16 +136,16 @@ async def serve(
         left = (content_length(head) or 0) - len(data)
         while left > 0:
             left -= len(await reader.read(min(left, PIECE_BYTES)) or bytes(left))
-        # No request follows before its answer is there: our clients have one at a time.
+        # The next request comes only after this answer: leowarp's clients send one at a time.
         data = data[content_length(head) or 0 :]
         await send(writer, content.answer(head.split(b" ", 2)[1].decode()))
 
 
 async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
-    """Writes an answer as fast as the socket takes it."""
+    """Write an answer as fast as the socket accepts it."""
     reason = {200: "OK", 404: "Not Found"}[answer.status]
     head = f"HTTP/1.1 {answer.status} {reason}\r\nContent-Length: {answer.length}\r\n\r\n".encode()
-    # In one write, as servers do: a head by itself would be a packet by itself.
+    # Head and body are sent in a single write, as servers do: otherwise the head would be a separate packet.
     writer.write(head + (ZEROS[: min(PIECE_BYTES, answer.length)] if answer.body is None else answer.body))
     await writer.drain()
     for place in range(PIECE_BYTES, answer.length if answer.body is None else 0, PIECE_BYTES):
@@ -152,7 +154,7 @@ async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
 
 
 def content_length(head: bytes) -> int | None:
-    """What a head says, or None."""
+    """Fields of a head; None if it is malformed."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length":

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 (RFC 9113) in the clear, with prior knowledge: a client's connection, and what a server does with one.
+"""HTTP/2 (RFC 9113) without TLS, with prior knowledge: a client's connection, and a server's handling of a connection.
 
-Streams, flow control and settings are all there. Of HPACK (RFC 7541) only what these two send each other, and what
-begins the answers of other servers (the status, as an index of the static table): header fields are neither compressed
-nor kept in the dynamic table. There is no push and no priority: the server sends a frame of each stream in turn.
+Streams, flow control and settings are complete. HPACK (RFC 7541) is limited to what this client and server send, and to
+the beginning of other servers' answers (the status as an index of the static table). Header fields are neither
+compressed nor stored in the dynamic table. There is no push and no priority: the server sends a frame of each stream in
+turn.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
 FRAME_BYTES = 16384
-"""SETTINGS_MAX_FRAME_SIZE as it is unless somebody asks for more."""
+"""Default of SETTINGS_MAX_FRAME_SIZE."""
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""What Chromium grants a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
+"""Window that Chromium grants a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
 FIRST_WINDOW_BYTES = 65535
-"""Of each connection, and of each stream until a setting comes (RFC 9113, 6.9.2)."""
+"""Initial window of each connection, and of each stream until a setting changes it (RFC 9113, 6.9.2)."""
 _INITIAL_WINDOW_SIZE = 4
 _PATH, _CONTENT_LENGTH = 4, 28
 """Names of the static table (RFC 7541, appendix A)."""
 _STATUS = {0x88: 200, 0x8D: 404}
-"""Of the static table (RFC 7541, appendix A), as an indexed field (6.1)."""
+"""Index in the static table (RFC 7541, appendix A) of an indexed field (6.1)."""
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -39,7 +40,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 
 def integer(value: int, bits: int) -> bytes:
-    """A whole number whose first byte has so many bits of it (RFC 7541, 5.1).
+    """An integer whose first byte contributes this number of bits (RFC 7541, 5.1).
 
     >>> integer(1337, 5).hex()
     '1f9a0a'
@@ -55,17 +56,17 @@ def integer(value: int, bits: int) -> bytes:
 
 
 def literal(index: int, value: bytes) -> bytes:
-    """A field that is not kept, with a name of the static table (RFC 7541, 6.2.2) and a value as it is (5.2)."""
+    """A field that is not indexed, with a name of the static table (RFC 7541, 6.2.2) and a literal value (5.2)."""
     return integer(index, 4) + integer(len(value), 7) + value
 
 
 def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a block as `literal` writes them: index of the name, value; of an indexed one an empty value.
+    """Fields of a block from `literal`: index of the name, value; an indexed field has an empty value.
 
     Raises
     ------
     ConnectionError
-        If the block has more of HPACK: it is another client's.
+        If the block uses other HPACK features, because it comes from another client.
     """
     place = 0
 
@@ -93,12 +94,12 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncIterator[tuple[int, int, int, bytes]]:
-    """All frames of a connection, each as (kind, flags, stream, payload), until it ends.
+    """All frames of a connection as (kind, flags, stream, payload), until it ends.
 
     Parameters
     ----------
     begun : bytes
-        What was read of it already.
+        Bytes already read from the connection.
     """
     data = bytearray(begun)
     while True:
@@ -116,13 +117,13 @@ async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncItera
 
 @dataclass
 class _Stream(Asked):
-    """A request, and what of its stream's window is used."""
+    """A request, and the used part of its stream's window."""
 
     taken_bytes: int = 0
 
 
 class Http2:
-    """All requests over one connection at once: a `pageload.Way`."""
+    """All requests share one connection: a `pageload.Way`."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
@@ -132,7 +133,7 @@ class Http2:
         self._waiting = bytearray()
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Asks at once; the first one opens the connection. Raises OSError."""
+        """Send a request at once; the first request opens the connection. Raises OSError."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
         await asyncio.shield(self._opened)
@@ -171,7 +172,7 @@ class Http2:
             raise ConnectionResetError(f"{self._host} refuses: {payload.hex()}")
         elif kind == HEADERS and stream is not None and stream.status is None:
             stream.first_byte_ns = now_ns()
-            # A change of the dynamic table's size may stand before (RFC 7541, 6.3).
+            # A size update of the dynamic table may come first (RFC 7541, 6.3).
             first = next((byte for byte in payload if byte & 0xE0 != 0x20), 0)
             stream.status = _STATUS.get(first, 0)
         elif kind == DATA:
@@ -186,7 +187,7 @@ class Http2:
             stream.answered()
 
     def _write(self, data: bytes) -> None:
-        """Sends it with all else that is written at this instant, as one packet if it fits."""
+        """Send it together with all other data written at this instant, as one packet if it fits."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._flush)
         self._waiting += data
@@ -196,7 +197,7 @@ class Http2:
         self._waiting.clear()
 
     def _granted(self, number: int, taken_bytes: int, window_bytes: int) -> int:
-        """Gives a window back once half of it is used; what is used then."""
+        """Grant new window once half of it is used; return the used amount after that."""
         if taken_bytes <= window_bytes // 2:
             return taken_bytes
         self._write(frame(WINDOW_UPDATE, 0, number, struct.pack("!I", taken_bytes)))
@@ -211,7 +212,7 @@ class Http2:
 
 @dataclass
 class _Answering:
-    """An answer on its way: what is left of it, and the window of its stream."""
+    """An answer being sent: its remaining bytes, and the window of its stream."""
 
     left_bytes: int
     body: bytes | None
@@ -220,7 +221,7 @@ class _Answering:
 
 @dataclass
 class _Server:
-    """The server's side of one connection."""
+    """Server side of one connection."""
 
     writer: asyncio.StreamWriter
     content: Content
@@ -259,7 +260,7 @@ class _Server:
         self.waiting += frame(HEADERS, END_HEADERS | (0 if answer.length else END_STREAM), number, block)
 
     async def send(self) -> None:
-        """Sends what waits, and of each answer a frame in turn, as far as windows and the socket let it."""
+        """Send waiting data, and one frame of each answer in turn, as far as windows and the socket permit."""
         while True:
             for number, answer in list(self.answers.items()):
                 self._add(number, answer)
@@ -267,7 +268,8 @@ class _Server:
                 self.changed.clear()
                 await self.changed.wait()
                 continue
-            # In one write: else each frame would be a packet by itself, and there are ten in the first window.
+            # Frames are sent in a single write: otherwise each frame would be a packet, and the initial window is ten
+            # packets.
             self.writer.write(bytes(self.waiting))
             self.waiting.clear()
             await self.writer.drain()
@@ -288,12 +290,12 @@ class _Server:
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, content: Content, begun: bytes) -> None:
-    """Answers the requests of one connection, whose preface has been read, until its client ends it.
+    """Answer the requests of one connection, whose preface has been read, until its client closes it.
 
     Parameters
     ----------
     begun : bytes
-        What was read behind the preface.
+        Bytes read after the preface.
     """
     server = _Server(writer, content)
     server.waiting += frame(SETTINGS, 0, 0)

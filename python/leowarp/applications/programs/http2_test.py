@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2: numbers and fields as RFC 7541 writes them, and a client and a server of ours over a socket."""
+"""HTTP/2: integers and fields as in RFC 7541, and client and server of leowarp over a socket."""
 
 import asyncio
 

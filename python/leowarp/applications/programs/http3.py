@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/3 (RFC 9114) by aioquic, for which alone these programs need more than Python: see examples/programs/build.sh.
+"""HTTP/3 (RFC 9114) with aioquic, the only dependency of these programs besides Python: see examples/programs/build.sh.
 
 /var/tmp/leowarp-programs/aioquic/bin/python3 {applications} page {server} {port} --http 3
 """
@@ -27,7 +27,7 @@ from .http11 import Asked, Fetched
 from .measures import now_ns
 
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""As of HTTP/2; aioquic's own are 1 MiB, which would be the limit of most paths."""
+"""Same windows as for HTTP/2; aioquic's defaults of 1 MiB would limit most paths."""
 
 
 def _settings(*, is_client: bool) -> QuicConfiguration:
@@ -63,14 +63,14 @@ class _Client(QuicConnectionProtocol):
 
 
 class Http3:
-    """All requests over one connection at once: a `pageload.Way`."""
+    """All requests share one connection: a `pageload.Way`."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
         self._opened: asyncio.Task[_Client] | None = None
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Asks at once; the first one opens the connection. Raises OSError."""
+        """Send a request at once; the first request opens the connection. Raises OSError."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
         client = await asyncio.shield(self._opened)
@@ -79,15 +79,15 @@ class Http3:
         client.http.send_headers(number, list(names.items()), end_stream=True)
         stream = Asked(now_ns(), asyncio.get_running_loop().create_future(), kept=[] if keep else None)
         client.streams[number] = stream
-        # With all that is asked for at this instant, as few packets as it needs.
+        # All requests of this instant are sent together, in as few packets as possible.
         asyncio.get_running_loop().call_soon(client.transmit)
         return await stream.done, 0
 
     async def _open(self) -> _Client:
         settings = _settings(is_client=True)
-        # The certificate is made as the server starts.
+        # The certificate is self-signed, because the server makes it at its start.
         settings.verify_mode = ssl.CERT_NONE
-        # aioquic's own connect() wants an IPv6 socket.
+        # aioquic's own connect() requires an IPv6 socket.
         _, client = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: _Client(QuicConnection(configuration=settings)), local_addr=("0.0.0.0", 0)
         )
@@ -96,7 +96,7 @@ class Http3:
         return client
 
     def close(self) -> None:
-        """Ends the connection; nothing is waited for."""
+        """Close the connection without waiting."""
         if self._opened is not None and self._opened.done() and self._opened.exception() is None:
             self._opened.result().close()
 
@@ -121,7 +121,7 @@ class _Server(QuicConnectionProtocol):
 
 
 async def run(port: int, content: Content) -> None:
-    """Serves on a UDP port from now on; returns at once."""
+    """Start serving on a UDP port; return at once."""
     settings = _settings(is_client=False)
     settings.certificate, settings.private_key = _own_certificate()
 
@@ -133,7 +133,7 @@ async def run(port: int, content: Content) -> None:
 
 
 def _own_certificate() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """A certificate for an hour, and its key."""
+    """A certificate that is valid for an hour, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "leowarp")])
     now, hour = datetime.datetime.now(datetime.UTC), datetime.timedelta(hours=1)

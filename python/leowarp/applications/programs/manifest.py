@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DASH manifest (MPD, ISO/IEC 23009-1) as a player needs it: one period, segments of one length by their number."""
+"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1) as needed by a player: one period, numbered segments of equal
+length."""
 
 from __future__ import annotations
 
@@ -14,22 +15,22 @@ _DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 
 @dataclass(frozen=True)
 class Manifest:
-    """What there is to be played.
+    """Media described by a manifest.
 
     Attributes
     ----------
     ids : tuple of str
-        Of the representations of the first video, by increasing bit rate.
+        Bit rates of the first video's representations, ascending.
     ladder_bps : tuple of int
         Their bit rates.
     segment_ns : int
-        How long a segment plays.
+        Playing time of a segment.
     first : int
-        Number of the first one.
+        Number of the first segment.
     count : int or None
-        How many there are; None: live.
+        Number of segments; None: live.
     start_ns : int or None
-        When a live one began, on the clock of measures.
+        Start of a live stream, on the clock of measurements.
     template : str
         Path of a segment, relative to the manifest.
     """
@@ -43,7 +44,7 @@ class Manifest:
     template: str
 
     def path(self, place: int, number: int) -> str:
-        """Path of a segment: of the representation at a place of the ladder, by its number."""
+        """Path of a segment, by the representation's place in the ladder and the segment's number."""
         return "/" + self.template.replace("$RepresentationID$", self.ids[place]).replace("$Number$", str(number))
 
 
@@ -53,7 +54,8 @@ def manifest_of(text: bytes) -> Manifest:
     Raises
     ------
     ValueError
-        If it is no MPD, or has no SegmentTemplate with a duration: other ways to name segments are not known here.
+        If it is not an MPD, or has no SegmentTemplate with a duration: other naming schemes for segments are not
+        supported.
     """
     try:
         root = ET.fromstring(text)
@@ -77,7 +79,7 @@ def manifest_of(text: bytes) -> Manifest:
         count = -(-round(_seconds(root.get("mediaPresentationDuration", "")) * 1e9) // segment_ns)
     else:
         began = datetime.datetime.fromisoformat(root.get("availabilityStartTime", "").replace("Z", "+00:00"))
-        # In whole microseconds: a float of seconds has no ns.
+        # Durations are in whole microseconds: a float of seconds cannot resolve 1 ns.
         epoch = datetime.datetime.fromtimestamp(0, datetime.UTC)
         start_ns = (began - epoch) // datetime.timedelta(microseconds=1) * 1000
     ids = tuple(name for _, name in by_rate)

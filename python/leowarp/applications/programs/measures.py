@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program measures, as lines of `measures.jsonl` in its working directory."""
+"""Writer of a program's measurements, as lines of `measures.jsonl` in its working directory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ FILE = "measures.jsonl"
 
 
 def now_ns() -> int:
-    """The clock of all measures, in ns: the real-time clock, which nobody sets in the guest."""
+    """Clock of all measurements, in ns: the real-time clock, which is never set in the guest."""
     return time.time_ns()
 
 
 class Measures:
-    """Writes lines: `with Measures() as measures`; each is in the file when `write` returns, however all this ends."""
+    """Writes lines: `with Measures() as measures`. Each line of measurements is in the file when `write` returns, even
+    if the program is killed later."""
 
     def __init__(self, path: Path | str = FILE) -> None:
         self._file: TextIO = open(path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115 (`__exit__` closes it)
@@ -38,7 +39,7 @@ class Measures:
         ----------
         kind : str
         **values
-            Columns of the table `measures`; times in ns of `now_ns`. None: left out.
+            Columns of the table `measures`; times are in ns of `now_ns`.
         """
         given = {key: value for key, value in values.items() if value is not None}
         self._file.write(json.dumps({"kind": kind, **given}) + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading a page as browsers do: each object is asked for once the one that names it is there."""
+"""Page load as in browsers: each object is requested once the object that refers to it has arrived."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .measures import Measures, now_ns
 
 
 class Way(Protocol):
-    """How objects are asked for: over which connections, by which protocol."""
+    """Method of requesting objects: connections and protocol."""
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """The answer, its body if that is to be kept, and the number of the connection over which it came."""
+        """The answer, its body if requested, and the number of its connection."""
 
     def close(self) -> None:
         """Ends all connections."""
 
 
 class Pool:
-    """HTTP/1.1 over at most so many connections at once, each opened when all others are busy."""
+    """HTTP/1.1 over up to this number of connections; a new one is opened if all others are busy."""
 
     def __init__(self, host: str, port: int, most: int) -> None:
         self._host, self._port, self._most = host, port, most
@@ -34,7 +34,7 @@ class Pool:
         self._waiting: deque[asyncio.Future[Connection]] = deque()
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Waits for a connection, in the order of asking. Raises OSError."""
+        """Wait for a free connection; requests are served in order."""
         connection = await self._take()
         got = await connection.fetch(path, keep=keep)
         if self._waiting:
@@ -48,7 +48,8 @@ class Pool:
             return self._free.popleft()
         if self._begun < self._most:
             self._begun += 1
-            # A browser gives the request to whichever is free first; here it stays with the handshake.
+            # A browser sends the request on the first connection that is free; here the request stays with the
+            # connection being opened.
             connection = await Connection.open(self._host, self._port, self._begun - 1)
             self._all.append(connection)
             return connection
@@ -61,9 +62,9 @@ class Pool:
 
 
 async def load(objects: list[Object], way: Way, number: int, measures: Measures, timeout_s: float | None) -> None:
-    """Loads a page once, and writes a line for each object and one for the page.
+    """Load a page once, and write a line for each object and one for the page.
 
-    A page of which an object did not come (the connection broke, or `timeout_s` are over) has no end.
+    If an object did not arrive (broken connection, or `timeout_s` exceeded), the page has no end.
     """
     start_ns = now_ns()
     there = {one.path: asyncio.Event() for one in objects}
@@ -94,7 +95,7 @@ async def load(objects: list[Object], way: Way, number: int, measures: Measures,
             tasks = [group.create_task(get(one)) for one in objects]
         end_ns, length = max(task.result().end_ns for task in tasks), sum(task.result().length for task in tasks)
     except* (ConnectionError, TimeoutError):
-        # A page that was not loaded is a result.
+        # A failed page load is a result, too.
         pass
     measures.write(
         "page", name=objects[0].path, number=number, start_ns=start_ns,
@@ -106,7 +107,8 @@ async def run(
     objects: list[Object], opened: Callable[[], Way], *, repeat: int, interval_s: float, timeout_s: float | None,
     measures: Measures,
 ) -> None:  # fmt: skip
-    """Loads a page `repeat` times, each with connections of its own, `interval_s` apart if the one before is over."""
+    """Load a page `repeat` times with new connections each, at intervals of `interval_s` or longer if a load takes more
+    time."""
     began_ns = now_ns()
     for number in range(repeat):
         await asyncio.sleep(max(0, began_ns + round(number * interval_s * 1e9) - now_ns()) / 1e9)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is played of what has come: a buffer that fills by whole segments and empties by the clock."""
+"""Playback of received media: a buffer that fills by whole segments and empties with the clock."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from .measures import Measures
 
 
 class Playback:
-    """A player's buffer. Times are those of one clock, in ns, and never go back.
+    """A player's buffer. Times are on one clock, in ns, and never decrease.
 
-    It begins to play once `begin_ns` of media are there, stops when nothing is left (a stall), and goes on once
-    `resume_ns` are there. `startup` and `stall` are written when they are over; a segment can be played when all of it
-    has come.
+    Playback begins once `begin_ns` of media have arrived, stops when the buffer is empty (a stall), and resumes with
+    `resume_ns`. `startup` and `stall` are written when they are over; a segment can be played when it has arrived
+    completely.
     """
 
     def __init__(self, now_ns: int, begin_ns: int, resume_ns: int, measures: Measures) -> None:
@@ -21,7 +21,7 @@ class Playback:
         self.buffer_ns = 0
 
     def advance(self, now_ns: int) -> None:
-        """Plays up to now."""
+        """Advance playback to the present time."""
         played_ns = now_ns - self._at_ns
         self._at_ns = now_ns
         if self._waiting is not None:
@@ -32,7 +32,7 @@ class Playback:
         self.buffer_ns = max(0, self.buffer_ns - played_ns)
 
     def add(self, now_ns: int, media_ns: int, *, is_last: bool = False) -> None:
-        """A segment has come; behind the last one there is nothing to wait for, and its end is no stall."""
+        """Add a received segment; after the last one the buffer waits for no more, and its end is not a stall."""
         self.advance(now_ns)
         self.buffer_ns += media_ns
         self._is_whole = is_last
@@ -40,7 +40,7 @@ class Playback:
             self._end_waiting(now_ns)
 
     def stop(self, now_ns: int) -> None:
-        """The viewer goes: what is being waited for has no end."""
+        """The viewer leaves: a startup or stall in progress has no end."""
         self.advance(now_ns)
         if self._waiting is not None:
             self._end_waiting(None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A player's buffer: what it holds, when it stalls, and for how long, each by hand."""
+"""A player's buffer: content, times and durations of stalls, calculated by hand."""
 
 import json
 
@@ -10,7 +10,7 @@ S = 10**9
 
 
 def played(tmp_path, *steps, begin_s: float = 2, resume_s: float = 2):
-    """Buffer after each step (time, media that came), s; and what was written."""
+    """Content of the buffer after each step (time, arrived media) in s, and the written lines."""
     buffers = []
     with Measures(tmp_path / "measures.jsonl") as measures:
         playback = Playback(0, round(begin_s * S), round(resume_s * S), measures)
@@ -30,7 +30,8 @@ def test_it_begins_once_enough_is_there_and_empties_by_the_clock(tmp_path):
 
 
 def test_a_stall_lasts_from_the_empty_buffer_until_enough_has_come(tmp_path):
-    # 2 s at 1: empty at 3. What comes at 5 is enough; of 4 s to resume the segment at 6 would be.
+    # The buffer has 2 s of media at 1 s, so it is empty at 3 s. The media arriving at 5 suffice; if 4 s were needed to
+    # resume, the segment at 6 would.
     steps = ((1, 2), (5, 2), (6, 2))
     assert played(tmp_path, *steps) == ([2, 2, 3], [("startup", 0, 1), ("stall", 3, 5)])
     assert played(tmp_path, *steps, resume_s=4) == ([2, 2, 4], [("startup", 0, 1), ("stall", 3, 6)])
@@ -42,7 +43,7 @@ def test_a_segment_that_comes_as_the_last_one_ends_is_no_stall(tmp_path):
 
 def test_the_end_of_the_video_is_no_stall(tmp_path):
     assert played(tmp_path, (1, 2), (2, "last"), (9, "stop")) == ([2, 3, 0], [("startup", 0, 1)])
-    # Shorter than what it waits for
+    # The arrived media are shorter than required.
     assert played(tmp_path, (1, "last"), begin_s=4) == ([2], [("startup", 0, 1)])
 
 

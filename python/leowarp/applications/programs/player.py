@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DASH player without a screen: segments one behind the other over one connection, a buffer, stalls, live latency."""
+"""A DASH player without a screen: segments in sequence over one connection, a buffer, stalls, live latency."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from .playback import Playback
 
 @dataclass(frozen=True)
 class Viewing:
-    """How it is watched.
+    """Settings of a playback.
 
     Attributes
     ----------
     rule : str
-        As `abr.rule_of` takes it.
+        Argument of `abr.rule_of`.
     target_s : float
-        No segment is asked for while its coming would make the buffer longer than this.
+        No segment is requested while its arrival would make the buffer longer than this.
     begin_s, resume_s : float or None
-        Media that must be there for the first picture, and after a stall; None: a segment.
+        Media required for the first picture, and after a stall; None: one segment.
     latency_s : float
-        Of a live stream: how far behind the live edge playing begins, at least.
+        For a live stream: minimum distance from the live edge at which playback begins.
     play_s : float or None
-        The viewer goes so long after the start; None: at the end of the video.
+        The viewer leaves this long after the start; None: at the end of the video.
     """
 
     rule: str
@@ -43,14 +43,14 @@ class Viewing:
 
 
 async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -> None:
-    """Plays a video over the way that `opened` gives.
+    """Play a video over the connections that `opened` provides.
 
     Raises
     ------
     ValueError
-        If the server has none, its manifest is not understood, or a live one is to be played without an end.
+        If the server has no video, its manifest is not supported, or a live video is to be played without an end.
     OSError
-        If there is no connection, or it breaks.
+        If the connection cannot be opened, or breaks.
     """
     start_ns = now_ns()
     way = opened()
@@ -66,7 +66,7 @@ async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -
     playback = Playback(start_ns, round(begin_s * 1e9), round(resume_s * 1e9), measures)
     player = _Player(way, manifest, viewing, playback, measures)
     watching = asyncio.create_task(player.watch())
-    # The viewer goes while a segment may be on its way.
+    # The viewer may leave while a segment is being transferred.
     left_s = None if viewing.play_s is None else (start_ns - now_ns()) / 1e9 + viewing.play_s
     done, _ = await asyncio.wait([watching], timeout=left_s)
     if done:
@@ -86,7 +86,7 @@ class _Player:
         self._throughput = Throughput()
 
     async def watch(self) -> None:
-        """From the first segment to the end of the last one's playing."""
+        """From the first segment to the end of the last one's playback."""
         manifest = self._manifest
         number = manifest.first if manifest.start_ns is None else self._first_live(manifest.start_ns)
         last = None if manifest.count is None else manifest.first + manifest.count - 1
@@ -118,7 +118,7 @@ class _Player:
         )  # fmt: skip
 
     async def _until_wanted(self, number: int) -> None:
-        """Waits for room in the buffer, and for a live segment to be over."""
+        """Wait for room in the buffer, and for the end of a live segment."""
         manifest = self._manifest
         self._playback.advance(now_ns())
         await self._sleep(self._playback.buffer_ns + manifest.segment_ns - self._target_ns)
@@ -127,7 +127,7 @@ class _Player:
             await self._sleep(over_ns - now_ns())
 
     def _first_live(self, start_ns: int) -> int:
-        """The last segment whose begin is so far behind the live edge."""
+        """The last segment that begins at least this far behind the live edge."""
         behind_ns = now_ns() - start_ns - self._latency_ns
         return self._manifest.first + max(0, behind_ns // self._manifest.segment_ns)
 

@@ -10,12 +10,12 @@ from .content import Content
 
 
 async def run(port: int, content: Content) -> None:
-    """Serves until it is told to end."""
+    """Serve until stopped."""
     await (await listen(port, content)).serve_forever()
 
 
 async def listen(port: int, content: Content) -> asyncio.Server:
-    """A server that has begun; port 0 is any that is free."""
+    """Start a server; port 0 selects any free port."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -30,7 +30,7 @@ async def listen(port: int, content: Content) -> asyncio.Server:
             else:
                 await http11.serve(reader, writer, content, begun)
         except ConnectionError:
-            # The client has gone, which is its right.
+            # Clients may close the connection at any time.
             pass
         finally:
             writer.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions: a request, its answer, one behind the other or at a fixed interval."""
+"""Transactions: requests with answers, back to back or at a fixed interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .measures import Measures, now_ns
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be done.
+    """Settings of the transactions.
 
     Attributes
     ----------
@@ -20,9 +20,9 @@ class Wanted:
     request_bytes, answer_bytes : int
         Lengths of the bodies.
     interval_s : float
-        From the start of one to the start of the next, if that one is over by then; 0: at once.
+        Time between starts of transactions, if each is over by then; 0: back to back.
     reconnect : bool
-        Whether each has a connection of its own, whose handshake counts.
+        Whether each transaction has its own connection, whose handshake counts.
     """
 
     count: int
@@ -33,7 +33,8 @@ class Wanted:
 
 
 async def run(host: str, port: int, wanted: Wanted, measures: Measures) -> None:
-    """Makes them. A connection that breaks ends its transaction, which then has no end; the next has another.
+    """Perform the transactions. If a connection breaks, its transaction has no end, and the next one uses a new
+    connection.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of control groups, of version 1 and 2: those of the process's own group and of all its parents bind.
+"""Limits of control groups, versions 1 and 2: those of the process's own group and of all its parents apply.
 
 References: cgroups(7); Documentation/admin-guide/cgroup-v2.rst (memory.max, cpu.max), cgroup-v1/memory.rst, and
 scheduler/sched-bwc.rst (cpu.cfs_quota_us) of the kernel.
@@ -16,9 +16,9 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
-    """The least that the limits of the group and its parents leave; None if none of them has a limit.
+    """The smallest remainder under the limits of the group and its parents; None if none of them has a limit.
 
-    proc, root: The list of the process's groups, and where the hierarchies are mounted.
+    proc, root: The file that lists the process's groups, and the mount point of the hierarchies.
     """
     left = []
     for directory in _directories("memory", proc, root):
@@ -30,11 +30,11 @@ def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
 
 
 def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
-    """Processors that this process may use: by affinity, and by the quotas of its group and its parents; at least 1."""
+    """Processors that this process may use, by affinity and by the quotas of its group and its parents; at least 1."""
     quotas = []
     for directory in _directories("cpu", proc, root):
         words = _text(directory / "cpu.max").split()
-        # "max 100000", or microseconds of processor time in each period of so many.
+        # "max 100000", or microseconds of processor time per period, followed by the period.
         if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
             quotas.append(int(words[0]) / max(1, int(words[1])))
         quota_us, period_us = _number(directory / "cpu.cfs_quota_us"), _number(directory / "cpu.cfs_period_us")
@@ -44,7 +44,7 @@ def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
 
 
 def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
-    """The directories of the process's group and its parents that can be seen from here."""
+    """The directories of the process's group and its parents that are visible here."""
     for line in _text(proc).splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":
@@ -53,15 +53,15 @@ def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
             mounts = [root / controller, root / controllers]
         else:
             continue
-        # A container may see its own group as the root, though the path is the host's: what is not there has no limit
-        # that can be read, and its parents are looked at all the same.
+        # A container may see its own group as the root although the path is the host's: a directory that does not exist
+        # has no readable limit, but its parents are still checked.
         parts = [part for part in path.split("/") if part not in ("", ".", "..")]
         for mount in mounts:
             yield from (mount.joinpath(*parts[:depth]) for depth in range(len(parts), -1, -1))
 
 
 def _text(file: Path) -> str:
-    """The content of a file; empty if there is none that may be read."""
+    """The content of a file; empty if it does not exist or is not readable."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError:
@@ -69,6 +69,6 @@ def _text(file: Path) -> str:
 
 
 def _number(file: Path) -> int | None:
-    """A whole number in a file; None: "max", -1 or no file, which all mean that there is no limit."""
+    """An integer in a file; None for "max", -1 or no file, which all mean that there is no limit."""
     text = _text(file).strip()
     return int(text) if text.isdigit() else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that this process may use: by the machine, its control groups and its own limit."""
+"""Memory that this process may use, limited by the machine, its control groups and its own limit."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ def available_memory_bytes() -> int:
         for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
         if line.startswith("MemAvailable:")
     )
-    # In a container MemAvailable is that of the whole machine; the cgroup's limit is where the out-of-memory killer
-    # comes.
+    # In a container MemAvailable is that of the whole machine; the out-of-memory killer acts at the cgroup's limit.
     left = memory_left_bytes()
     return available if left is None else min(available, left)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A request to `leowarp reorder`: its options, as one value.
 
-The words that an option may be are enumerations here, so that typer lists them in the help and refuses others.
+Options with fixed words are enumerations here, so that typer lists the words in the help and refuses others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Format(StrEnum):
 
 
 class Protocol(StrEnum):
-    """Packet numbers in a capture: ICMP echo's sequence, TCP's, RTP's (RFC 3550, 5.1), or a field of UDP's payload."""
+    """Packet numbers in a capture: the sequence number of ICMP echo, of TCP, of RTP (RFC 3550, 5.1), or a field of
+    UDP's payload."""
 
     icmp = "icmp"
     icmp_reply = "icmp-reply"
@@ -50,7 +51,7 @@ class TimeUnit(StrEnum):
 
 
 class Order(StrEnum):
-    """Order of a number's bytes; network order is big."""
+    """Byte order of a number; network order is big."""
 
     big = "big"
     little = "little"
@@ -69,17 +70,17 @@ _METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
 
 @dataclass(frozen=True)
 class Request:
-    """The fields are the arguments and options as typed; the rules between them are in the methods.
+    """The fields are the arguments and options as typed; the methods contain the rules between them.
 
     file: A path, or ``-`` for standard input.
-    threshold, buffer_threshold: RFC 5236's DT and BT, packets; None: BT is DT.
-    loss_window: Packets after which a missing one is lost (RFC 4737).
+    threshold, buffer_threshold: DT and BT of RFC 5236, in packets; None: BT equals DT.
+    loss_window: Number of packets after which a missing one counts as lost (RFC 4737).
     n_max: Largest n of n-reordering (RFC 4737, 5.3).
-    first, sent: Number of the first packet sent, and how many were sent: what no arrival can tell.
-    bits: Width of numbers that wrap around; None: by the protocol, or they do not.
-    flow: Number in the list of ``--flows``.
-    field_offset, field_size, field_order: int or None, int, Order. Where in a UDP payload the number stands, bytes.
-    figures: Directory to draw into.
+    first, sent: Number of the first packet sent, and how many were sent: facts that no arrival shows.
+    bits: Width of numbers that wrap around; None: the protocol's, or no wrap-around.
+    flow: Index in the list of ``--flows``.
+    field_offset, field_size, field_order: int or None, int, Order. Position of the number in a UDP payload, bytes.
+    figures: Directory for the figures.
     """
 
     file: Annotated[
@@ -95,8 +96,8 @@ class Request:
         int | None,
         typer.Option(help="B_T: places in RBD's buffer; as --threshold if not given.", rich_help_panel=_METRICS),
     ] = None
-    # 2^16, as many numbers as RTP (RFC 3550, 5.1) and ICMP echo (RFC 792) have: a packet later than that would meet its
-    # own number again.
+    # 2^16, the quantity of sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792): a packet later than that
+    # would meet its own number again.
     loss_window: Annotated[
         int, typer.Option(help="RFC 4737: later by more numbers than this is lost.", rich_help_panel=_METRICS)
     ] = 65_536
@@ -155,11 +156,11 @@ class Request:
     json_: options.Json = False
 
     def source(self) -> Source:
-        """Facts that the file itself does not have.
+        """Facts that are not in the file itself.
 
-        Returns: Options of CSV, Parquet and captures as typed; which fit the file `reordering.measure_file` decides.
+        Returns: Options of CSV, Parquet and captures as typed; `reordering.measure_file` decides which fit the file.
         """
-        # Here and not above: a help page must not wait for numpy.
+        # The import is here and not above: a help page must not wait for numpy.
         from leowarp.reordering import Source
 
         return Source(
@@ -169,10 +170,10 @@ class Request:
         )  # fmt: skip
 
     def settings(self) -> Settings:
-        """How the sequence is measured.
+        """Settings of the measurement.
 
-        Returns: Thresholds and windows in packets. The number sent is not among them: it is known apart from the
-            arrivals.
+        Returns: Thresholds and windows in packets. The number of packets sent is not among them: it is known
+            independently of the arrivals.
         """
         from leowarp.reordering import Settings
 
@@ -186,11 +187,11 @@ class Request:
         )
 
     def formats(self) -> list[Drawn]:
-        """Names of the figures; all of them if none was typed.
+        """Formats of the figures; all of them if none was typed.
 
-        Raises ScenarioError if some were typed and no figure is asked for.
+        Raises ScenarioError if formats were typed and no figure is requested.
         """
         if self.format_ and self.figures is None:
             raise ScenarioError("--format is of figures, and none are drawn", hint="--figures DIRECTORY")
-        # One drawing in three formats costs little beside measuring.
+        # A drawing in three formats costs little compared with the measurement.
         return self.format_ or list(Drawn)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `reorder`: an arrival sequence to all metrics of RFC 4737 and RFC 5236."""
+"""The verb `reorder`: from an arrival sequence to all metrics of RFC 4737 and RFC 5236."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def reorder(request: Request) -> None:
     from leowarp.cli.output import note, print_json
 
     file, source = request.file, request.source()
-    # Opening it waits for a writer, in silence. A pipe without a name (/dev/fd/63) has nothing to wait for.
+    # Opening it waits silently for a writer. A pipe without a name (/dev/fd/63) does not wait.
     if Path(os.path.realpath(file)).is_fifo():
         note(f"{_name(file)} is a named pipe: waiting for a process that writes into it (Ctrl-C ends this)")
     if request.flows:
         _print_flows(file, source, request.json_)
         return
-    # Before the file is read: a mistake in the options must not cost minutes of measuring.
+    # This precedes reading the file: a mistake in the options must not cost minutes of measurement.
     formats = request.formats()
     with _Shown(file) as shown:
         measured = reordering.measure_file(
@@ -53,9 +53,9 @@ def reorder(request: Request) -> None:
 
 # Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
-    """The measurement: the file, the flow, further content of a capture, and what to look at (RFC 4737, 1.3).
+    """The measurement: the file, the flow, other content of a capture, and points to check (RFC 4737, 1.3).
 
-    Returns: ``flow`` is None of text and tables, ``capture`` and ``captured_at`` of what is no capture.
+    Returns: ``flow`` is None for text and tables, ``capture`` and ``captured_at`` for files that are no capture.
     """
     from dataclasses import asdict
 
@@ -67,7 +67,7 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
 
 
 def _say_skipped(skipped: list[Skipped]) -> None:
-    """One line on stderr of what was not read, if anything was not."""
+    """One line on stderr about skipped content, if there is any."""
     from leowarp import reordering
     from leowarp.cli.output import note
 
@@ -76,9 +76,9 @@ def _say_skipped(skipped: list[Skipped]) -> None:
 
 
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
-    """The flows of a capture, to choose one by its number.
+    """The flows of a capture, from which the user chooses one by number.
 
-    Raises LeowarpError: As `reordering.flows`: the file is no capture, or cannot be read.
+    Raises LeowarpError: As in `reordering.flows`: the file is no capture, or cannot be read.
     """
     from dataclasses import asdict
 
@@ -105,7 +105,7 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
 
 
 def _seconds(flow: Flow) -> str | None:
-    """Length of a flow; None where the capture has no times."""
+    """Duration of a flow; None if the capture has no times."""
     if flow.first_ns is None or flow.last_ns is None:
         return None
     return f"{(flow.last_ns - flow.first_ns) / 1e9:.3f}"
@@ -142,20 +142,21 @@ def _print_tables(measured: Measured, file: str) -> None:
 
 
 def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[str, int, float]]:
-    """Value or range of values, count and share: a line each if there are few, else ranges that double in width.
+    """Value or range of values, count and share: one line each if there are few, otherwise ranges that double in width.
 
-    values, counts: sequences of int. A displacement or an occupancy, and how many packets had it; of one length.
-    total: What shares are of.
-    rows: Most values that get a line each.
-    Returns: list of (text, count, share). By value. Ranges begin at powers of two on both sides of 0, so those of two
-        files can be compared.
+    values, counts: sequences of int. Displacements or occupancies, and the number of packets with each; of equal
+        length.
+    total: The number of which shares are taken.
+    rows: Largest number of values that get one line each.
+    Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0,
+        so those of two files can be compared.
 
     >>> compact([-1, 0, 2], [1, 8, 1], 10)
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
     """
     pairs = [(int(value), int(count)) for value, count in zip(values, counts, strict=True)]
-    # A window of 1000 packets has 2000 displacements: ranges that double fit any density into two dozen lines and keep
-    # what matters, the shape next to 0.
+    # A window of 1000 packets has 2000 displacements: doubling ranges reduce any density to two dozen lines and keep
+    # the shape near 0.
     if len(pairs) <= rows:
         return [(str(value), count, count / total) for value, count in pairs]
     lines: dict[tuple[int, int], int] = {}
@@ -171,7 +172,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
 
 def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Quantities by name, those of extent, gaps and runs with their group before.
+    """Quantities by name; those of extent, gaps and runs have their group as a prefix.
 
     >>> _scalars({"received_pkts": 3, "extent": {"mean": 1.0}})
     [('received_pkts', 3), ('extent: mean', 1.0)]
@@ -189,7 +190,7 @@ def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
-    """A number for people: whole ones with separators, others to six digits; None stays None, a dash in a table.
+    """A number for people: integers with separators, others with six digits; None stays None, a dash in a table.
 
     >>> _text(1_234_567), _text(0.12345678)
     ('1,234,567', '0.123457')
@@ -214,7 +215,7 @@ def _flow_text(flow: Flow) -> str:
 def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> list[Path]:
     """Figures of RD, RBD and n-reordering, in each of the formats.
 
-    Returns: What was written. A density without a single packet is not drawn.
+    Returns: The files written. A density without packets is not drawn.
     Raises HostError if the folder cannot be written.
     """
     from leowarp.report.curves import densities
@@ -222,14 +223,14 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 
     result = measured.reordering
     rd, rbd, n = result.density, result.buffer_density, result.n_reordering
-    # Facts that a figure needs to be read without its command: file, flow, counts and threshold.
+    # A reader of the figure needs these facts without its command: file, flow, counts and threshold.
     where = _name(file) if measured.flow is None else f"{_name(file)}, {_flow_text(measured.flow)}"
     counts = f"{where} · received: {result.received_pkts:,} · duplicates: {result.duplicate_pkts:,} · lost: "
     counts += f"{result.lost_pkts:,}"
     scalars = f"MD = {_text(rd.mean_displacement_pkts)} packets, E_r = {_text(rd.entropy_nats)} nats"
     mean = f"mean {_text(rbd.buffer_mean_pkts)} packets"
     figures = {}
-    # Without packets there is no density; n-reordering of none is a figure that says so.
+    # Without packets there is no density; a figure of n-reordering without packets says so.
     if rd.counted_pkts:
         figures["density"] = densities.density(
             [densities.Shares(rd.displacement_pkts, rd.share)],
@@ -251,11 +252,12 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 
 
 class _Shown:
-    """Progress of reading a long file, on stderr: a bar on a terminal, elsewhere a line every few seconds.
+    """Progress of reading a long file, on stderr: a bar on a terminal, otherwise a line every few seconds.
 
-    A context and a callable in one: `reordering.measure_file` calls it with (share done or None, packets so far), and
-    leaving the block clears the bar. A short file shows nothing: on a terminal the first line comes after half a
-    second.
+    It is both a context manager and a callable: `reordering.measure_file` calls it with (share done or None, packets so
+        far), and
+    the bar disappears at the end of the block. A short file shows nothing: on a terminal the first line comes after
+    half a second.
     """
 
     def __init__(self, file: str) -> None:
@@ -264,7 +266,7 @@ class _Shown:
         self._begun = 0.0
 
     def __enter__(self) -> _Shown:
-        # Taken when it begins, not at import: a test or a notebook may have put another stream in place of stderr.
+        # The streams are read when it begins and not at import: a test or a notebook may have replaced stderr.
         self._clock, self._stream, self._is_terminal = time.monotonic, sys.stderr, is_terminal()
         self._begun = self._said = self._clock()
         return self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs side by side, and what differs between two: as tables, as JSON."""
+"""Runs side by side, and differences between two runs, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_FLOWS = 3
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """The numbers of the runs that a paper would compare, one column a run, and where all of them are.
+    """Print the numbers of the runs that a paper would compare, one column per run, and where to find all of them.
 
-    runs: One at least; the first one's path is in the last line's example.
+    runs: At least one; the example in the last line uses the first one's path.
     """
     from leowarp.base.layout import directory_names
     from leowarp.cli.printed.tables import print_sections
@@ -30,14 +30,14 @@ def print_comparison(runs: Sequence[Run]) -> None:
 
     print_causes(runs, causes(runs))
     print_sections(compared(directory_names([run.path for run in runs]), [run.summary for run in runs]))
-    # The first run's command, because the others' differ from it in the path alone.
+    # The first run's command is shown, because those of the others differ only in the path.
     say(f"All scalars: leowarp show {shlex.quote(str(runs[0].path))} --metrics, and so on")
 
 
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
     """The runs' summaries as one JSON object.
 
-    page: The page of the comparison, written before.
+    page: The page of the comparison, written earlier.
     """
     from leowarp.cli.output import print_json
 
@@ -64,8 +64,8 @@ def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> Non
         ]
         print_json({"a": str(a.path), "b": str(b.path), "differences": each})
         return
-    # Causes stand before effects: a goodput that differs says little until one knows that the plans differ in the
-    # queue.
+    # Causes are printed before effects: a difference in goodput means little until the reader knows that the plans
+    # differ in the queue.
     print_causes(runs, [each for each in found if each.part is not Part.METRIC])
     _print_metrics(runs, [each for each in found if each.part is Part.METRIC], everything=everything)
 
@@ -95,7 +95,7 @@ def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everyt
         say("Every scalar is the same.")
         return
     most = max(len(run.summary["flows"]) for run in runs)
-    # Two runs that differ in one packet may differ in hundreds of scalars; a TCP flow alone has a hundred.
+    # Two runs that differ in one packet may differ in hundreds of scalars; a single TCP flow has a hundred.
     few = [each for each in metrics if is_of_overview(each.key)]
     if most > MOST_FLOWS:
         few = [each for each in few if not each.key.startswith("flows.")]
@@ -109,5 +109,5 @@ def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everyt
 
 
 def _change(ratio: float | None) -> str | None:
-    # From ten times on as a factor: +99,900 % is not read as a thousandfold.
+    # A change by ten or more is shown as a factor, since +99,900 % is hard to read as a thousandfold.
     return None if ratio is None else f"{100 * ratio:+.3g} %" if abs(ratio) < 10 else f"x {ratio + 1:.3g}"

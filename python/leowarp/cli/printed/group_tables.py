@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs on the terminal: medians with their intervals."""
+"""Groups of runs in the terminal: medians with their intervals."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def stays(path: Path) -> None:
-    """Says that a run is kept."""
+    """Print that a run is kept."""
     note(f"{path} is there already, of the same plan, kernel and agent; --force makes it again")
 
 
 def print_group(group: Group, as_json: bool) -> None:
-    """A group that was made: warnings, medians, and where the rest is."""
+    """Print a new group: warnings, medians, and the place of the remaining results."""
     from leowarp.cli.output import print_json
 
     if as_json:
@@ -36,12 +36,12 @@ def print_group(group: Group, as_json: bool) -> None:
 
 
 def print_groups(groups: Sequence[Group]) -> None:
-    """Warnings of the runs, then a column of medians a group."""
+    """Warnings of the runs, then one column of medians per group."""
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.medians import compared_groups, sentence
 
     for group in groups:
-        # A warning of the scenario is every seed's: told once with its seeds, not thirty times over.
+        # A warning of the scenario applies to every seed: it is printed once with its seeds and not thirty times.
         warnings: dict[str, list[int]] = {}
         for run in group.runs:
             for warning in run.warnings:
@@ -55,7 +55,7 @@ def print_groups(groups: Sequence[Group]) -> None:
 
 
 def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
-    """Groups side by side: what differs, medians, and a page with bands."""
+    """Groups side by side: their differences, medians, and a page with bands."""
     from leowarp import report
     from leowarp.cli.output import print_json
     from leowarp.cli.printed.comparison import print_causes
@@ -71,7 +71,7 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
             f"single runs: leowarp compare {shlex.quote(str(groups[0]))}/seed-... {shlex.quote(str(alone[0]))}",
         )
     opened = [open_group(path) for path in paths]
-    # The command stands on the page: whoever finds it in a year can make it again.
+    # The page contains the command, so that it can be made again later.
     command = f"leowarp compare {' '.join(shlex.quote(str(path)) for path in paths)}"
     page = report.write_group_comparison(opened, out, command=command)
     if as_json:
@@ -79,7 +79,7 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
         return
     firsts = [group.runs[0] for group in opened]
     names = directory_names(paths)
-    # Runs of a group differ by their seeds alone, so the first stands for all; the seed itself is no cause between
+    # Runs of a group differ only by their seeds, so the first represents all; the seed itself is no difference between
     # groups.
     print_causes(firsts, [each for each in causes(firsts) if each.key != "run.seed"], names)
     print_groups(opened)
@@ -87,7 +87,7 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
 
 
 def group_value(group: Group) -> dict[str, Any]:
-    """A group as JSON has it."""
+    """A group as JSON."""
     return {
         "group": str(group.path),
         "seeds": group.seeds,
@@ -96,12 +96,12 @@ def group_value(group: Group) -> dict[str, Any]:
 
 
 def spans(seeds: Sequence[int]) -> str:
-    """Numbers in ascending order, those in a row as "1 to 10"."""
+    """Numbers in ascending order, consecutive ones as "1 to 10"."""
     parts: list[list[int]] = []
     for seed in sorted(seeds):
         if parts and seed == parts[-1][-1] + 1:
             parts[-1].append(seed)
         else:
             parts.append([seed])
-    # Two in a row are named: "1 to 2" is no shorter than "1, 2".
+    # Two consecutive numbers are listed: "1 to 2" is no shorter than "1, 2".
     return ", ".join(f"{part[0]} to {part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of a run, direction by direction and satellite by satellite: `leowarp show --links`."""
+"""The network of a run by direction and by satellite: `leowarp show --links`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Order(StrEnum):
-    """Sort orders of directions and satellites, the most first."""
+    """Sort orders of directions and satellites, largest first."""
 
     bytes = "bytes"
     queue = "queue"
@@ -25,15 +25,16 @@ class Order(StrEnum):
 
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
-    """Use, drops by cause and longest queues of `top` directions of links and as many satellites, or of these alone.
+    """Use, drops by cause and longest queues of the `top` directions of links and as many satellites, or of satellites
+    only.
 
-    Raises `TraceError` if satellites alone are asked for and none forwards packets.
+    Raises `TraceError` if only satellites are requested and none forwards packets.
     """
     from leowarp.cli.output import frame_records, print_json
     from leowarp.ephemeris import planned_places
 
     of_satellites = run.satellites()
-    # An error and not an empty table: who asks for satellites alone has mistaken the run.
+    # This is an error and no empty table: a user who asks for satellites only expects another run.
     if satellites and len(of_satellites) == 0:
         raise TraceError(
             f"{run.path} has no satellites that forward packets: {_why_none(run)}",
@@ -69,16 +70,16 @@ def _why_none(run: Run) -> str:
 
 
 def _sorted(frame: pd.DataFrame, by: Order) -> pd.DataFrame:
-    """The most first; of equal ones in the order in which they stand."""
+    """Largest first; equal rows keep their order."""
     if by is Order.drops:
-        # min_count: where no cause is known (netem reports none) the sum is missing and not 0, and stands last.
+        # min_count: if no cause is known (netem reports none), the sum is missing and not 0, and the row comes last.
         keys = frame[[f"dropped_{cause}_pkts" for cause in ("queue", "loss", "down")]].sum(axis=1, min_count=1)
     else:
-        # Runs of older versions know the longest queue in packets only.
+        # Runs of older versions have the longest queue in packets only.
         names = {Order.bytes: ("delivered_bytes",), Order.queue: ("queue_max_bytes", "queue_max_pkts")}[by]
         keys = frame[next((name for name in names if frame[name].notna().any()), names[0])]
-    # -1 is below every count, so what is not known stands last. The order is stable and then reversed, so that it is
-    # the same from run to run for equal values.
+    # -1 is below every count, so unknown values come last. The sort is stable and then reversed, so the order of equal
+    # values is the same in every run.
     return frame.iloc[keys.astype("Float64").fillna(-1).argsort(kind="stable")[::-1]] if len(frame) else frame
 
 
@@ -124,7 +125,7 @@ def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
-    """One table if it fits the terminal, else as few below each other as hold the parts whole."""
+    """One table if it fits the terminal, otherwise as few tables below each other as keep each part whole."""
     from leowarp.cli.output import fitting, print_table
 
     while parts:
@@ -132,7 +133,7 @@ def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, 
         taken = 1
         for part in parts[1:]:
             wider = columns | part
-            # A part is never torn: drops by cause add up only beside each other, and a longest queue belongs to its
+            # A part is never split: drops by cause are meaningful only side by side, and a longest queue belongs to its
             # instant.
             if fitting(names, list(wider), list(wider.values())) < len(wider):
                 break

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as tables on stdout: the few numbers that a paper would have, or all scalars by what they are about."""
+"""Runs as tables on stdout: the few numbers that a paper would have, or all scalars by subject."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from leowarp.cli.output import fitting, print_table, say
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
-"""This number of flows, or runs, have a column each, in tables below each other if they must; more only if they fit."""
+"""Up to this number, flows or runs have one column each, if necessary in several tables below each other; more only if
+they fit."""
 
 SHOWN = 3
-"""With more flows than that: the worst and the best."""
+"""Number of flows shown at each end, the worst and the best, if there are more."""
 
 
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
-    """The sections of an overview below each other.
+    """Print the sections of an overview below each other.
 
-    rest: Where the flows stand that there is no room for.
+    rest: Where to find the flows for which there is no space.
     """
     for section in sections:
         names = [name for name, _ in section.rows]
@@ -38,12 +39,12 @@ def _columns(section: Section) -> list[tuple[str | None, ...]]:
 
 
 def _print_blocks(section: Section) -> None:
-    """All columns, in as many tables as they need."""
+    """Print all columns, in as many tables as necessary."""
     names, columns = [name for name, _ in section.rows], _columns(section)
     first = 0
     while first < len(columns):
         count = fitting(names, section.columns[first:], columns[first:])
-        # Not four and then one.
+        # This avoids a table of four columns followed by one of a single column.
         blocks = -(-(len(columns) - first) // count)
         count = -(-(len(columns) - first) // blocks)
         few = section.of(section.title, range(first, first + count))
@@ -52,11 +53,11 @@ def _print_blocks(section: Section) -> None:
 
 
 def _print_spread(section: Section, spread: Section, rest: str) -> None:
-    """Sums and quantiles over the flows, then the worst and the best of them, then where the others are."""
+    """Print sums and quantiles over the flows, then the worst and the best flows, then where to find the others."""
     count = len(section.columns)
     names = [name for name, _ in spread.rows]
     places = list(range(len(spread.columns)))
-    # The deciles go first: least, median and most bound what they only refine.
+    # The deciles are dropped first, since they only refine minimum, median and maximum.
     if fitting(names, spread.columns, _columns(spread)) < len(places):
         places = [place for place in places if spread.columns[place] not in ("10 %", "90 %")]
     _print_blocks(spread.of(f"{spread.title}: {count} flows, each quantity by itself", places))
@@ -67,15 +68,15 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
 
 
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
-    """All scalars of a summary under their own names, in groups; one column a flow.
+    """Print all scalars of a summary under their own names, in groups, with one column per flow.
 
-    nulls: Also those that are null of every flow.
+    nulls: Whether to include those that are null for every flow.
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
-    # With their numbers, which older summaries and the tables of a trace have alone.
+    # Names include the numbers, which are all that older summaries and the tables of a trace have.
     names = {key.number: named(key) for key in (FlowKey.of_summary(flow) for flow in flows)}
-    # A table a kind: TCP and probes have few scalars in common, and half of each column would be dashes.
+    # There is one table per kind: TCP and probes have few scalars in common, and half of each column would be dashes.
     for kind in dict.fromkeys(flow.get("kind") for flow in flows):
         mine = [flow for flow in flows if flow.get("kind") == kind]
         for first in range(0, len(mine), MOST_COLUMNS):
@@ -94,17 +95,17 @@ def _print_groups(
     *,
     nulls: bool,
 ) -> None:
-    """One table: a line with each group's name, then its scalars, in the order of their declaration.
+    """Print one table: a line with each group's name, then its scalars, in the order of their declaration.
 
-    An undeclared scalar was written by another version of leowarp and is below, under "other".
+    An undeclared scalar comes from another version of leowarp and is listed below, under "other".
     """
     groups: dict[str, str] = {}
     for scalar in declared:
-        # An object of which nothing is known is one null under its own name.
+        # An object without known values is one null under its own name.
         groups.setdefault(scalar.name.partition(".")[0], scalar.group)
         groups[scalar.name] = scalar.group
-    # By the content of the summaries, not by declarations: a scalar that another version wrote is shown, and one that
-    # it did not know is no row of dashes.
+    # Rows follow the content of the summaries, not the declarations: a scalar of another version is shown, and one that
+    # it lacked gives no row of dashes.
     written = list(dict.fromkeys(name for summary in values for name in summary if name != "flow"))
     names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
     kept = [name for name in names if nulls or any(summary.get(name) is not None for summary in values)]
@@ -118,9 +119,9 @@ def _print_groups(
 
 
 def scalar_text(value: Any) -> str | None:
-    """Whole numbers with separators, others with six digits; large ones not as powers of ten."""
+    """Integers with separators, others with six digits; large ones without powers of ten."""
     if isinstance(value, float):
-        # From 1e6 on %g would write a power of ten.
+        # From 1e6 on, %g would write a power of ten.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

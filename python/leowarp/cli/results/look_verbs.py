@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
 
-Each is what a run would compute before its guest boots: the same functions on the same plan, so that what they print is
-what the run directory will hold.
+Each computes what a run computes before its guest boots, with the same functions on the same plan, so the output equals
+the content of the run directory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 MOST_FIBRES = 3
-"""Pairs of stations of which `routes` prints a fibre's delay; --json has all."""
+"""Number of station pairs for which `routes` prints a fibre's delay; --json has all."""
 
 
 def plan(
@@ -38,14 +38,14 @@ def plan(
 
     resolved = plan_of(file, options.settings(set_, cc_module, leave_out))
     if isinstance(resolved.medium, Mobile):
-        # Only here: for every other plan the rooms behind it need not be loaded.
+        # The import is here, since other plans do not need the packages behind it.
         from leowarp.media import check
 
         check(resolved)
     if resolved.constellation is not None and resolved.constellation.tle is not None:
         from leowarp.ephemeris import planned_places
 
-        # No key holds the planes that were found in the elements, so they are printed beside the plan.
+        # No key holds the orbital planes that were found in the elements, so they are printed with the plan.
         places = planned_places(resolved)
         _notes(() if places is None else places.sentences)
     from leowarp.scenario import long_run
@@ -62,7 +62,8 @@ def plan(
 
         from leowarp.cli.output import print_json
 
-        # The plan's own text read back: what --json shows is what a run directory's plan says, defaults in their units.
+        # The plan's own text is parsed again: --json then shows what a run directory's plan contains, with defaults in
+        # their units.
         print_json(tomllib.loads(text))
     elif out is None:
         say(text, end="")
@@ -85,7 +86,7 @@ def ephemeris(
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     t_ns = int(parsed(units.TIME, "--at", at))
-    # None of a medium without satellites.
+    # It is None for a medium without satellites.
     sky = rooms.ephemeris_of(resolved)
     if sky is None:
         raise ScenarioError(
@@ -93,11 +94,11 @@ def ephemeris(
         )
     ecef_m = sky.positions_ecef_m(t_ns)
     radius_m = np.linalg.norm(ecef_m, axis=-1)
-    # Spherical latitude: the direction from the Earth's centre, whatever figure the stations stand on.
+    # Spherical latitude: the direction from the Earth's centre, whatever ellipsoid the stations use.
     latitude_deg = np.degrees(np.arcsin(ecef_m[:, 2] / radius_m))
     longitude_deg = np.degrees(np.arctan2(ecef_m[:, 1], ecef_m[:, 0]))
     stations = sky.stations
-    # Shape (stations, satellites), degrees; below 0 a station does not see it.
+    # Shape (stations, satellites), degrees; a station does not see a satellite below 0.
     elevations_deg = np.array([sky.stations.elevations_deg(i, ecef_m) for i in range(len(stations.names))])
     chosen = [i for i in range(len(sky.names)) if not visible or (elevations_deg[:, i] > 0).any()]
     places = [None if sky.places is None else sky.places.name(i) for i in range(len(sky.names))]
@@ -149,7 +150,7 @@ def routes(
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
-    # Ordered pairs come as the way there, then the way back.
+    # Ordered pairs come as the direction there, then the direction back.
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
     table = planned.table.to_pylist()
     fibres = skies.fibres(resolved)
@@ -162,7 +163,7 @@ def routes(
     say(f"{resolved.name}: {_scalars(planned.summary)}")
     for fibre in fibres[:MOST_FIBRES]:
         say(f"beside it {fibre.text()}")
-    # With one pair its two columns would say the same in each row.
+    # For a single pair, the two columns would be the same in each row.
     several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(
         None,
@@ -180,21 +181,21 @@ def routes(
 
 
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
-    """Whether a row of routes is of a pair of stations in one of the ways asked for.
+    """Whether a row of routes belongs to a pair of stations in one of the requested directions.
 
-    row: Of `10-routes.parquet`.
+    row: A row of `10-routes.parquet`.
     ways: list of (source, destination). Names of nodes.
-    plan: Its medium says whether pairs and rows have the same names; where not, every row is shown.
+    plan: Its medium determines whether pairs and rows use the same names; if not, every row is shown.
     """
     from leowarp.scenario.schema import Access
 
-    # The pairs of a chain are named by their routers, the rows by its hosts A and B.
+    # The pairs of a chain have the names of its routers, the rows those of its hosts A and B.
     named_alike = plan.constellation is not None or isinstance(plan.medium, Access)
     return not named_alike or (row["source"], row["destination"]) in ways
 
 
 def _scalars(summary: dict[str, Any]) -> str:
-    """The summary of the routes in a line.
+    """The summary of the routes in one line.
 
     >>> _scalars({"updates": 3, "mean_ms": 1.5})
     'updates 3, mean_ms 1.5'
@@ -205,7 +206,7 @@ def _scalars(summary: dict[str, Any]) -> str:
 
 
 def _ms(nanoseconds: int | None) -> str | None:
-    """A delay in ms to the ns; None stays None, which a table shows as a dash.
+    """A delay in ms with the resolution of a ns; None stays None, which a table shows as a dash.
 
     >>> _ms(1_234_567)
     '1.234567'
@@ -217,21 +218,21 @@ def plan_of(file: Path, settings: list[str] | None) -> Plan:
     """The plan of a scenario, a plan or a run directory, with `--set` applied.
 
     settings: ``KEY=VALUE`` each.
-    Raises ScenarioError: As `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
+    Raises ScenarioError: As in `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
     """
     from leowarp import scenario
 
     resolved = scenario.resolve(scenario.load(file, settings or []))
-    # As a run does: what cannot work is not shown as if it could.
+    # A run does the same, so a plan that cannot run is refused here too.
     scenario.check_extent(resolved)
     return resolved
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """The number of an option's text, in the quantity's kept unit (ns of a time); an error names the option.
+    """The number of an option's text, in the quantity's stored unit (ns for a time); an error names the option.
 
-    quantity: Of `leowarp.base.units`.
-    option: As typed: ``--at``.
+    quantity: A quantity of `leowarp.base.units`.
+    option: The option as typed: ``--at``.
     Raises ScenarioError if the text is no such quantity.
 
     >>> parsed(units.TIME, "--at", "5 s")
@@ -244,7 +245,7 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
 
 
 def _notes(warnings: Any) -> None:
-    """Warnings on stderr, so that a table on stdout can be piped."""
+    """Print warnings on stderr, so that a table on stdout can be piped."""
     from leowarp.cli.output import note
 
     for warning in warnings:

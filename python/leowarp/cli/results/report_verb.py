@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `report`: figures and page of a run, or chosen series over a chosen time in one file."""
+"""The verb `report`: figures and page of a run, or chosen series over a chosen time span in one file."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _plot(
     from leowarp.cli.output import print_json
 
     target = out or Path(f"{run.path.resolve().name}-{'-'.join(names)}.pdf")
-    # The ending is checked before the run is read and drawn: metrics of a long run take seconds.
+    # The suffix is checked before the run is read and drawn: the metrics of a long run take seconds.
     kind = target.suffix.removeprefix(".").lower()
     if kind not in report.FORMATS:
         raise ScenarioError(f"cannot write a figure to {target}", hint=f"end its name in .{', .'.join(report.FORMATS)}")

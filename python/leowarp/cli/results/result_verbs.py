@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on runs that exist: show, compare, export."""
+"""Verbs for existing runs: show, compare, export."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def show(
     if again:
         from leowarp import trace
 
-        # The run's cost is not in its trace: the manifest's numbers stay.
+        # The trace does not contain the cost of the run, so the manifest's numbers are kept.
         costs = opened.manifest["costs"]
         numbers = opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
-        # The manifest has the sha256 of every file, these among them.
+        # The manifest has the sha256 of every file, including these.
         with trace.relisted(opened.path):
             numbers.write(opened.path)
     if of_links:
@@ -136,7 +136,7 @@ def compare(
         comparison.print_comparison_json(opened, page)
     else:
         for run in opened:
-            # On stderr and before the table: whoever reads the numbers has seen what is to be checked first.
+            # Warnings go to stderr before the table, so that the reader sees them before the numbers.
             for warning in run.warnings:
                 note(f"warning: {run.path}: {warning}")
         comparison.print_comparison(opened)
@@ -177,7 +177,7 @@ def export(
         import sys
 
         if sys.stdout.isatty():
-            # For whoever looks; a file or a pipe gets the bytes as they are.
+            # This is for display; a file or a pipe gets the bytes unchanged.
             text = io.BytesIO()
             exports.csv(opened, what, text, flow=flow)
             say(text.getvalue().decode(errors="surrogateescape"), end="")

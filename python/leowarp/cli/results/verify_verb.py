@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leowarp.verification.second_run import SecondRun
 
 MOST_FILES = 20
-"""Files that are named; the others are counted, and --json has them all."""
+"""Number of files that are named; the others are counted, and --json lists all."""
 
 SAMPLE, SEED = 3, 1
 
@@ -60,7 +60,7 @@ def verify(
     if not json_:
         _print_files(path, found)
     runs: dict[str, SecondRun] = {}
-    # A plan that was changed is the plan of another run.
+    # A changed plan is the plan of another run.
     if not files and found.why_not_rerun is None:
         shown = options.progress_of(progress)
         if kind == RUN:
@@ -74,7 +74,7 @@ def verify(
             from leowarp.verification import samples
 
             for candidate in samples.chosen(path, SAMPLE if sample is None else sample, SEED if seed is None else seed):
-                # One directory at a time: whole runs may have hundreds of MB.
+                # Directories are handled one by one: whole runs may have hundreds of MB.
                 with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
                     rerun = samples.rerun(candidate, Path(scratch), progress=shown, trust=trust)
                 runs[candidate.name(path)] = rerun
@@ -87,12 +87,12 @@ def verify(
         if runs:
             _print_left_out(kind)
         say(_verdict(found, runs))
-    # 1 and not 5: the directory can be read, it is another one, or says what cannot be.
+    # The status is 1 and not 5: the directory is readable, but it differs or contains an unreadable part.
     raise typer.Exit(0 if is_right else 1)
 
 
 def _print_files(path: Path, found: Files) -> None:
-    """The files that are not as the manifest lists them."""
+    """Print the files that differ from the manifest."""
     from leowarp.cli.output import print_table
 
     wrong = list(found.wrong.items())
@@ -104,7 +104,7 @@ def _print_files(path: Path, found: Files) -> None:
 
 
 def _print_second_run(name: str, again: SecondRun) -> None:
-    """The verdict on each stage, and the differences."""
+    """Print the verdict on each stage, and the differences."""
     from leowarp.cli.output import note, print_table
 
     rows = [(stage.stage, len(stage.files), stage.verdict) for stage in again.stages]
@@ -122,7 +122,7 @@ def _print_second_run(name: str, again: SecondRun) -> None:
 
 
 def _print_left_out(kind: str) -> None:
-    """The list of what is not compared or only reported."""
+    """Print the parts that are not compared or only reported."""
     from leowarp.cli.output import print_table
     from leowarp.verification.stages import left_out
 
@@ -130,7 +130,7 @@ def _print_left_out(kind: str) -> None:
 
 
 def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
-    """The last lines: what differs, by name, or that nothing does."""
+    """The last lines: the differences by name, or that there are none."""
     from leowarp.verification.verdicts import first_difference, unconfirmed
 
     lines = []

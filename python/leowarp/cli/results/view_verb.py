@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `view`: one page on which runs move.
+"""The verb `view`: one page with animated runs.
 
-The page is written by `leowarp.view`; here are its place and the manifest of a run that it is written into.
+`leowarp.view` writes the page; this module chooses its place and updates the manifest of its run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def view(
     # A page of several runs belongs to none of them.
     within = out is None and len(opened) == 1
     target = opened[0].path / REPORT / rooms.FILE if within else Path(rooms.FILE) if out is None else out
-    # The page is one more file of the run, so the manifest's list of files and checksums has it.
+    # The page is one more file of the run, so the manifest lists it with its checksum.
     drawn = {f"{REPORT}/{rooms.FILE}": {"directory": opened[0].path.resolve().name}}
     with trace.relisted(opened[0].path, drawn) if within else nullcontext():
         page = rooms.write_view(opened, target)
@@ -48,5 +48,5 @@ def view(
     else:
         say(page)
     if open_:
-        # Last: a browser that cannot be started loses neither the page nor the line that says where it is.
+        # This comes last: if the browser cannot be started, the page and the line with its path are not lost.
         webbrowser.open(page.resolve().as_uri())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that begin your own scenario: examples, init."""
+"""Verbs for a first scenario of your own: examples, init."""
 
 from __future__ import annotations
 
@@ -49,10 +49,9 @@ def init(
     if not example.is_file():
         raise ScenarioError(f"cannot begin with {from_}: it is no example and no file", hint="leowarp examples")
     texts = copies(example, stem)
-    # `exists` follows a link and says no to one that leads nowhere, through which the file would be written all the
-    # same.
+    # `exists` follows a link and is false for a dangling one, through which the file would still be written.
     standing = [file for file in texts if Path(file).exists() or Path(file).is_symlink()]
-    # A table or C file that is there with the same content is the right one.
+    # A table or C file that exists with the same content can stay.
     other = [file for file in standing if file == f"{stem}.toml" or not _is_same(Path(file), texts[file])]
     if other:
         raise ScenarioError(

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on this machine: kernel, doctor.
+"""Verbs for this machine: kernel, doctor.
 
-`kernel` and its verbs build what is not there yet, with the build's progress on stderr; `doctor` says what is lacking
-for that.
+`kernel` and its verbs build missing parts, with progress on stderr; `doctor` lists what is missing for that.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def build(choice: Choice = "default", json_: options.Json = False) -> None:
     """Build kernel and agent, once; does nothing if they are there."""
     from leowarp.cli.output import print_json
 
-    # Progress goes to stderr, so that stdout of `path` and of --json holds the answer alone.
+    # Progress goes to stderr, so that stdout of `path` and of --json holds only the answer.
     image = built_image(choice)
     if json_:
         print_json(_facts(image))
@@ -118,7 +117,7 @@ def info(choice: Choice = "default", json_: options.Json = False) -> None:
     if json_:
         print_json(facts)
         return
-    # Warnings are printed where a run is made; here they would be a cell as long as a paragraph.
+    # Warnings are printed when a run is made; here they would be a cell as long as a paragraph.
     for part in ("kernel", "agent"):
         print_table(
             part,
@@ -147,7 +146,7 @@ def module(
     from leowarp.guest.user.modules import compiled
 
     with building(True) as built:
-        # The kernel alone: a module needs no agent, and no guest is booted.
+        # Only the kernel is needed: a module needs no agent, and no guest is booted.
         chosen = kernel_for(kernel or "default", on_message=built.message, on_progress=built.steps)
         made = compiled(file, chosen, built.message)
     if json_:
@@ -168,11 +167,10 @@ def clean(
     if not root.is_dir():
         freed = 0
     else:
-        # lstat: what a link points to is neither counted nor removed.
+        # lstat: the target of a link is neither counted nor removed.
         freed = sum(file.lstat().st_size for file in root.rglob("*") if file.is_file())
         if not yes:
-            # A question that nobody can answer would keep a script waiting for ever, or be answered by the end of a
-            # pipe.
+            # A question that nobody can answer would block a script for ever, or be answered by the end of a pipe.
             if not sys.stdin.isatty():
                 raise HostError(f"removing {root} ({freed >> 20} MiB): nobody is there to ask", hint="type --yes")
             typer.confirm(f"Remove {root} ({freed >> 20} MiB)?", abort=True)
@@ -213,11 +211,11 @@ def doctor(
         return
     checks = examine()
     booted: bool | None = None
-    # On a machine that lacks something a build or a boot fails for a reason that is known by then.
+    # On a machine that lacks something, a build or a boot would fail for a reason that is already known.
     if all(check.ok for check in checks):
         if build:
             built_image(kernel or "default")
-        # Without --build no kernel is built: who asks what is lacking should not wait for minutes of compiling.
+        # Without --build no kernel is built: a user who checks the machine should not wait for minutes of compiling.
         if build or kernel is not None or kernel_is_built():
             checks.append(boot_check(kernel))
             booted = checks[-1].ok
@@ -244,15 +242,15 @@ def doctor(
         for check in lacking:
             say(f"{check.name}: {check.mend}")
         say(_verdict(checks, booted))
-    # After all is printed: the table is the message.
+    # This follows the output, since the table is the message.
     raise typer.Exit(HostError.exit_code if lacking else 0)
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
-    """The last line of `doctor`: how much is lacking, or what the guest that was booted said.
+    """The last line of `doctor`: how much is missing, or the result of booting the guest.
 
-    checks: All, that of the boot last if there was one.
-    booted: Whether a guest came up; None: none was booted.
+    checks: All checks, that of the boot last if there was one.
+    booted: Whether a guest booted; None if none was started.
     """
     lacking = sum(not check.ok for check in checks)
     if lacking:
@@ -263,17 +261,18 @@ def _verdict(checks: list[Check], booted: bool | None) -> str:
 
 
 def _print_versions(json_: bool) -> None:
-    """Versions of leowarp (its commit and the hash of its files too), its libraries and, if it is built, its kernel."""
+    """Print the versions of leowarp (with its commit and the hash of its files), its libraries and, if it is built, its
+    kernel."""
     from leowarp.cli.output import print_json
     from leowarp.guest.building.cache import cache_place, read_facts
     from leowarp.trace.manifest import library_versions
     from leowarp.version import build_version, sources
 
-    # Only what is there: asking for the version must not build a kernel.
+    # Only existing kernels are listed: a question for the version must not start a build.
     kernels = sorted(
         {str(read_facts(file).get("linux_version")) for file in cache_place().glob("kernel/*/kernel.json")} - {"None"}
     )
-    # A kernel is in the cache once for each recipe; the set has each version of Linux once.
+    # The cache has one kernel per recipe; the set has each version of Linux once.
     facts: dict[str, Any] = {"leowarp": build_version(), **sources(), **library_versions(), "kernels_built": kernels}
     if json_:
         print_json(facts)
@@ -290,7 +289,7 @@ def built_image(choice: str | Path) -> GuestImage:
     """Kernel and agent, with messages and the build's progress on stderr.
 
     choice: A name of the shelf, a kernel tree or a binary; it counts as named by the user, who typed it.
-    Raises HostError, ScenarioError: As `guest.guest_image`.
+    Raises HostError, ScenarioError: As in `guest.guest_image`.
     """
     from leowarp.base.progress import building
     from leowarp.guest import guest_image
@@ -302,7 +301,7 @@ def built_image(choice: str | Path) -> GuestImage:
 def _facts(image: GuestImage) -> dict[str, Any]:
     """Paths and facts of kernel and agent, by part.
 
-    Returns: ``kernel`` and ``agent``, each with its ``program`` and what it was built from.
+    Returns: ``kernel`` and ``agent``, each with its ``program`` and its sources.
     """
     return {
         "kernel": {"program": str(image.kernel), **image.kernel_facts},

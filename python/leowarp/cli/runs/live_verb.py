@@ -52,7 +52,7 @@ def live(
     has_terminal = sys.stderr.isatty()
 
     def say(text: str) -> None:
-        # The line of the time is written over.
+        # The line with the time is overwritten.
         if has_terminal:
             sys.stderr.write("\r\x1b[K")
         note(text)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that boot the guest: run, demo, reproduce.
 
-Modules that a verb needs are imported within it: `leowarp --help` must not wait for numpy, pandas and matplotlib.
+Modules that a verb needs are imported within it, so that `leowarp --help` does not wait for numpy, pandas and
+matplotlib.
 """
 
 from __future__ import annotations
@@ -96,16 +97,16 @@ def demo(
             {"name": f"madrid-tokyo-{name}", "run.duration": duration, "flows.0.congestion_control": name},
             label=name,
         )
-        # From the oldest to the newest, as in README's table.
+        # From the oldest to the newest, as in the table of README.
         for name in ("reno", "cubic", "bbr")
     ]
-    # Here and not in the runs, which are processes: the progress of a build is shown, and shown once.
+    # The image is built here and not in the runs, which are processes, so that its progress is shown once.
     image = built_image(kernel or "default")
     todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:
         if job not in todo:
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
-    # Complete runs were sorted out above, so whatever is left in the way is of another plan, or unfinished.
+    # Complete runs were excluded above, so any directory in the way belongs to another plan or is unfinished.
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, report=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
     with shown(True) as show:
@@ -211,7 +212,7 @@ def reproduce(
         say(f"Report: {made.page}")
     for sentence in made.left_out:
         note(sentence)
-    # Last, below the table: what failed is what somebody has to do something about.
+    # Failures come last, below the table, because they need action.
     for slug, error in made.failures.items():
         note(f"the run {slug} failed:")
         print_error(error)
@@ -220,7 +221,7 @@ def reproduce(
 
 
 def print_run(run: Run, as_json: bool) -> None:
-    """A run that was made: warnings, then the few numbers that matter, and where the rest is."""
+    """Print a new run: warnings, then the few most important numbers, and where to find the others."""
     from leowarp.cli.output import note, print_json
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.overview import overview

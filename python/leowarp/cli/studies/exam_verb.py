@@ -79,7 +79,7 @@ def exam(
 
 
 def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool) -> NoReturn:
-    """Every algorithm's exam, then a page that compares them; status 0, as an algorithm that fails is what is found."""
+    """Every algorithm's exam, then a page that compares them; status 0, since a failing algorithm is a result."""
     from leowarp.base import plainfiles
     from leowarp.cli.output import print_json, print_table
     from leowarp.exam import Subject
@@ -112,7 +112,7 @@ def _command(subject: Subject, is_named: bool) -> str:
 
 
 def _print(taken: Exam) -> None:
-    """Every case in a line, then the counts; what decided a failure below."""
+    """Print every case in one line, then the counts, and below them the reasons of failures."""
     from leowarp.cli.output import print_table
 
     rows = []

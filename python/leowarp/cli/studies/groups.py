@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of verbs with a default: `leowarp study FILE` is short for `leowarp study run FILE`.
 
-A file that is called like a verb of the group is taken for the verb: `leowarp study ./status` is the file.
+A file with the name of a verb of the group is read as the verb: `leowarp study ./status` is the file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 
 class FileOrVerb(TyperGroup):
-    """A group whose first word is one of its verbs, or else the first argument of the verb `default`.
+    """A group whose first word is one of its verbs, or otherwise the first argument of the verb `default`.
 
     Typer has no such groups.
     """
@@ -20,26 +20,26 @@ class FileOrVerb(TyperGroup):
     default: ClassVar[str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The words of the group, with the default verb before them if they name none."""
-        # Once here, for the group's own options, and once where the verb is looked up; of words that have a verb
-        # nothing changes.
+        """The words of the group, preceded by the default verb if they name none."""
+        # The rule is applied here for the group's own options, and again when the verb is looked up; words that name a
+        # verb stay unchanged.
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that the words mean; the same rule once more, since click asks for it with words of its own."""
+        """The verb that the words mean; the same rule is applied again, since click passes words of its own."""
         return super().resolve_command(ctx, self._with_verb(args))
 
     def _with_verb(self, args: list[str]) -> list[str]:
-        """The words with the default verb before them if they do not begin with a verb."""
-        # The context's permission does not count: it is the parent's when the group itself is looked up.
+        """The words, preceded by the default verb if they do not begin with a verb."""
+        # The context's permission is not used: when the group itself is looked up, it is the parent's.
         is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
         return args if is_verb else [self.default, *args]
 
 
 def with_default(verb: str) -> type[FileOrVerb]:
-    """A group whose verb of this name needs no name.
+    """A group with a verb that need not be typed.
 
     verb: One of the group's verbs.
-    Returns: type. For ``typer.Typer(cls=...)``, which takes a class and not an instance.
+    Returns: type. It is for ``typer.Typer(cls=...)``, which needs a class and not an instance.
     """
     return type("FileOrVerb", (FileOrVerb,), {"default": verb})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp study FILE`, and what is done with a study's directory afterwards.
+"""`leowarp study FILE`, and verbs for an existing study directory.
 
-Run, status and run-again are verbs of one group; a file in the place of a verb means `run` (`cli/studies/groups.py`).
+Run, status and run-again are verbs of one group; a file in place of a verb means `run` (`cli/studies/groups.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from leowarp.study.sweep.status import StudyStatus
 
 MOST_FAILURES = 10
-"""A study of thousands may fail in all of them for one reason; the results have every failure as a row."""
+"""All of thousands of runs may fail for one reason; the results have one row per failure."""
 
 
 study_app = typer.Typer(
@@ -59,7 +59,7 @@ def run(
     """Make the runs of a study that are not there yet (the word `run` may be left out); status 5 if a run failed."""
     from leowarp import study as studies
 
-    # Before anything else: a dry run needs no kernel, no trust and no directory.
+    # This comes first: a dry run needs no kernel, no trust and no directory.
     if dry_run:
         _dry_run(file, out, json_)
         return
@@ -74,12 +74,12 @@ def run(
             trust=trust,
         )
     except KeyboardInterrupt:
-        # `interruptible` does not suit: a user wants to know here that nothing is lost, and how to go on.
+        # `interruptible` is not used: here a user wants to know that nothing is lost, and how to continue.
         again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
         note(f"leowarp: interrupted; what was made stays. To go on: {again}")
         sys.exit(INTERRUPTED_EXIT_CODE)
     _print_result(made, json_)
-    # Whole studies are made even if runs fail; the status says it to scripts, the results to people.
+    # A study is completed even if runs fail; the status tells scripts, the results tell people.
     if made.failures:
         raise typer.Exit(TraceError.exit_code)
 
@@ -94,7 +94,7 @@ def status(directory: StudyDirectory, json_: options.Json = False) -> None:
 
     state = study_status(directory)
     if json_:
-        # JSON has no paths.
+        # JSON has no path type.
         print_json(asdict(state) | {"path": str(state.path)})
         return
     print_table(f"{state.name} ({state.path})", ("quantity", "value"), _status_lines(state))
@@ -130,19 +130,19 @@ def run_again(
         })  # fmt: skip
     else:
         if made.differences:
-            # A difference is what this verb is for: a result of the study that this machine does not re-make.
+            # A difference is the purpose of this verb: a result of the study that this machine does not reproduce.
             rows = [(name, *pair) for name, pair in made.differences.items()]
             print_table(f"{run_id} made again", ("scalar", "stored", "now"), rows)
         say(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")
-    # 1, as `verify`: a comparison failed, though the run itself went well.
+    # The status is 1, as for `verify`: a comparison failed, although the run itself succeeded.
     raise typer.Exit(1 if made.differences else 0)
 
 
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
-    """Prints what a study would be; nothing is built or run.
+    """Print the extent of a study; nothing is built or run.
 
     file: A study, or a study's directory.
-    out: The study's directory, as `study run` takes it.
+    out: The study's directory, as for `study run`.
     """
     from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.estimate import dry_run
@@ -162,13 +162,13 @@ def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
-    """Results: how many runs, where the results are, and the first failures with their messages.
+    """Print the results: the number of runs, the place of the results, and the first failures with their messages.
 
-    Failures go to stderr in both forms: with ``--json`` stdout holds the object alone, which has all of them.
+    Failures go to stderr in both forms: with ``--json`` stdout holds only the object, which lists all of them.
     """
     from leowarp.cli.output import print_json, print_table
 
-    # One column: the results of a large study have hundreds.
+    # One column is read: the results of a large study have hundreds.
     runs = len(made.table(["run_id"]))
     failures = {run_id: error.message for run_id, error in made.failures.items()}
     if as_json:
@@ -189,9 +189,9 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 
 
 def _note_more(failed: int, path: Path) -> None:
-    """Number of failures beyond those named, and how to repeat them.
+    """Print the number of failures beyond those named, and how to repeat them.
 
-    failed: All of them; 0 says nothing.
+    failed: Number of all failures; for 0 nothing is printed.
     """
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
@@ -200,9 +200,10 @@ def _note_more(failed: int, path: Path) -> None:
 
 
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
-    """The state of a study as lines of a table.
+    """The state of a study as rows of a table.
 
-    Returns: list of (quantity, value). As texts; runs no longer in the study only if there are any.
+    Returns: list of (quantity, value). Values are texts; runs that are no longer in the study are listed only if there
+        are any.
     """
     lines = [
         ("runs", f"{state.total:,}"),
@@ -217,7 +218,7 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
 
 
 def progress_of_study(kind: ProgressKind) -> bool | OnStudyProgress:
-    """Value for `run_study`'s `progress`: a callable for JSON, else whether there is a display at all."""
+    """Value for the argument `progress` of `run_study`: a callable for JSON, otherwise whether there is a display."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines
 

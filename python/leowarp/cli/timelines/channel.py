@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mobile channel as text and JSON: what its power does beside the model, what hybrid ARQ makes of its codewords."""
+"""A mobile channel as text and JSON: its power beside the model, and the outcomes of codewords under hybrid ARQ."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
 from leowarp.timeline.channel.statistics import statistics
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
-"""Shares of time: deep fades matter to hybrid ARQ, so there are two below the median."""
+"""Shares of time: deep fades matter to hybrid ARQ, so two shares are below the median."""
 
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
-"""Relative to line of sight. Es/N0 at each is given beside it, which is what decides whether a codeword is decoded."""
+"""Levels relative to line of sight. Es/N0 at each level is printed next to it, since it decides whether a codeword is
+decoded."""
 
 Row = tuple[str | None, ...]
 
@@ -29,9 +30,9 @@ Row = tuple[str | None, ...]
 class MobileChannel:
     """The mobile channel of a plan, over the plan's duration.
 
-    mobile: The section itself.
-    fading: The model of the fading; None: the last hop is in line of sight (``fading = false``).
-    realisation: Power, codewords and their outcomes as a run of this plan and seed has them.
+    mobile: The section of the plan.
+    fading: The model of the fading; None if the last hop is in line of sight (``fading = false``).
+    realisation: Power, codewords and their outcomes as in a run of this plan and seed.
     """
 
     plan: Plan
@@ -46,15 +47,15 @@ class MobileChannel:
 
     @property
     def steady(self) -> bool:
-        """Whether the level is one number: nothing fades, or the terminal is at rest."""
+        """Whether the level is constant: nothing fades, or the terminal is at rest."""
         return self.power.frozen
 
     @cached_property
     def statistics(self) -> pa.Table:
         """The series beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
 
-        Returns: A row per statistic: its name, the state or level it is of, its value, and the closed form or null.
-            Computed once.
+        Returns: One row per statistic: its name, its state or level, its value, and the closed form or null. It is
+            computed once.
         """
         return statistics(self.power, self.fading)
 
@@ -62,8 +63,8 @@ class MobileChannel:
 def channel_of(plan: Plan, source: str) -> MobileChannel:
     """The channel that a run of the plan would have.
 
-    source: What the user named, for messages.
-    Returns: Cut at the run's duration.
+    source: The name that the user typed, for messages.
+    Returns: The channel, cut at the run's duration.
     Raises ScenarioError if the plan has none.
     """
     if not isinstance(plan.medium, Mobile):
@@ -71,7 +72,7 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    # The same draws as the run's: one realisation from the seed, of which the timeline takes the rows.
+    # The draws are the same as the run's: one realisation from the seed, of which the timeline takes the rows.
     realisation = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
     return MobileChannel(plan, plan.medium, fading_of(plan.medium), realisation)
 
@@ -92,10 +93,10 @@ def title(channel: MobileChannel) -> str:
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """The power series, and the model's values: shares and stays of the states, quantiles, mean.
+    """The power series, and the model's values: shares and durations of the states, quantiles, mean.
 
-    Returns: list of (name, value, closed form). As texts with units; None where nothing was met or no closed form is
-        known, which a table shows as a dash.
+    Returns: list of (name, value, closed form). Values are texts with units; None if a state or level did not occur or
+        no closed form is known, which a table shows as a dash.
     """
     rows = channel.statistics.to_pylist()
 
@@ -112,7 +113,7 @@ def level_rows(channel: MobileChannel) -> list[Row]:
     levels = [
         line(f"quantile {100 * row['at']:g} % of the level", row, 1, "dB", 2)
         for row in rows
-        # The statistics have more quantiles than a terminal has room for; JSON has all of them.
+        # The statistics have more quantiles than fit a terminal; JSON has all of them.
         if row["statistic"] == "quantile" and row["at"] in QUANTILES
     ]
     means = [line("mean power", row, 1, "dB", 2) for row in rows if row["statistic"] == "mean_power"]
@@ -120,17 +121,17 @@ def level_rows(channel: MobileChannel) -> list[Row]:
 
 
 def fade_rows(channel: MobileChannel) -> list[Row]:
-    """Fades below some levels: Es/N0 there, how many a second, how long.
+    """Fades below some levels: Es/N0 at the level, crossings per second, mean duration.
 
     Returns
     -------
-    list of (level, Es/N0, crossings a second, mean duration)
-        A row for each of `FADE_LEVELS_DB` of which the statistics tell; the duration is None if there was no fade.
+    list of (level, Es/N0, crossings per second, mean duration)
+        One row for each of `FADE_LEVELS_DB` in the statistics; the duration is None if there was no fade.
     """
     by_level: dict[float, dict[str, Any]] = {}
     for row in channel.statistics.to_pylist():
         if row["statistic"] in ("crossing_rate", "fade_duration") and row["at"] in FADE_LEVELS_DB:
-            # Rate and duration are rows of their own in the statistics; here they are one line a level.
+            # Rate and duration are separate rows in the statistics; here they share one row per level.
             by_level.setdefault(row["at"], {})[row["statistic"]] = row["value"]
     return [
         (
@@ -142,10 +143,10 @@ def fade_rows(channel: MobileChannel) -> list[Row]:
 
 
 def codeword_rows(channel: MobileChannel) -> list[Row]:
-    """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay that each has, and lost.
+    """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay of each, and of lost ones.
 
-    Returns: list of (what, share, delay). The delay is first_delay + n retransmission_delay, to the decoding; None of
-        those that are lost.
+    Returns: list of (outcome, share, delay). The delay is first_delay + n retransmission_delay, up to the decoding;
+        None for lost codewords.
     """
     harq, outcomes = harq_of(channel.mobile), channel.realisation.outcomes
     rows: list[Row] = [
@@ -166,7 +167,7 @@ def link_rows(channel: MobileChannel) -> list[Row]:
     Returns: list of (quantity, value). Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols, as texts with
         units.
     """
-    # The same numbers as --json, so that a terminal and a script cannot be told different ones.
+    # These are the same numbers as with --json, so that a terminal and a script cannot differ.
     numbers = harq_numbers(channel)
     harq = harq_of(channel.mobile)
     if numbers["threshold_bits"] is None:
@@ -187,27 +188,28 @@ def link_rows(channel: MobileChannel) -> list[Row]:
 
 
 def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
-    """Fate of all codewords, and parameters of the link layer.
+    """Outcomes of all codewords, and parameters of the link layer.
 
     Returns: The fields of `media.mobile.described`, and ``symbol_rate_hz`` of first transmissions and
-        ``threshold_bits`` (None: the threshold goes by the rate of the code).
+        ``threshold_bits`` (None if the threshold depends on the rate of the code).
     """
     harq = harq_of(channel.mobile)
-    # Bits over bits a symbol, once each codeword's period: what a band must carry if no codeword is sent again.
+    # Bits divided by bits per symbol, once per codeword period: what a band must carry if no codeword is sent again.
     symbols = channel.realisation.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"
     return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
-        # By code rate the threshold depends on the bits sent so far (`RATIOS_BY_RATE` of timeline/channel/harq.py): no
-        # one number.
+        # With thresholds by code rate, the threshold depends on the bits sent so far (`RATIOS_BY_RATE` of
+        # timeline/channel/harq.py), so there is no single number.
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }
 
 
 def as_json(channel: MobileChannel) -> dict[str, Any]:
-    """All of it as one object; statistics as `timeline.channel.statistics.COLUMNS`.
+    """The whole channel as one object; statistics as in `timeline.channel.statistics.COLUMNS`.
 
-    Returns: What `about` gives, with ``statistics`` a list of rows, ``harq`` as `harq_numbers`, and ``warnings``.
+    Returns: The value of `about`, with ``statistics`` as a list of rows, ``harq`` as in `harq_numbers`, and
+        ``warnings``.
     """
     return about(channel) | {
         "spacing_ns": channel.power.spacing_ns,

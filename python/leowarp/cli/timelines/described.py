@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured files, scenarios and runs as measurements; descriptions of them as text and JSON."""
+"""Measured files, scenarios and runs as measurements, and descriptions of these as text and JSON."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def measurements(
     settings: list[str] | None,
     columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
-    """Subject of a path: a measured file, a scenario, or a run (then one for each of its ping flows).
+    """The measurements that a path names: a measured file, a scenario, or a run (then one for each of its ping flows).
 
-    format: "auto", or what wrote the file.
-    interval_ns: Between two lines of a format that does not say it.
-    capacity: What the path could carry, beside a file of delays.
-    Raises ScenarioError, TraceError if the path names nothing that was measured, or a file is not of its format: with
+    format: "auto", or the program that wrote the file.
+    interval_ns: Interval between two lines, for a format that does not contain it.
+    capacity: Capacity of the path, as a supplement to a file of delays.
+    Raises ScenarioError, TraceError if the path names nothing that was measured, or a file is not in its format: with
         file and line.
     """
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
-        # A directory is a run and .toml a scenario, whatever --format says: no format of measurements has either name.
+        # A directory is a run and .toml a scenario, whatever --format is: no measurement format uses either.
         return [_of_plan(plan_of(path, settings), str(path))]
-    # A file may hold capacity and no delay: a Mahimahi trace, a table of rates.
+    # A file may hold capacity without delays: a Mahimahi trace, a table of rates.
     kind = capacity_format_of(path) if format == "auto" and columns is None else None
     if kind is not None or format == "mahimahi":
         down, up, wall_ns = read_capacity(path, kind or format)
@@ -62,7 +62,7 @@ def measurements(
 def _of_plan(plan: Plan, source: str) -> Measurement:
     """The measured path that a plan names, or the access link that it implies, as if it had been measured.
 
-    An access link is walked over its timeline, from gateway to terminal (down) and back.
+    The timeline of an access link is sampled from gateway to terminal (down) and back.
     """
     if isinstance(plan.medium, Measured):
         return measurement_of(plan.medium, plan.run.start_ns + plan.run.duration_ns)
@@ -80,7 +80,7 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 
 
 def _of_run(path: Path) -> list[Measurement]:
-    """A measurement for each flow of pings with replies of a run: sending times and round trips (nan: lost)."""
+    """One measurement for each flow of pings with replies in a run: sending times and round trips (nan if lost)."""
     from leowarp.results.run import Run
 
     run = Run(path)
@@ -91,11 +91,11 @@ def _of_run(path: Path) -> list[Measurement]:
             continue
         of_flow = echoes.filter(np.equal(echoes["flow"].to_numpy(), number)).sort_by("sent_ns")
         sent_ns = of_flow["sent_ns"].to_numpy()
-        # A request that was sent last may have no reply because the run was over.
+        # The last requests may have no reply because the run ended.
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
-        # Two probes of the same instant are one sample: times of a measurement ascend.
+        # Two probes at the same instant count as one sample: times of a measurement are strictly ascending.
         kept = np.diff(sent_ns, prepend=-1) > 0
-        # Where the run has a wall clock, reconfigurations are in seconds of its minute.
+        # If the run has a wall clock, reconfigurations are given in seconds of its minute.
         wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
         source = f"{path}, {named(FlowKey.of_plan(number, flow))}"
         pings.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
@@ -105,7 +105,7 @@ def _of_run(path: Path) -> list[Measurement]:
 
 
 def lines(description: Description) -> dict[str, str]:
-    """A description as names and texts, in the order in which they are read."""
+    """A description as names and texts, in the order of the output."""
     values = (
         {"samples": f"{description.samples}", "span": f"{description.span_ns / 1e9:g} s"} if description.samples else {}
     )
@@ -115,12 +115,12 @@ def lines(description: Description) -> dict[str, str]:
         longest = max((gap.length_ns for gap in description.gaps), default=0)
         values["gaps"] = f"{len(description.gaps)}" + (f", the longest {longest / 1e9:g} s" if description.gaps else "")
         values |= _delay_lines(description) | _schedule_lines(description) | _loss_lines(description)
-    # Also without a single delay: a clock that was set back may be why there is none.
+    # They are included even without a single delay, since a clock that was set back may be the reason.
     values |= _recorder_lines(description)
     if description.transfer is not None:
         values |= _transfer_lines(description.transfer)
     if description.transfer_back is not None:
-        # Retransmissions and windows are the sender's, whose file this is not.
+        # Retransmissions and windows are those of the sender, whose file this is not.
         values |= {
             name: value
             for name, value in _transfer_lines(description.transfer_back).items()
@@ -143,7 +143,7 @@ def lines(description: Description) -> dict[str, str]:
 
 
 def _delay_lines(description: Description) -> dict[str, str]:
-    """Mean and quantiles, ms: those of round trips, or of one way where there is nothing else."""
+    """Mean and quantiles, ms: of round trips, or of one-way delays if there are no round trips."""
     if description.mean_ns is None:
         return {"delay": "every probe was lost"}
     values = {"delay, mean": f"{description.mean_ns / 1e6:.3f} ms"}
@@ -156,10 +156,10 @@ def _delay_lines(description: Description) -> dict[str, str]:
 
 
 def _schedule_lines(description: Description) -> dict[str, str]:
-    """Reconfigurations that were found in the data, the steps between slots, and spikes.
+    """Reconfigurations that were found in the data, steps between slots, and spikes.
 
-    Times are of the measurement's own clock. Seconds of a minute are given where the wall clock is known, because that
-    is how a schedule of 15 s was described first (12, 27, 42, 57 s).
+    Times are on the measurement's own clock. Seconds of a minute are added if the wall clock is known, because a
+    schedule of 15 s was first described in this form (12, 27, 42, 57 s).
     """
     heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
     spikes = {"spikes": f"{len(description.spikes)}"}
@@ -176,7 +176,7 @@ def _schedule_lines(description: Description) -> dict[str, str]:
             f"{second:.2f}" for second in description.seconds_of_minute
         )
     values["slots"] = f"{len(description.slots)}"
-    # Up and down alike: it is the size of a step that a congestion control has to cope with.
+    # Upward and downward steps count alike, since a congestion control has to cope with their size.
     steps_ms = np.abs(np.array(description.steps_ns)) / 1e6
     if len(steps_ms):
         values["step of the least delay: median, most"] = f"{np.median(steps_ms):.3f}, {steps_ms.max():.3f} ms"
@@ -190,7 +190,7 @@ def _schedule_lines(description: Description) -> dict[str, str]:
 
 
 def _confidence_lines(description: Description) -> dict[str, str]:
-    """How sure the answer is, what else it could be, and what each sign by itself says."""
+    """Confidence of the result, its alternatives, and the evidence of each test by itself."""
     finding = description.finding
     if finding is None:
         return {}
@@ -213,7 +213,7 @@ def _every(schedule: Schedule | None) -> str:
 
 
 def _recorder_lines(description: Description) -> dict[str, str]:
-    """Effects on the recording and not on the path."""
+    """Effects of the recording itself, not of the path."""
     values = {}
     if description.clock_steps:
         values["the sender's clock was set"] = "; ".join(
@@ -240,18 +240,19 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 
 
 def _loss_lines(description: Description) -> dict[str, str]:
-    """Lost probes, their runs, and how many lie near a reconfiguration.
+    """Lost probes, their runs, and how many are near a reconfiguration.
 
-    Near is within 1 s. The share of all probes there that are lost is given beside it: many losses there mean little if
-    many probes are.
+    Near is within 1 s. The share of all probes that are near one is given too: many losses there mean little if many
+    probes are there.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if loss.over_time_ratio is not None:
-        # A share of packets is no probe that was lost: without one of these, "0 of 350" would be all that is said.
+        # The share of lost packets does not come from probes: without any lost probe, the other lines would say only "0
+        # of 350".
         values = {} if not loss.lost else values
         values |= _table_loss_lines(loss)
-    # Without losses there are no runs, whose mean would be one of no numbers.
+    # Without losses there are no runs, so there is no mean of their length.
     if not loss.lost:
         return values
     if loss.lost_down is not None:
@@ -273,7 +274,7 @@ def _loss_lines(description: Description) -> dict[str, str]:
 
 
 def _table_loss_lines(loss: Loss) -> dict[str, str]:
-    """A table's share of packets lost."""
+    """The share of lost packets in a table."""
     values = {"lost, over time": _percent(loss.over_time_ratio)}
     if loss.over_time_up_ratio is not None:
         values = {"lost down, over time": values["lost, over time"],
@@ -287,7 +288,7 @@ def _table_loss_lines(loss: Loss) -> dict[str, str]:
 
 
 def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
-    """A line for each slot: when it begins, its least delay, the step to it, its spike."""
+    """One line per slot: its beginning, its smallest delay, the step to it, its spike."""
     return [
         (f"{slot.t_ns / 1e9:.3f} s", _ms(slot.base_ns), _ms(slot.step_ns), _ms(slot.spike_ns))
         for slot in description.slots
@@ -297,7 +298,7 @@ def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
 def as_json(description: Description) -> dict[str, Any]:
     """A description as one object; quantiles are named by their percentage."""
     document = dataclasses.asdict(description)
-    # `asdict` gives fields alone, and these are computed from them when they are asked for.
+    # `asdict` returns only fields; these are properties computed from them.
     document["loss"] |= {
         name: getattr(description.loss, name)
         for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")
@@ -314,7 +315,7 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
-    """Some quantiles as Mbit/s; "none" of a capacity that never changes from row to row."""
+    """Some quantiles in Mbit/s; "none" for a capacity that never changes from row to row."""
     return (
         ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"
         if rate_by_share_bps
@@ -323,7 +324,7 @@ def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> s
 
 
 def _chance(ratio: float) -> str:
-    """Never 100 %: nothing that was seen says so."""
+    """The value is never 100 %, since no data can prove that."""
     return f"{min(100 * ratio, 99.9):.3g} %"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `fit`: recordings to a preset of an access link."""
+"""The verb `fit`: from recordings to a preset of an access link."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp timeline SCENARIO`: its events. Below it `describe` and `convert` (measurements), `channel`."""
+"""`leowarp timeline SCENARIO`: its events. Its subcommands are `describe` and `convert` (measurements), and
+`channel`."""
 
 from __future__ import annotations
 
@@ -51,10 +52,10 @@ def show(
     sky = skies.ephemeris_of(resolved)
     table = media.timeline_of(resolved, sky)
     begin_ns = parsed(units.TIME, "--from", from_)
-    # One ns beyond the end: --to excludes its instant, and what happens at the run's very end is part of the run.
+    # The limit is one ns beyond the end: --to excludes its instant, and events at the run's very end belong to the run.
     end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
     rows = [
-        # An event fills only columns of its own kind; of the two dozen columns most are null in each row.
+        # An event fills only the columns of its own kind; of the two dozen columns most are null in each row.
         {key: value for key, value in row.items() if value is not None}
         for row in table.to_pylist()
         if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
@@ -82,10 +83,11 @@ def show(
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
-    """Draws for each slot of an access link that begins in the given time, or holds at its beginning."""
+    """Print the draws for each slot of an access link that begins in the given time span or is in force at its
+    beginning."""
     from leowarp.cli.output import print_table
 
-    # The slot that holds at --from began before it, and its values are what packets meet there.
+    # The slot in force at --from began earlier, and its values apply to packets there.
     held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
     print_table(
         "what was drawn for each slot",
@@ -119,7 +121,7 @@ _Columns = Annotated[
 
 
 def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
-    """The interval in ns and the columns, if they were said."""
+    """The interval in ns and the columns, if they were given."""
     from leowarp.base import units
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
@@ -165,7 +167,7 @@ def describe(
     described_series: list[tuple[Measurement, Description]] = []
     for file in files:
         for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
-            # A capacity without delays has no series at all, and is described all the same.
+            # A capacity without delays has no series, but is still described.
             names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
@@ -179,13 +181,13 @@ def describe(
     if json_:
         print_json({"described": [as_json(description) for _, description in described_series]})
         return
-    # Each once, though it has several series.
+    # Each measurement is described once, though it has several series.
     for measurement in dict.fromkeys(measurement for measurement, _ in described_series):
         for text in measurement.notes:
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
-    # One table for all files, with the lines of the first in its order; what only another one has follows.
+    # One table for all files: the lines of the first file in its order, then those that only others have.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:
@@ -211,10 +213,10 @@ def convert(
 
     interval_ns, names_of_columns = _said(format_, interval, columns)
     target = csv_path(file, out, force=force)
-    # `describe` takes both; what is written here was measured, and neither a run nor a scenario was.
+    # `describe` accepts both; `convert` writes only measurements, and neither a run nor a scenario is one.
     if file.is_dir() or file.suffix == ".toml":
         raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
-    # One by now: only a run, which was refused above, has a measurement for each of its flows.
+    # There is exactly one here: only a run, refused above, has a measurement for each of its flows.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
     for text in measurement.notes:
         note(f"{measurement.source}: {text}")
@@ -269,12 +271,13 @@ _SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "cap
 
 
 def _implied(measurement: Measurement) -> tuple[str, ...]:
-    """One-way delays beside round trips are differences of two clocks: described only where there is nothing else."""
+    """One-way delays in addition to round trips are differences of two clocks: they are described only if there are no
+    round trips."""
     return ("down", "up") if measurement.round_trip is not None else ()
 
 
 def _event(row: dict[str, Any]) -> str:
-    """Subject of an event: the ends of a link or the node, then the columns that are not null."""
+    """Subject of an event: the ends of a link, or the node, followed by the columns that are not null."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `validate`: recordings of real links beside the same measurement in the guest."""
+"""The verb `validate`: recordings of real links compared with the same measurement in the guest."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def validate(
     """Hold the profiles of access links, and replays, against recordings of real links.
 
     The measurement of each recording is made in the guest: over a replay of it, over the profile fitted to it, and over
-    the default profile. A recording that is missing is a skipped line.
+    the default profile. A missing recording is listed as skipped.
     """
     from leowarp.base import units
     from leowarp.cli.output import note, print_json, print_table
@@ -97,7 +97,7 @@ def validate(
         if isinstance(one, Validated):
             for text in one.notes:
                 note(f"{one.name}: {text}")
-            # A terminal has no room for quantiles; the page and --json have them.
+            # A terminal has no space for quantiles; the page and --json have them.
             print_table(one.name, HEADS, [cells(row) for row in one.rows], text=("quantity", "verdict"))
         else:
             say(f"{one.name}: skipped, {one.why}" + (f"\n    {one.fetch}" if one.fetch else ""))

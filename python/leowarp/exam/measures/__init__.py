@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a case may measure: functions of a run, and of a control run, by the names that a case's rule has."""
+"""Measures of cases: functions of a run, and of a control run, by the names in a case's rule."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Measure:
     Attributes
     ----------
     function : callable
-        `function(run, **arguments) -> Measured`; with `control` among its arguments it compares with a second run.
+        `function(run, **arguments) -> Measured`; if `control` is among its arguments, it compares with a second run.
     quantity : Quantity
-        What limits are written in; `Measured.value` is in its base unit.
+        Unit in which limits are written; `Measured.value` is in its base unit.
     """
 
     function: Callable[..., Measured]
@@ -33,18 +33,18 @@ class Measure:
 
     @property
     def has_control(self) -> bool:
-        """Whether it compares with a run in which another algorithm takes the place of the one under exam."""
+        """Whether the measure compares with a run in which another algorithm replaces the one under exam."""
         return "control" in inspect.signature(self.function).parameters
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Names of its arguments as a case writes them, and as the function has them: `from` is `from_ns`."""
+        """Names of arguments in a case and in the function: `from` becomes `from_ns`."""
         names = [name for name in inspect.signature(self.function).parameters if name not in ("run", "control")]
         return {name.removesuffix("_ns").removesuffix("_ratio"): name for name in names}
 
     @property
     def about(self) -> str:
-        """What it measures: the first line of its docstring."""
+        """Description of the measure: the first line of its docstring."""
         return (inspect.getdoc(self.function) or "").splitlines()[0]
 
     def of(self, run: Run, control: Run | None, arguments: Mapping[str, Any]) -> Measured:
@@ -53,17 +53,17 @@ class Measure:
         Parameters
         ----------
         arguments : mapping
-            As `parsed` gives them.
+            Arguments as returned by `parsed`.
         """
         return self.function(run, **arguments, **({"control": control} if self.has_control else {}))
 
     def parsed(self, written: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments as the function takes them, from those of a case's rule.
+        """Arguments in the form that the function takes, from those of a case's rule.
 
         Raises
         ------
         ScenarioError
-            If one is missing, unknown or of the wrong unit.
+            If an argument is missing, unknown or has the wrong unit.
         """
         names = self.arguments
         for key in written:

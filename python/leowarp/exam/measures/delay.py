@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of the delay that a flow gives to what is beside it."""
+"""Measures of the delay that a flow causes for competing traffic."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from leowarp.results.run import Run
 
 
 def delay_beside(run: Run, *, probe: int, percentile: float, from_ns: int, until_ns: int) -> Measured:
-    """A percentile of a ping's round trips over the least that it met in the run, ns: a value that was met.
+    """A percentile of a ping's round trips minus their minimum in the run, ns; the value is that of a single ping.
 
-    The least is that of the whole run, so of a path whose delay changes the change is in it.
+    The minimum is over the whole run, so on a path with a changing delay the change is included.
     """
     rows = run.echoes(probe)
     answered = rows[rows["reply_ns"].notna()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of goodput: how much of the path is used, how soon, and for how long nothing arrives."""
+"""Measures of goodput: utilisation of the path, time to reach it, and gaps without new data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leowarp.exam.measures.reading import (
 from leowarp.results.run import Run
 
 WINDOW_NS = 200_000_000
-"""A rate is reached if it holds over this time: several round trips of most cases, four socket samples."""
+"""A rate counts as reached if it holds over this time: several round trips of most cases, four socket samples."""
 STEP_NS = 50_000_000
 
 
@@ -39,7 +39,7 @@ def worst_second(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measure
 
 
 def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float, int, str]:
-    """The whole second with the least share of the capacity: that share, its begin, and both rates in words."""
+    """The whole second with the least share of the capacity: that share, its begin, and both rates as text."""
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
     could_bps = capacities_bps(run, flow, edges_ns)
@@ -70,7 +70,7 @@ def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measur
     ends_ns = np.arange(first_ns + WINDOW_NS, run.end_ns + 1, STEP_NS)
     got = received_bytes(run, flow, ends_ns) - received_bytes(run, flow, ends_ns - WINDOW_NS)
     rate_bps = got * 8e9 / WINDOW_NS
-    # The capacity after the step: a case has one step, and its rate holds from then on.
+    # The capacity is that after the step: a case has one step, whose rate stays in force.
     carries_bps = capacity_bps(run, flow, first_ns, run.end_ns)
     reached = np.flatnonzero(rate_bps >= level_ratio * carries_bps)
     if len(reached) == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of what was lost, sent again without need, or sent into a path that could not carry it."""
+"""Measures of lost packets, spurious retransmissions, and packets sent into a path without capacity."""
 
 from __future__ import annotations
 

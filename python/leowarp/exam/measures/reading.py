@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured number with the packet or sample that decided it, and readings of a run's tables."""
+"""A measured number with the packet or sample that decided it, and functions that read a run's tables."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ BIN_NS = 50_000_000
 
 @dataclass(frozen=True)
 class Measured:
-    """A number, and what decided it.
+    """A number, and the packet or sample that decided it.
 
     Attributes
     ----------
     value : float or None
-        In the unit of its measure; None: it was never reached, or nothing was there to measure.
+        Value in the unit of its measure; None: it was never reached, or there was nothing to measure.
     decided : str
-        The packet or sample that decided, in words.
+        The deciding packet or sample, as text.
     at_ns : int or None
-        When that was, on the run's clock.
+        Time of that packet or sample, on the run's clock.
     """
 
     value: float | None
@@ -37,9 +37,9 @@ class Measured:
 
 
 def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
-    """Bytes in order at the receiver of a TCP flow, or payload that arrived of any other, float64 array as `t_ns`.
+    """Bytes in order at the receiver of a TCP flow, or arrived payload of other flows; float64 array like `t_ns`.
 
-    Between samples it is interpolated, as `metrics.goodput` does.
+    Values between samples are interpolated, as in `metrics.goodput`.
     """
     if run.plan.flows[flow].kind == "tcp":
         at_ns, received = metrics.counter(run.tables, flow, "in_order")
@@ -49,17 +49,17 @@ def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
         received = np.cumsum(rows["delivered_bytes"].to_numpy(dtype="float64"))
     start_ns = run.plan.flows[flow].start_ns
     later = at_ns > start_ns
-    # Before its first sample a flow has received nothing.
+    # A flow has received nothing before its first sample.
     return np.interp(t_ns, np.append(start_ns, at_ns[later]), np.append(0.0, received[later]))
 
 
 def rates_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
-    """Goodput in order of a flow between edges, bit/s, float64 array of shape (n,) of n + 1 edges."""
+    """In-order goodput of a flow between edges, bit/s; float64 array of shape (n,) for n + 1 edges."""
     return np.diff(received_bytes(run, flow, edges_ns)) * 8e9 / np.diff(edges_ns)
 
 
 def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
-    """Payload in full segments that the flow's path could carry between edges, bit/s; nan where unshaped."""
+    """Payload in full segments that the flow's path could carry between edges, bit/s; nan where unlimited."""
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     overhead = metrics.overhead_bytes(run.tables, pair)
@@ -69,24 +69,24 @@ def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def capacity_bps(run: Run, flow: int, from_ns: int, until_ns: int) -> float:
-    """The same over one time."""
+    """Payload that the flow's path could carry over one time interval, bit/s."""
     return float(capacities_bps(run, flow, np.array([from_ns, until_ns]))[0])
 
 
 def data_bins(run: Run, flow: int) -> pd.DataFrame:
-    """Rows of `bins` of a flow's data, by time."""
+    """Rows of `bins` with a flow's data, by time."""
     rows = run.bins(flow)
     return rows[rows["direction"] == "data"].reset_index(drop=True)
 
 
 def whole_seconds(from_ns: int, until_ns: int) -> np.ndarray:
-    """Edges of whole seconds within a time; the time itself if it has none."""
+    """Edges of whole seconds within an interval; the interval itself if it has none."""
     edges = np.arange(-(-from_ns // SECOND_NS), until_ns // SECOND_NS + 1) * SECOND_NS
     return edges if len(edges) > 1 else np.array([from_ns, until_ns])
 
 
 def mbps(rate_bps: float) -> str:
-    """A rate in words.
+    """A rate as text.
 
     >>> mbps(19_128_137.4), mbps(93_000.0)
     ('19.1 Mbit/s', '0.093 Mbit/s')
@@ -95,7 +95,7 @@ def mbps(rate_bps: float) -> str:
 
 
 def at(t_ns: int) -> str:
-    """An instant in words.
+    """A time as text.
 
     >>> at(12_345_678_901)
     '12.346 s'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of several flows: how they share a path, and how much harm one does to another."""
+"""Measures of several flows: how they share a path, and the harm that one does to another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def least_share(run: Run, *, flows: Sequence[int], from_ns: int, until_ns: int) 
 def kept(run: Run, *, control: Run, flow: int, from_ns: int, until_ns: int) -> Measured:
     """Goodput of a flow beside the algorithm over its goodput beside the control: 1 is no harm.
 
-    Of R. Ware et al., "Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion Control
+    Following R. Ware et al., "Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion Control
     Algorithms" (HotNets 2019): an algorithm should do no more harm than one that is deployed does.
     """
     here_bps, there_bps = (float(rates_bps(each, flow, np.array([from_ns, until_ns]))[0]) for each in (run, control))

@@ -166,7 +166,7 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
     """The guest's kernel command line: the same on every machine for the same plan.
 
     With `modules` of the user's, the kernel prints function names for a fault. `consoles` are words for connected
-    consoles. `consoles` are words for consoles that lead somewhere.
+    consoles.
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Location of the guest's own sources: in a checkout, or in an installed package with the built guest."""
 
+import functools
 import hashlib
 import json
 import os
 import re
+import shutil
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,10 +124,24 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequen
 
 
 def first_line_of(*command: str) -> str:
-    """First line that a tool prints, such as its version.
+    """First line that a tool prints, such as its version; a tool whose file is unchanged is asked once a process.
 
     Raises HostError if the tool is missing, fails, prints nothing, or does not end.
     """
+    program = Path(shutil.which(command[0]) or command[0]).resolve()
+    # rustup's stand-in for a compiler stays the same file when it stands for another version.
+    if program.name == "rustup" or not program.is_file():
+        return _printed(command)
+    status = program.stat()
+    return _remembered(command, (str(program), status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@functools.lru_cache
+def _remembered(command: tuple[str, ...], stamp: tuple[str | int, ...]) -> str:
+    return _printed(command)
+
+
+def _printed(command: tuple[str, ...]) -> str:
     lines = output_of(*command).splitlines()
     if not lines:
         raise HostError(f"asking `{' '.join(command)}`: it prints nothing", hint="leowarp doctor")

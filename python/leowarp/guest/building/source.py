@@ -4,6 +4,7 @@
 All three give the same Debian tarball, so that the kernel does not depend on the distribution on which it is built.
 """
 
+import functools
 import hashlib
 import json
 import lzma
@@ -74,7 +75,8 @@ def local_source() -> Source | None:
             raise ScenarioError(f"looking for the kernel's source: LEOWARP_KERNEL_SOURCE={named} is not a file")
         return Source(tarball, tarball.name, remembered_sha256(tarball))
     if INSTALLED.is_file():
-        return Source(INSTALLED, _installed_version(), remembered_sha256(INSTALLED))
+        # Another version is another file.
+        return Source(INSTALLED, _installed_version(INSTALLED.stat().st_mtime_ns), remembered_sha256(INSTALLED))
     kept = _sources() / f"{PACKAGE}.tar.xz"
     if kept.is_file():
         version = (_sources() / "version").read_text().strip()
@@ -307,7 +309,8 @@ def _git(tree: Path, *arguments: str) -> bytes:
         raise HostError(f"asking git about {tree}: {error.stderr.decode(errors='replace').strip()}") from error
 
 
-def _installed_version() -> str:
+@functools.lru_cache
+def _installed_version(modified_ns: int) -> str:
     """Version of the installed Debian package; without dpkg the file's name."""
     if shutil.which("dpkg-query") is None:
         return INSTALLED.name

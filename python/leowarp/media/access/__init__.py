@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An access link: a path a slot, delays, outages and capacity from a profile, each from a stream of its own.
+"""An access link: one path per slot; delays, outages and capacity come from a profile, each with its own random stream.
 
-From the plan to events: `slots` (when the path changes, and its base delay), `capacity`, `delays` and `outages` (the
-components, each drawn for itself). Then `starlink` (all of them together), `profile` (the resulting tables), `timeline`
-(events). The model and the source of each number: docs/guides/access-links.md; their effects:
+From plan to events: `slots` (times of path changes, and base delays), `capacity`, `delays` and `outages` (the
+components, generated independently). The next steps are `starlink` (all components together), `profile` (the resulting
+tables), `timeline` (events). The model and the source of each number: docs/guides/access-links.md; their effects:
 design/starlink-profile.md.
 """
 

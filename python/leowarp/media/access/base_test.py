@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bases drawn from quantiles, and bases that are kept."""
+"""Base delays sampled from quantiles, and base delays that are kept."""
 
 import numpy as np
 

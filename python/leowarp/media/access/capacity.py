@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity over time: a level a slot, that wanders slowly and moves in steps of the modulation; 0 while packets are
-held.
+"""Capacity over time: a level per slot, which varies slowly and in modulation steps; 0 while packets are held.
 
     rate(t) = level of the slot * exp(wander(t)) * step(t)
 
-The three draw from streams of their own (`access.capacity.<way>`, `access.wander.<way>`, `access.modulation.<way>`).
-How they share the variance that the public trace of LeoCC has is an assumption (docs/guides/access-links.md).
+The three components have separate random streams (`access.capacity.<way>`, `access.wander.<way>`,
+`access.modulation.<way>`). The components' shares of the variance in the public trace of LeoCC are an assumption
+(docs/guides/access-links.md).
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from leowarp.base.streams import stream
 from leowarp.scenario.schema import Access
 
 _WANDER_STEP_NS = 100_000_000
-"""How often the slow wander moves; 100 ms is what the public traces of capacity resolve."""
+"""Step of the slow variation; 100 ms is the resolution of the public capacity traces."""
 
 _TESTS = 1460
-"""Tests of the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
+"""Number of tests in the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
 
 _CUT = 2.0
-"""Standard deviations at which the spread over slots is cut."""
+"""Number of standard deviations at which the spread over slots is truncated."""
 
 
 def median_bps(access: Access, way: str, seed: int) -> int:
-    """The run's median capacity; of a schedule, what a capacity test at this hour finds.
+    """The run's median capacity; with a schedule, the result of a capacity test at this hour.
 
-    A draw of a two-piece log-normal distribution: half of the tests of all hours reach the median, the worst and best
-    of `_TESTS` the ends of the schedule. The hour moves the normal deviation by a cosine; over a day, that and the
-    draw together have variance 1.
+    With a schedule, the value comes from a two-piece log-normal distribution. Half of the tests over all hours reach
+    the median, and the worst and best of `_TESTS` reach the ends of the schedule. The hour shifts the normal deviation
+    by a cosine; over a day, shift and random part together have variance 1.
 
-    With x the normal deviation (of the draw and of the hour) and e the deviation that one of `_TESTS` exceeds:
+    Let x be the normal deviation (random part plus hour), and e the deviation that one of `_TESTS` exceeds:
 
-        median * (end / median) ** min(|x| / e, 1),   end: the schedule's least if x < 0, else its greatest
+        median * (end / median) ** min(|x| / e, 1),   end: the schedule's minimum if x < 0, else its maximum
 
     way: {"down", "up"}
-    seed: ``run.seed``. The stream `access.schedule.<way>` depends on the instant of `clock` as well, so that tests at
-        other hours are other draws.
-    Raises ScenarioError if `clock` is before 1970 and the capacity is that of a schedule.
+    seed: ``run.seed``. The stream `access.schedule.<way>` also depends on the instant of `clock`, so that tests at
+        different hours are independent.
+    Raises ScenarioError if `clock` is before 1970 and the capacity comes from a schedule.
     """
     given = access.capacity_bps if way == "down" else access.capacity_up_bps
     if given is not None:
@@ -57,7 +57,7 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         else (access.schedule_up_min_bps, access.schedule_up_median_bps, access.schedule_up_max_bps)
     )
     clock = datetime.fromisoformat(access.clock)
-    # Numbers of streams are not negative.
+    # Numbers of streams must not be negative.
     if clock.timestamp() < 0:
         raise ScenarioError(
             f'cannot draw a capacity by the hour of access.clock = "{access.clock}": draws are told apart by the '
@@ -66,28 +66,28 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         )
     draw = stream(seed, f"access.schedule.{way}", int(clock.timestamp())).random()
     hour = clock.hour + clock.minute / 60.0 + clock.second / 3600.0
-    # sqrt(2) cos has variance 1
-    # The busiest hour is where the cosine is 1, and it takes away: less at `busy_hour`, more twelve hours later.
+    # sqrt(2) cos has variance 1. The cosine is 1 in the busiest hour and is subtracted: less capacity at `busy_hour`,
+    # more twelve hours later.
     busy = math.sqrt(2.0) * math.cos(2.0 * math.pi * (hour - access.busy_hour_ns / 3.6e12) / 24.0)
     deviation = math.sqrt(1.0 - access.busy_ratio) * float(ndtri(draw)) - math.sqrt(access.busy_ratio) * busy
-    # 1 of the tests lies below -extreme, 1 above it.
+    # One of the tests lies below -extreme, and one above +extreme.
     extreme = -float(ndtri(1.0 / _TESTS))
     end = low if deviation < 0 else high
     return round(median * (end / median) ** min(abs(deviation) / extreme, 1.0))
 
 
 def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
-    """Median capacity of each slot: log-normal around the run's, cut at two standard deviations; shape (n,).
+    """Median capacity of each slot: log-normal around the run's, truncated at two standard deviations; shape (n,).
 
-    `access.capacity_spread_ratio` is the standard deviation of the logarithm before the cut; 0.2 as the means of slots
-    in LeoCC's trace differ (by 19 %).
+    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation; 0.2 because means of
+    slots in LeoCC's trace differ by 19 %.
     """
     draws = stream(seed, f"access.capacity.{way}").random(slots)
-    # The inverse of the distribution function on what the cut leaves: one draw a slot, none refused, so that the draws
-    # of later slots do not shift.
+    # Inverse of the truncated distribution function: one random number per slot without rejection, so that values of
+    # later slots do not shift.
     deviations = ndtri(ndtr(-_CUT) + draws * (ndtr(_CUT) - ndtr(-_CUT)))
-    # exp(+-2 x 0.2) at most: no slot below 67 % or above 149 % of the run's median, where a tail would have one now and
-    # then.
+    # exp(+-2 x 0.2) bounds the factor: no slot is below 67 % or above 149 % of the run's median, whereas an untruncated
+    # tail would exceed this occasionally.
     levels = median_bps(access, way, seed) * np.exp(access.capacity_spread_ratio * deviations)
     return np.rint(levels).astype(np.int64)
 
@@ -102,13 +102,14 @@ def capacity_rows(
     seed: int,
     duration_ns: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Instants and rates of one direction's table of capacity.
+    """Times and rates of one direction's capacity table.
 
-    All instants of all components are merged; each component is looked up at every instant as it holds there.
+    The times of all components are merged; each component is evaluated at every time.
 
-    begin_ns, levels_bps: arrays of shape (n,). Of the slots.
-    held_ns: two arrays of shape (k,). Beginnings and ends of the times in which nothing is sent, ascending and apart.
-    Returns: int64 arrays of shape (m,). The first instant is 0; neighbouring rows differ; 0 while packets are held.
+    begin_ns, levels_bps: arrays of shape (n,). Begin and level of each slot.
+    held_ns: two arrays of shape (k,). Begin and end of the intervals in which nothing is sent, ascending and disjoint.
+    Returns: int64 arrays of shape (m,). The first time is 0; adjacent rows differ; the rate is 0 while packets are
+        held.
     """
     wander_t_ns, wander = _wander(access, way, seed, duration_ns)
     step_t_ns, step = _modulation(access, way, seed, duration_ns)
@@ -117,13 +118,14 @@ def capacity_rows(
     level = levels_bps[np.searchsorted(begin_ns, t_ns, side="right") - 1]
     wandering = wander[np.searchsorted(wander_t_ns, t_ns, side="right") - 1]
     stepping = step[np.searchsorted(step_t_ns, t_ns, side="right") - 1]
-    # Factors and not summands: capacity cannot fall below 0, and a wander of 10 % is one of every slot, fast or slow.
+    # Components are factors instead of summands: capacity cannot fall below 0, and a variation of 10 % has the same
+    # relative size in every slot.
     rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
-    # More holds have begun than ended: within one. They do not touch (`outages.merged`), so that the difference is 0 or
-    # 1.
+    # A packet is held if more holds have begun than ended. Holds do not touch (`outages.merged`), so the difference is
+    # 0 or 1.
     held = np.searchsorted(held_ns[0], t_ns, side="right") > np.searchsorted(held_ns[1], t_ns, side="right")
     rate_bps[held] = 0
-    # The guest keeps whole tables in memory, 24 bytes a row.
+    # The guest keeps whole tables in memory, 24 bytes per row.
     changes = np.append(True, np.diff(rate_bps) != 0)
     return t_ns[changes], rate_bps[changes]
 
@@ -131,36 +133,37 @@ def capacity_rows(
 def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """A Gauss-Markov process (the logarithm of a factor): correlation exp(-t / wander_time).
 
-    Exact at its steps, whatever their length: the first-order autoregression with kept = exp(-step / wander_time) has
-    that correlation. In LeoCC's trace about half of the variance within a slot is forgotten after 100 ms; that half is
-    scheduling, modelled as jitter, and left out here.
+    The process is exact at its steps for any step length: a first-order autoregression with kept = exp(-step /
+    wander_time) has that correlation. In LeoCC's trace about half of the variance within a slot decorrelates within 100
+    ms; that half is scheduling, which is modelled as jitter and left out here.
     """
     t_ns = np.arange(0, duration_ns, _WANDER_STEP_NS, dtype=np.int64)
     noise = stream(seed, f"access.wander.{way}").standard_normal(len(t_ns))
     kept = math.exp(-_WANDER_STEP_NS / access.wander_time_ns)
-    # x[i] = kept x[i-1] + sqrt(1 - kept^2) n[i], x[0] = n[0]: of the same spread from the start
+    # x[i] = kept x[i-1] + sqrt(1 - kept^2) n[i], x[0] = n[0]: the variance of the process is constant from the start
     noise[1:] *= math.sqrt(1.0 - kept * kept)
-    # The same bits as scipy.signal.lfilter, whose import takes 0.4 to 0.9 CPU s, as long as the guest of a run of a
-    # minute; the 36,000 steps of an hour take 3 ms here.
+    # The loop gives the same bits as scipy.signal.lfilter, whose import takes 0.4 to 0.9 CPU s, as long as the guest
+    # for a run of a minute. The 36,000 steps of an hour take 3 ms here.
     steps = accumulate(noise.tolist(), lambda before, drawn: kept * before + drawn)
     return t_ns, access.wander_ratio * np.fromiter(steps, dtype=np.float64, count=len(noise))
 
 
 def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Steps between three factors, each to another one than before.
+    """Steps between three factors; each step changes the factor.
 
-    The factors are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`; how long one lasts is exponential with mean
+    The factors are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`; their durations are exponential with mean
     `modulation_time_ns`.
 
-    Returns t_ns: int64 array of shape (n,). The first is 0.
+    Returns t_ns: int64 array of shape (n,). The first time is 0.
     Returns factor: float64 array of shape (n,)
     """
     rng = stream(seed, f"access.modulation.{way}")
-    # Five standard deviations more than the mean number are enough; 16 for the shortest runs.
+    # The mean number of steps plus five standard deviations is enough; 16 more are for the shortest runs.
     mean = duration_ns / access.modulation_time_ns
     count = int(mean + 5.0 * math.sqrt(mean)) + 16
     lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)
     t_ns = np.append(0, np.cumsum(lasts_ns))
-    # One or two places further on, modulo 3: never the same, and both others equally likely.
+    # The index moves by one or two places modulo 3: never to the same factor, and to both others with equal
+    # probability.
     place = (rng.integers(0, 3) + np.append(0, np.cumsum(rng.integers(1, 3, count)))) % 3
     return t_ns, 1.0 + access.modulation_ratio * (place.astype(np.float64) - 1.0)

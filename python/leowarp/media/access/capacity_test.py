@@ -28,7 +28,7 @@ def test_capacity_is_around_what_was_asked_for_and_0_only_in_handovers():
 
 def test_it_differs_from_slot_to_slot_and_within_one_by_what_was_asked_for():
     levels_bps, t_ns, rate_bps = without_handovers(300, wander_ratio=0.0, modulation_ratio=0.0)
-    # A normal distribution cut at two standard deviations has 0.88 of its spread.
+    # A normal distribution truncated at two standard deviations has 0.88 of its spread.
     assert np.log(levels_bps).std() == pytest.approx(0.2 * 0.88, rel=0.07)
     assert len(t_ns) == 1201
     assert set(rate_bps.tolist()) == set(levels_bps.tolist())
@@ -50,7 +50,7 @@ def test_its_modulation_steps():
 
 
 def without_handovers(minutes, **keys):
-    """Levels of the slots and the rows of the way down."""
+    """Levels of the slots and the rows of the downlink."""
     plan = plan_of(minutes, **keys)
     begin_ns, duration_ns = slots_of(plan, plan.medium).begin_ns, plan.run.duration_ns
     levels_bps = slot_levels_bps(plan.medium, "down", len(begin_ns), 1)

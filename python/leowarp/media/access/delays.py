@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delay and loss over time: base, jitter, waiting for a frame, handover, outages, as one table a direction.
+"""Delay and loss over time: base, jitter, waiting for a frame, handover, outages, as one table per direction.
 
-Jitter is a function of time, in steps of whole frames, and not a draw for each packet. On a FIFO, packets that draw for
-themselves wait for the slowest before them, so a busy flow would meet the largest of many draws all the time. With
-steps, too, a fall by more than time passes bunches packets (they arrive when the last one before the fall does): that
-standing delay is measured in design/starlink-profile.md.
+Jitter is a function of time with steps of whole frames, not an independent random number per packet. On a FIFO, a
+packet with independent jitter waits for the slowest earlier packet, so a busy flow would always see the maximum of many
+values. Even with steps, a delay that falls faster than time passes bunches packets (they arrive together with the last
+packet before the fall). design/starlink-profile.md measures this standing delay.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
 
 _ERLANG_ORDER = 3
-"""Shape of the jitter down. Order 3 has the delays of LeoCC's public trace above each slot's least (mean 2.2 ms,
-standard deviation 1.2 ms; an exponential one would have 2.2, order 3 has 1.3)."""
+"""Shape of the downlink jitter. Order 3 reproduces the delays in LeoCC's public trace above each slot's minimum: mean
+2.2 ms, standard deviation 1.2 ms; an exponential distribution would have 2.2, order 3 has 1.3."""
 
 
 def channel_rows(
@@ -31,9 +31,9 @@ def channel_rows(
     """One direction's table of delay and loss.
 
     way: {"up", "down"}
-    drawn: Outages and spikes.
-    seed: ``run.seed``; the jitter draws from the stream ``access.jitter.<way>``.
-    Returns t_ns, delay_ns: int64 arrays of shape (m,). The first instant is 0; neighbouring rows differ.
+    drawn: Random outages and spikes.
+    seed: ``run.seed``; the jitter uses the stream ``access.jitter.<way>``.
+    Returns t_ns, delay_ns: int64 arrays of shape (m,). The first time is 0; adjacent rows differ.
     Returns loss_ratio: float64 array of shape (m,). 1 during an outage, the residual loss elsewhere.
     """
     jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns)
@@ -41,18 +41,19 @@ def channel_rows(
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
     residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
-    # The presets peak and off-peak fill it when the plan is resolved (0.01 % and 0.001 %): what decides CUBIC's goodput
-    # here must not be guessed (design/starlink-profile.md, "Isolated loss").
+    # The presets peak and off-peak set the loss when the plan is resolved (0.01 % and 0.001 %): this value decides
+    # CUBIC's goodput, so it must not be guessed (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
     bursts = bursts_ns(access, way, residual, seed=seed, duration_ns=duration_ns)
     t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages, *bursts]))
     t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
     delay_ns = slots.base_at_ns(t_ns)
-    # Components add up; each was drawn without the others, so that leaving one out changes no draw of another.
+    # Components are summed. Each component has independent random numbers, so leaving one out does not change another.
     for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
         delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
-    # More outages have begun than ended: within one. They do not touch (`outages.merged`).
+    # A packet is lost if more outages have begun than ended. Outages do not touch (`outages.merged`), so the difference
+    # is 0 or 1.
     lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
     lost |= np.searchsorted(bursts[0], t_ns, side="right") > np.searchsorted(bursts[1], t_ns, side="right")
     loss_ratio = np.where(lost, 1.0, 0.0 if access.loss_burst_ns else residual)
@@ -61,53 +62,57 @@ def channel_rows(
 
 
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
-    """When frames begin; frame 0 begins with the run. 1/750 s is no whole number of ns.
+    """Begins of frames; frame 0 begins with the run. 1/750 s is not a whole number of ns.
 
-    Rounded to the nearest ns from the run's start each time, so that no error adds up: with 750 frames a second frame
-    750 begins at 1 s exactly.
+    The begin of each frame is rounded separately from the run's start, so that errors do not accumulate: with 750
+    frames per second, frame 750 begins at exactly 1 s.
     """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
 
 def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """When the jitter takes which value; the first instant is 0.
+    """Jitter as times and values; the first time is 0.
 
-    Down: steps of geometric length and Erlang (gamma of order 3) values of mean `jitter_ns`. Up: steps of 0.5 to 1.5
-    times `jitter_up_step_ns` and uniform values of mean `jitter_up_ns`, for a packet there waits for a grant. All steps
-    are whole frames.
+    Downlink: steps of geometric length with Erlang (gamma of order 3) values of mean `jitter_ns`. Uplink: steps of 0.5
+    to 1.5 times `jitter_up_step_ns` with uniform values of mean `jitter_up_ns`, because packets wait for a grant. All
+    steps are whole frames.
     """
     rng = stream(seed, f"access.jitter.{way}")
     mean_ns, lasts_ns = (
         (access.jitter_ns, access.jitter_step_ns) if way == "down" else (access.jitter_up_ns, access.jitter_up_step_ns)
     )
-    # No step is shorter than a frame: the jitter stands for what is granted frame by frame.
+    # No step is shorter than a frame: the jitter represents grants per frame.
     frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
     frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
-    # More steps than the run can need: five standard deviations of their sum (each at most its mean), and some.
+    # The number of steps exceeds what the run can need: the mean plus five standard deviations of their sum (each at
+    # most its mean), and some more.
     count = int(frames / frames_each + 5.0 * math.sqrt(frames / frames_each)) + 16
     if way == "down":
-        # Calmer and steadier down than up, after a public trace (design/starlink-profile.md).
+        # Jitter is smaller and steadier on the downlink than on the uplink, as in a public trace
+        # (design/starlink-profile.md).
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # Uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then meets the published mean
-        # difference of 6.7 ms within 15 %, whether 10 ms or a round trip apart (design/starlink-profile.md, "Steps of
-        # the jitter").
+        # Uplink jitter is uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then sees the
+        # published mean difference of 6.7 ms within 15 %, with probes every 10 ms or one per round trip
+        # (design/starlink-profile.md, "Steps of the jitter").
         lasts = rng.integers(math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each) + 1, count)
         values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
-    # In whole frames until here, then to ns by `frame_border_ns`: sums of rounded ns would drift off the frames.
+    # Steps are whole frames up to here, then `frame_border_ns` converts them to ns: sums of rounded ns would drift away
+    # from the frames.
     begins = np.append(0, np.cumsum(lasts)[:-1]).astype(np.int64)
     return frame_border_ns(access, begins), np.rint(values_ns).astype(np.int64)
 
 
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Waiting for the next frame to begin: on average half a frame, or a sawtooth of steps.
+    """Waiting time until the next frame: on average half a frame, or a stepwise sawtooth.
 
-    Returns: int64 arrays of shape (m,). Without steps one row: half a frame (0.67 ms at 750 a second) for every packet.
+    Returns: int64 arrays of shape (m,). Without steps, one row: half a frame (0.67 ms at 750 per second) for every
+        packet.
     """
     steps = access.frame_steps
-    # The default: a sawtooth moves the mean difference of round trips by 0.4 %, and takes 15 to 118 times the rows
-    # (design/starlink-profile.md, "The model of a frame").
+    # By default there are no steps: a sawtooth changes the mean difference of round trips by 0.4 %, and needs 15 to 118
+    # times the rows (design/starlink-profile.md, "The model of a frame").
     if steps == 0:
         return np.zeros(1, dtype=np.int64), np.array([500_000_000 // access.frames_per_s], dtype=np.int64)
     frames = np.arange(duration_ns * access.frames_per_s // 1_000_000_000 + 1, dtype=np.int64)
@@ -120,14 +125,14 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
 
 
 def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Delay of handovers on top of the rest, falling to 0 in equal steps of about a frame; none if packets are held.
+    """Additional delay of handovers, falling to 0 in equal steps of about a frame; none if packets are held.
 
-    Only with `access.handover = "spike"`. A handover is shorter than a period (the scenario sees to that), so that the
-    instants ascend from slot to slot.
+    Only with `access.handover = "spike"`. A handover is shorter than a period (the scenario enforces this), so times
+    ascend from slot to slot.
 
-    Returns: int64 arrays. The first row, before everything else, is 0, so that a lookup at any instant finds one.
+    Returns: int64 arrays. The first row, before all others, is 0, so that a lookup at any time finds a row.
     """
-    # A row of 0 before everything, so that the search for the row in force always finds one.
+    # The list begins with a row of 0, so that the search for the current row always finds one.
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
     for begin_ns, lasts_ns, spike_ns in zip(
         slots.begin_ns.tolist(), drawn.handover_ns.tolist(), _spikes_of(drawn), strict=False
@@ -140,5 +145,5 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
 
 
 def _spikes_of(drawn: Drawn) -> list[int]:
-    """The slots' spikes as a list, empty if packets are held: then the loop over slots above has nothing to do."""
+    """Spikes of the slots as a list; empty if packets are held, so that the loop over slots above does nothing."""
     return [] if drawn.spike_ns is None else drawn.spike_ns.tolist()

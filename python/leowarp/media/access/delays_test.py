@@ -31,7 +31,7 @@ def test_a_handover_can_be_a_spike_and_hold_nothing():
     assert 30_000_000 <= spike_ns <= 50_000_000
     base_ns = 2 * (profile.slots.base_ns[1] + 666_666)
     top_ns = pings(profile, np.array([begin_ns]))[0]
-    # On the way back the spike has fallen already.
+    # When the reply returns, the spike has already fallen.
     assert base_ns + spike_ns <= top_ns < base_ns + 1.7 * spike_ns
     assert pings(profile, np.array([begin_ns + profile.drawn.handover_ns[1]]))[0] == base_ns
 
@@ -40,7 +40,7 @@ def test_frames_can_be_a_sawtooth_of_the_same_mean():
     steps = profile_for(0.5, frame_steps=8, **QUIET)
     t_ns = np.arange(SECOND_NS, 2 * SECOND_NS, 7_919, dtype=np.int64)
     waiting_ns = passed(steps.up, t_ns, np.random.default_rng(1))[0] - t_ns - steps.slots.base_at_ns(t_ns)
-    # Probes in a row all arrive with the last of their frame: half a step more than a probe alone would wait.
+    # Consecutive probes all arrive with the last one of their frame: each waits half a step longer than a single probe.
     assert waiting_ns.mean() == pytest.approx(1e9 / 750 * (1 / 2 + 1 / 16), rel=0.05)
     assert waiting_ns.min() < 1e9 / 750 / 8
     assert waiting_ns.max() > 1e9 / 750 * 7 / 8
@@ -48,7 +48,7 @@ def test_frames_can_be_a_sawtooth_of_the_same_mean():
 
 @pytest.mark.parametrize("way", ["up", "down"])
 def test_jitter_has_the_mean_and_the_steps_that_were_asked_for(way):
-    # Handovers, outages and slots would add rows of their own.
+    # Handovers, outages and slots are switched off, because they would add rows.
     profile = profile_for(
         30, outage_share_ratio=0.0, base_step_min_ns=0, base_rtt_min_ns=20_000_000, base_rtt_max_ns=20_000_000
     )
@@ -64,7 +64,7 @@ def test_jitter_has_the_mean_and_the_steps_that_were_asked_for(way):
     if way == "up":
         assert jitter_ms.max() <= 21
     else:
-        # Public trace of 10 ms samples (SpaceNetLab/LeoCC at 867e673): correlation 0.70 after 10 ms, 0.34 after 30 ms
+        # Public trace with 10 ms samples (SpaceNetLab/LeoCC at 867e673): correlation 0.70 after 10 ms, 0.34 after 30 ms
         at = np.searchsorted(table.channel_t_ns, np.arange(0, 1700 * SECOND_NS, 10_000_000), side="right") - 1
         samples = jitter_ms[at] - jitter_ms[at].mean()
         for lag, expected in ((1, 0.70), (3, 0.34)):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outages around reconfigurations: all that begins to be sent is lost, both ways at once.
+"""Outages around reconfigurations: all packets whose transmission begins in one are lost, in both directions.
 
-A probe once a second meets one phase of the second only. Were outages to begin at the reconfiguration itself, pings on
-the whole second would meet all of them or none. So their middles are spread over +-`outage_reach` by a triangle: the
-sum of a triangle of half-width 1 s over all whole seconds is the same at every phase.
+A probe per second always samples the same phase of the second. If outages began exactly at the reconfiguration, pings
+on the whole second would hit all of them or none. The middles of outages are therefore spread over +-`outage_reach` by
+a triangular distribution: a triangle of half-width 1 s, summed over all whole seconds, is the same at every phase.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from leowarp.scenario.schema import Access
 def outages_ns(
     access: Access, slots: Slots, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Beginnings and ends of the outages of a run, ascending and apart; arrays of shape (k,).
+    """Begin and end of the outages of a run, ascending and disjoint; arrays of shape (k,).
 
-    The four parameters were calibrated together: 1.5 % of pings once a second are lost, and of a flood 15 in a row, 1.5
-    times a slot (docs/guides/access-links.md).
+    The four parameters were calibrated together: 1.5 % of pings at one per second are lost, and a flood loses 15 in a
+    row, 1.5 times per slot (docs/guides/access-links.md).
 
-    slots: Only when the first begins: outages do not depend on which satellite a slot has.
+    slots: Only the begin of the first is used: outages do not depend on the satellite of a slot.
     seed: ``run.seed``; the stream is `access.outages`.
-    Returns: int64 arrays of shape (k,). On the run's clock; the first may begin before 0, the last end after the run.
+    Returns: int64 arrays of shape (k,). Times on the run's clock; the first outage may begin before 0, and the last may
+        end after the run.
     """
     rng = stream(seed, "access.outages")
     first_ns = int(slots.begin_ns[0])
-    # A reconfiguration just after the end of the run can have an outage before it: `outage_reach` further than the run.
+    # A reconfiguration just after the end of the run can have an outage before it, hence `outage_reach` beyond the run.
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
-    # P(n) = (1 - again) again^(n - 1)
-    # Drawn for every reconfiguration and kept for some, so that another share of outages leaves the draws of their
-    # numbers alone.
+    # P(n) = (1 - again) again^(n - 1). Random numbers are generated for every reconfiguration and used for some, so
+    # that another share of outages does not change them.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
     # ln(length) is uniform
@@ -43,7 +43,7 @@ def outages_ns(
     low, high = np.log(access.outage_min_ns), np.log(access.outage_max_ns)
     length_ns = np.exp(rng.uniform(low, high, len(around_ns)))
     triangle = rng.random(len(around_ns)) + rng.random(len(around_ns)) - 1.0
-    # The whole outage lies within the reach: the longer it is, the nearer its middle stays.
+    # The whole outage lies within the reach: the longer it is, the closer its middle must be.
     middle_ns = around_ns + triangle * (access.outage_reach_ns - length_ns / 2.0)
     begin_ns = np.rint(middle_ns - length_ns / 2.0).astype(np.int64)
     end_ns = np.rint(middle_ns + length_ns / 2.0).astype(np.int64)
@@ -54,10 +54,10 @@ def outages_ns(
 def bursts_ns(
     access: Access, way: str, loss_ratio: float, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Beginnings and ends of the bursts of residual loss of one direction, ascending and apart; shape (k,).
+    """Begin and end of the bursts of residual loss in one direction, ascending and disjoint; shape (k,).
 
-    They come at random (Poisson), so that a share `loss_ratio` of the time is lost; none if packets are lost one by one
-    (`access.loss_burst_ns` is 0).
+    Bursts occur at random (Poisson), so that a share `loss_ratio` of the time is lost; there are none if packets are
+    lost individually (`access.loss_burst_ns` is 0).
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def bursts_ns(
     if loss_ratio >= 1.0:
         return np.zeros(1, dtype=np.int64), np.array([duration_ns], dtype=np.int64)
     rng = stream(seed, f"access.bursts.{way}")
-    # Bursts overlap: of n per length L of time, a share 1 - exp(-n) is covered.
+    # Bursts overlap: with n per length L of time, a share 1 - exp(-n) is covered.
     count = rng.poisson(-np.log1p(-loss_ratio) * (duration_ns + access.loss_burst_ns) / access.loss_burst_ns)
     begin_ns = np.sort(rng.integers(-access.loss_burst_ns, duration_ns, count, dtype=np.int64))
     return merged(begin_ns, begin_ns + access.loss_burst_ns)
@@ -81,7 +81,8 @@ def bursts_ns(
 def merged(begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The union of intervals as intervals that do not touch, ascending.
 
-    Intervals that touch become one: whoever counts beginnings and ends (`delays.channel_rows`) needs them apart.
+    Intervals that touch are merged, because counting begins and ends (`delays.channel_rows`) requires disjoint
+    intervals.
     """
     order = np.argsort(begin_ns, kind="stable")
     begin_ns, end_ns = begin_ns[order], np.maximum.accumulate(end_ns[order])

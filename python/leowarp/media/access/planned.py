@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An access link's routes and its timeline."""
+"""Routes and timeline of an access link."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from leowarp.scenario.schema import Access
 
 
 class PlannedAccess(PlannedMedium[Access]):
-    """Hosts dish and server, terminal and gateway between them.
+    """Hosts dish and server, with terminal and gateway between them.
 
-    Its routes are `AccessRoutes`, which carry the slots: the timeline is made from the same slots that the routes tell.
+    The routes of an access link are `AccessRoutes`, which contain the slots: the timeline uses the same slots as the
+    routes.
     """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:
-        """A path a slot, both ways; see `access_routes`."""
+        """One path per slot, in both directions; see `access_routes`."""
         return access_routes(self.plan, self.section, ephemeris)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
@@ -29,6 +30,6 @@ class PlannedAccess(PlannedMedium[Access]):
         return access_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """The median capacity down; of a schedule the median of all its tests, not the one that this run draws."""
+        """Median downlink capacity; with a schedule, the median of all its tests, not the value of this run."""
         given_bps = self.section.capacity_bps
         return self.section.schedule_median_bps if given_bps is None else given_bps

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over a profile without a guest: each waits, is delayed, kept behind the one before it, and may be lost.
+"""Probes over a profile without a guest: each probe waits, is delayed, stays behind the previous one, and may be lost.
 
-A fit compares these with a recording, thousands of times faster than pings of the guest; `leowarp validate` makes the
-pings of the guest.
+A fit compares these probes with a recording, thousands of times faster than pings in the guest; `leowarp validate` uses
+pings in the guest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from leowarp.media.access.profile import Profile, Way
 
 
 def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """When probes begin to be sent: at once, or when the capacity is above 0 again. Their own length counts nothing."""
+    """Times at which transmission of the probes begins: immediately, or when the capacity is above 0 again. The length
+    of probes is ignored."""
     row = np.searchsorted(way.capacity_t_ns, t_ns, side="right") - 1
     sends = np.flatnonzero(way.rate_bps > 0)
     after = np.searchsorted(sends, row)
@@ -23,14 +24,14 @@ def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Arrivals of probes (those that were lost would have arrived then), and which of them were lost.
+    """Arrivals of probes (also those that lost probes would have had), and which of them were lost.
 
     Parameters
     ----------
     t_ns : int64 array of shape (n,)
-        Ascending; a probe does not arrive before the one before it, lost or not.
+        Ascending; a probe does not arrive before the previous one, lost or not.
     rng : numpy.random.Generator
-        For losses of a ratio below 1.
+        Random numbers for loss ratios below 1.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
 
 
 def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
-    """RTTs of pings from the terminal at given instants, ns; nan: lost either way.
+    """RTTs in ns of pings from the terminal at given times; nan: lost in either direction.
 
     Parameters
     ----------

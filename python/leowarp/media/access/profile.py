@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of a profile: two tables for each direction of the link, and the draws behind them."""
+"""Result of a profile: two tables per direction of the link, and the random values from which they were made."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from leowarp.routes.schema import column, table_schema
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """One direction as the guest gets it (design/interfaces.md, section 13).
+    """One direction in the guest's format (design/interfaces.md, section 13).
 
-    capacity_t_ns, rate_bps: int64 arrays of shape (n,). From each instant on; the first is 0. A rate of 0: nothing is
-        sent.
-    channel_t_ns, delay_ns: int64 arrays of shape (m,). For what begins to be sent from each instant on; the first is 0.
+    capacity_t_ns, rate_bps: int64 arrays of shape (n,). Values from each time on; the first time is 0. Rate 0: nothing
+        is sent.
+    channel_t_ns, delay_ns: int64 arrays of shape (m,). Values for transmissions that begin from each time on; the first
+        time is 0.
     loss_ratio: float64 array of shape (m,). 0 to 1.
     """
 
@@ -32,13 +33,14 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Draws for each slot, and the outages; all on the run's clock.
+    """Random values of each slot, and the outages; all times are on the run's clock.
 
     handover_ns: int64 array of shape (n,). Length of the handover at the slot's beginning.
-    spike_ns: int64 array of shape (n,) or None. Delay on top at its beginning; None: packets are held instead.
-    capacity_bps, capacity_up_bps: int64 arrays of shape (n,). Median of the slot.
-    outage_begin_ns, outage_end_ns: int64 arrays of shape (k,). Ascending and apart; they may begin before the run and
-        end after it.
+    spike_ns: int64 array of shape (n,) or None. Additional delay at the slot's beginning; None: packets are held
+        instead.
+    capacity_bps, capacity_up_bps: int64 arrays of shape (n,). Median capacity of the slot.
+    outage_begin_ns, outage_end_ns: int64 arrays of shape (k,). Ascending and disjoint; outages may begin before the run
+        and end after it.
     """
 
     handover_ns: NDArray[np.int64]
@@ -51,9 +53,9 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """An access link over a run.
+    """State of an access link over a run.
 
-    up, down: Terminal to gateway and back.
+    up, down: Terminal to gateway, and gateway to terminal.
     """
 
     up: Way
@@ -62,19 +64,20 @@ class Profile:
     drawn: Drawn
 
     def slot_table(self) -> pa.Table:
-        """One row a slot; columns as in `SLOT_COLUMNS`.
+        """One row per slot; columns as in `SLOT_COLUMNS`.
 
-        Returns: n rows in order of time. It goes into the timeline's metadata, so that a run directory says what was
-            drawn.
+        Returns: n rows in order of time. The table is stored in the timeline's metadata, so that a run directory
+            contains the random values.
         """
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)
-        # An outage belongs to the reconfiguration that it lies nearest to.
-        # Outages lie on both sides of a reconfiguration, so that where one begins does not say which it belongs to.
+        # An outage is assigned to the nearest reconfiguration. Outages lie on both sides of a reconfiguration, so their
+        # begin alone does not identify it.
         middle_ns = (drawn.outage_begin_ns + drawn.outage_end_ns) // 2
         borders_ns = slots.begin_ns[:-1] + np.diff(slots.begin_ns) // 2
         of_slot = np.searchsorted(borders_ns, middle_ns, side="right")
-        # Not lost_ns[of_slot] += ...: a slot may have several outages, and an indexed sum would take the last alone.
+        # `lost_ns[of_slot] += ...` would be wrong: a slot may have several outages, and an indexed sum would only keep
+        # the last.
         lost_ns = np.zeros(count, dtype=np.int64)
         np.add.at(lost_ns, of_slot, drawn.outage_end_ns - drawn.outage_begin_ns)
         nothing = pa.nulls(count, pa.float64())
@@ -96,9 +99,10 @@ class Profile:
         )
 
     def outage_table(self) -> pa.Table:
-        """One row an outage: `begin_ns`, `end_ns`.
+        """One row per outage: `begin_ns`, `end_ns`.
 
-        Columns as in `OUTAGE_COLUMNS`, ns on the run's clock; one that began before the run has a negative `begin_ns`.
+        Columns as in `OUTAGE_COLUMNS`, ns on the run's clock; an outage that began before the run has a negative
+        `begin_ns`.
         """
         return pa.Table.from_arrays(
             [pa.array(self.drawn.outage_begin_ns), pa.array(self.drawn.outage_end_ns)],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of an access link: at each reconfiguration another path between its two stations."""
+"""Routes of an access link: each reconfiguration selects another path between its two stations."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from leowarp.scenario.schema import Access, Plan
 class AccessRoutes(Routes):
     """Routes of an access link.
 
-    slots: What they were made from.
+    slots: Slots from which the routes were made.
     """
 
     slots: Slots
 
 
 def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> AccessRoutes:
-    """The path of each slot, there and back; `path_id` counts slots from 0.
+    """The path of each slot in both directions; `path_id` counts slots from 0.
 
-    The path is station, satellite, station: terminal and gateway are nodes of the timeline alone. At an update both
-    ways have the same base delay; jitter, frames and queues are in the timeline.
+    The path is station, satellite, station: terminal and gateway exist only in the timeline. At an update, both
+    directions have the same base delay; jitter, frames and queues are in the timeline.
 
-    Raises ScenarioError: As `slots_of` does.
+    Raises ScenarioError: See `slots_of`.
     access: Its medium.
-    ephemeris: Of the same plan, if it has a constellation.
-    Returns: Two rows an update, dish to server and back; an update a slot.
+    ephemeris: Ephemeris of the same plan, if it has a constellation.
+    Returns: Two rows per update, dish to server and back; one update per slot.
     """
     stations = access.STATIONS
     slots = slots_of(plan, access, ephemeris)
-    # The slot that the run begins in began before it.
+    # The slot in which the run begins started before the run.
     t_ns = np.maximum(slots.begin_ns, 0)
     delay_ns = slots.base_at_ns(t_ns).tolist()
-    # Delay that the path before would have had an instant later, with its satellite where it is now.
+    # One-way delay that the previous path would have had at this instant, with its satellite's present position.
     old_ns = slots.base_at_ns(slots.begin_ns[1:] - 1).tolist()
     values = [
         PathValues(
@@ -52,11 +52,11 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
         )
         for slot in range(len(slots.names))
     ]
-    # Each satellite once, in the order of its first slot: a set would give another order in another process.
+    # A list of satellites in the order of their first slots: the order of a set would differ between processes.
     nodes = [*stations, *dict.fromkeys(slots.names)]
     number = {name: i for i, name in enumerate(nodes)}
     paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]
-    # Not by nodes: the same satellite in two slots in a row is a reconfiguration, too.
+    # Nodes are not compared: two consecutive slots with the same satellite are a reconfiguration, too.
     numbers = PathNumbers.of_path_ids([[slot, slot] for slot in range(len(paths))])
     summary = _summary(slots, plan.run.duration_ns)
     warnings = [] if ephemeris is None else [*ephemeris.warnings, *_clocks(plan, access)]
@@ -67,7 +67,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
             t_ns=t_ns,
             paths=paths,
             numbers=numbers,
-            # Both ways have what the slot has.
+            # Both directions of the path have the slot's values.
             values=[[value, value] for value in values],
             summary=summary,
             warnings=warnings,
@@ -84,9 +84,9 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
 
 
 def _clocks(plan: Plan, access: Access) -> list[str]:
-    """Satellites of a file of elements are somewhere at an instant; the reconfigurations should be at the same one.
+    """Warn if `access.clock` and the date of the constellation's satellites differ.
 
-    Returns the warning, or nothing; without a file of elements no satellite is anywhere at a given date.
+    Returns the warning or nothing; only satellites from a file of elements have positions at real dates.
     """
     sky = access.constellation
     if sky is None or sky.tle is None:
@@ -101,13 +101,13 @@ def _clocks(plan: Plan, access: Access) -> list[str]:
 
 
 def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
-    """Extremes and mean (over time) of the one-way base delay, and how many changes there are.
+    """Extremes and time-weighted mean of the one-way base delay, and number of changes.
 
-    duration_ns: Of the run; a base delay counts for as long as it holds within the run.
-    Returns: `route_updates`, `route_changes`, `route_changes_shorter` (numbers), `path_delay_min_ns`, `..._mean_ns`,
+    duration_ns: Length of the run; a base delay is weighted by its time within the run.
+    Returns: `route_updates`, `route_changes`, `route_changes_shorter` (counts), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """
-    # The slot in which the run begins has begun before it, and the last one may end after it.
+    # The first slot began before the run, and the last one may end after it.
     held = np.append(np.maximum(slots.base_t_ns, 0), duration_ns).clip(max=duration_ns)
     lasts_ns = np.diff(held)
     in_run_ns = slots.base_ns[lasts_ns > 0]

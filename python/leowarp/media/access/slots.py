@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slots of an access link: from one reconfiguration to the next a path of its own, by draw or by geometry.
+"""Slots of an access link: each lasts from one reconfiguration to the next and has its own path, random or by geometry.
 
-The scheduler of Starlink is not published. By geometry, it takes one of the satellites that terminal and gateway both
-see above the mask from a slot's beginning to its end. It takes a random one, likelier the higher it is above the mask
-for the terminal, or the highest. It may take the same one again.
+Starlink's scheduler is not published. By geometry, the slot uses one of the satellites that terminal and gateway both
+see above the mask from the slot's beginning to its end. The choice is random, with probability increasing with the
+elevation above the terminal's mask, or the highest satellite. The same satellite may be chosen in consecutive slots.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from leowarp.scenario.media.access import base_rtt_quantiles_ns
 from leowarp.scenario.schema import Access, Plan
 
 TERMINAL, GATEWAY, POP = range(3)
-"""Stations of the ephemeris of an access link, in the order of `Access.places`."""
+"""Stations of an access link's ephemeris, in the order of `Access.places`."""
 
 _REFRESHED_NS = 100_000_000
-"""By geometry a delay follows its satellite in such steps: 1 m/ns of range rate is far off, so each is under 5 us."""
+"""By geometry, a delay follows its satellite in these steps: the range rate is far below 1 m/ns, so each step is under
+5 us."""
 
 _SAMPLED_NS = 2_500_000_000
-"""Between such samples ranges are interpolated linearly; the error is below r'' dt^2 / 8 = 75 m, 0.25 us."""
+"""Ranges are interpolated linearly between these samples; the error is below r'' dt^2 / 8 = 75 m, 0.25 us."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slots:
     """The slots of a run.
 
-    begin_ns: int64 array of shape (n,). On the run's clock, ascending; the first is not after 0.
-    names: What stands for the satellite of each slot in a path.
-    base_t_ns, base_ns: int64 arrays of shape (m,). One-way delay without jitter and waiting, the same up and down, from
-        each instant on; the first is not after 0.
-    length_m: float64 array of shape (n,) or None. By geometry: terminal to satellite to gateway at the slot's
+    begin_ns: int64 array of shape (n,). Times on the run's clock, ascending; the first is at or before 0.
+    names: Name of each slot's satellite in a path.
+    base_t_ns, base_ns: int64 arrays of shape (m,). One-way delay without jitter and waiting, equal in both directions,
+        from each time on; the first time is at or before 0.
+    length_m: float64 array of shape (n,) or None. By geometry: distance terminal to satellite to gateway at the slot's
         beginning.
-    elevation_deg: float64 array of shape (n,) or None. By geometry: of the satellite above the terminal's horizon at
-        the slot's beginning.
+    elevation_deg: float64 array of shape (n,) or None. By geometry: elevation of the satellite above the terminal's
+        horizon at the slot's beginning.
     """
 
     begin_ns: NDArray[np.int64]
@@ -53,10 +54,10 @@ class Slots:
     elevation_deg: NDArray[np.float64] | None = None
 
     def base_at_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The base delay at instants not before the first slot.
+        """Base delay at times that are not before the first slot.
 
         t_ns: int64 array of any shape
-        Returns: int64 array of the same shape. Value of the last row at or before each instant.
+        Returns: int64 array of the same shape. Value of the last row at or before each time.
         """
         return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
 
@@ -64,7 +65,7 @@ class Slots:
 def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> Slots:
     """The slots of a plan with an access link.
 
-    ephemeris: Of the same plan, if it has a constellation: stations terminal, gateway, point of presence.
+    ephemeris: Ephemeris of the same plan, if it has a constellation: stations terminal, gateway, point of presence.
     Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     """
     begin_ns = reconfigurations_ns(access, plan.run.duration_ns)
@@ -72,54 +73,57 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
         if ephemeris is None:
             raise ValueError("a plan with a constellation needs its ephemeris")
         return _by_geometry(access, ephemeris, begin_ns, plan.run.seed)
-    # The RTT is what the study measured; half of it each way, as nothing public tells the two apart.
+    # The study measured the RTT; half of it is used per direction, because no public data separates the two.
     base_ns = _drawn_rtts_ns(access, len(begin_ns), plan.run.seed) // 2 + access.server_delay_ns
-    # Without geometry no satellite is meant: a name per slot distinguishes a path from the one before.
+    # Without geometry there is no real satellite: one name per slot distinguishes a path from the previous one.
     names = tuple(f"s-{slot}" for slot in range(len(begin_ns)))
     return Slots(begin_ns=begin_ns, names=names, base_t_ns=begin_ns, base_ns=base_ns)
 
 
 def reconfigurations_ns(access: Access, duration_ns: int) -> NDArray[np.int64]:
-    """Those of a run, ascending, and the last one at or before its 0."""
-    # From one period before the run's first reconfiguration on, for the slot that the run begins in.
+    """Reconfigurations of a run, ascending, and the last one at or before time 0."""
+    # Start one period before the run's first reconfiguration, to include the slot in which the run begins.
     begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
         -1, duration_ns // access.period_ns + 1, dtype=np.int64
     )
     begin_ns = begin_ns[begin_ns < duration_ns]
-    # A reconfiguration at 0 itself begins the first slot: the period before it is not of the run.
+    # A reconfiguration at exactly 0 begins the first slot: the period before it is not part of the run.
     return begin_ns[1:] if len(begin_ns) > 1 and begin_ns[1] == 0 else begin_ns
 
 
 def first_reconfiguration_ns(access: Access) -> int:
-    """The first one at or after the run's 0, on the run's clock.
+    """The first reconfiguration at or after time 0, on the run's clock.
 
-    Returns: From 0 to below `access.period_ns`. With the defaults (period 15 s, phase 12 s) reconfigurations are at
-        seconds 12, 27, 42 and 57 of each minute, as J. Pan and others documented and as LENS' and Lagos' traces show.
+    Returns: A time from 0 to below `access.period_ns`. With the defaults (period 15 s, phase 12 s) reconfigurations are
+        at seconds 12, 27, 42 and 57 of each minute, as J. Pan and others documented and as LENS' and Lagos' traces
+        show.
     """
     clock = datetime.fromisoformat(access.clock)
-    # In seconds of the day: a period that divides neither minute nor hour still begins at midnight with its phase.
+    # The phase is counted in seconds of the day, so a period that divides neither minute nor hour also has its phase at
+    # midnight.
     of_day_s = 3600 * clock.hour + 60 * clock.minute + clock.second
     of_day_ns = 1_000_000_000 * of_day_s + 1000 * clock.microsecond
     return (access.phase_ns - of_day_ns) % access.period_ns
 
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
-    """Uniform over what is at least a step away from the slot before, or by the quantiles `base_rtts`.
+    """Uniform over all values that differ by at least a step from the previous slot's, or by the quantiles `base_rtts`.
 
-    access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: the range of the least RTTs in the study's figure 3) and
+    access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: range of the minimum RTTs in the study's figure 3) and
         `base_step_min_ns` (3 ms, an assumption: "changes regularly").
     seed: ``run.seed``; the stream is `access.base`.
     Returns: int64 array of shape (slots,). Round trips without `server_delay`.
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
-    # A stream of its own: another share of kept paths leaves the draws of those that change alone.
+    # Kept paths have their own random stream: another share of them does not change the random numbers of changed
+    # paths.
     kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
     if access.base_rtts:
         quantiles_ns = base_rtt_quantiles_ns(access.base_rtts)
         drawn_ns = np.interp(draws, np.linspace(0.0, 1.0, len(quantiles_ns)), quantiles_ns)
         kept[0] = False
-        # The slot that each one's path was drawn in.
+        # Slot in which each slot's path was chosen.
         changed = np.maximum.accumulate(np.where(kept, 0, np.arange(slots)))
         return np.rint(drawn_ns).astype(np.int64)[changed]
     base_ns = np.empty(slots, dtype=np.int64)
@@ -132,15 +136,15 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
             continue
         before = int(base_ns[slot - 1])
         below, above = max(before - step - low, 0), max(high - before - step, 0)
-        # One draw a slot, laid over what is left of the range on both sides of the gap: none is refused, so that later
-        # slots keep their draws.
+        # One random number per slot is mapped to the allowed range on both sides of the gap: there are no rejections,
+        # so later slots keep their numbers.
         place = round(draw * (below + above))
         base_ns[slot] = low + place if place < below else before + step + place - below
     return base_ns
 
 
 def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int64], seed: int) -> Slots:
-    """A satellite a slot and its delays.
+    """One satellite per slot, and its delays.
 
         base = (range to the terminal + range to the gateway) / c + fibre to the point of presence + processing + server
 
@@ -151,15 +155,15 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
     fibre_s = float(stations.ground_distances_m(GATEWAY, pop_m)) * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S
     fixed_ns = round(1e9 * fibre_s) + access.processing_delay_ns + access.server_delay_ns
     draws = stream(seed, "access.scheduler").random(len(begin_ns)).tolist()
-    # One satellite for the whole slot, so that positions are needed at few instants: 7 of a slot of 15 s, not 150.
+    # One satellite serves the whole slot, so positions are needed only at few instants: 7 in a slot of 15 s, not 150.
     samples = -(-access.period_ns // _SAMPLED_NS) + 1
     names, lengths_m, elevations_deg = [], [], []
     base_t_ns, base_ns = [], []
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
         at_ns = t_ns + np.linspace(0, access.period_ns - 1, samples).astype(np.int64)
         here_m = ephemeris.positions_ecef_m(at_ns)
-        # At both ends of the slot is enough: within a pass a satellite rises once and sets once, so between two
-        # instants above the mask it is above.
+        # It suffices to check both ends of the slot: within a pass a satellite rises once and sets once, so it is above
+        # the mask in between.
         seen_deg = stations.elevations_deg(TERMINAL, EcefMetres(here_m[[0, -1]]))
         gateway_deg = stations.elevations_deg(GATEWAY, EcefMetres(here_m[[0, -1]]))
         visible = np.flatnonzero((np.minimum(seen_deg, gateway_deg) >= access.min_elevation_deg).all(axis=0))
@@ -186,22 +190,23 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
 
 
 def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.float64], draw: float) -> int:
-    """The scheduler's choice of the visible; of equal ones the first.
+    """The scheduler's choice among the visible satellites; the first if several are equal.
 
     visible: int array of shape (v,). Numbers of the candidates.
-    seen_deg: float64 array of shape (v,). Their elevations at the terminal, at the slot's beginning.
-    draw: Uniform from 0 to 1; not used by `highest`. Shares are by the elevation above the mask.
+    seen_deg: float64 array of shape (v,). Elevations of the candidates at the terminal, at the slot's beginning.
+    draw: Uniform random number from 0 to 1; not used by `highest`. Probabilities are proportional to the elevation
+        above the mask.
     """
     if access.scheduler == "highest":
         return int(visible[np.argmax(seen_deg)])
-    # 1e-9: on the mask itself is still visible
+    # The tolerance of 1e-9 makes a satellite exactly on the mask visible
     shares = np.cumsum(seen_deg - access.min_elevation_deg + 1e-9)
     return int(visible[np.searchsorted(shares, draw * shares[-1], side="right")])
 
 
 def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
-    """The error of a slot in which nothing is in common; `best_deg` of shape (n,): for each satellite the least
-    elevation at both ends of the slot and both stations, of which the greatest is what the hint proposes as a mask."""
+    """The error for a slot without a common satellite. `best_deg` of shape (n,) is each satellite's minimum elevation
+    over both ends of the slot and both stations; the hint proposes its maximum as a mask."""
     highest_deg = float(best_deg.max())
     return ScenarioError(
         f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile of a Starlink dish (`starlink`): parameters, slots and a seed to the tables of both directions.
+"""Profile of a Starlink dish (`starlink`): from parameters, slots and a seed to the tables of both directions.
 
 The model and the source of each number: docs/guides/access-links.md.
 """
@@ -19,29 +19,29 @@ from leowarp.scenario.schema import Access
 
 
 def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: int) -> Profile:
-    """An access link over a run.
+    """The state of an access link over a run.
 
-    slots: Of the same plan (`slots.slots_of`).
-    seed: ``run.seed``; each component draws from a stream of its own, named ``access.*``.
-    Returns: Tables of both directions, and what was drawn on the way to them.
+    slots: Slots of the same plan (`slots.slots_of`).
+    seed: ``run.seed``; each component has its own random stream, named ``access.*``.
+    Returns: Tables of both directions, and the random values behind them.
 
     Notes
     -----
-    The order in which components are made does not matter: no two share a stream (`streams.stream`).
+    The order of the components does not matter: no two share a stream (`streams.stream`).
     """
     count = len(slots.begin_ns)
     handover_ns = _uniform_ns(seed, "access.handover", access.handover_min_ns, access.handover_max_ns, count)
     spike_ns = None
     held = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     if access.handover == "hold":
-        # Held, not delayed: a hold alone makes the published spike of 30 to 50 ms; on top of one a spike of as much
-        # would make 70 to 90 (design/starlink-profile.md, "Hold, not spike").
+        # Packets are held, not delayed: a hold alone produces the published spike of 30 to 50 ms. A hold plus a spike
+        # of that size would give 70 to 90 (design/starlink-profile.md, "Hold, not spike").
         held = merged(slots.begin_ns, slots.begin_ns + handover_ns)
     else:
         spike_ns = _uniform_ns(seed, "access.spike", access.spike_min_ns, access.spike_max_ns, count)
-    # One list for both directions: an outage is a lost signal, which no direction survives.
+    # Both directions use one list of outages: an outage is a loss of signal, which affects both.
     outage_begin_ns, outage_end_ns = outages_ns(access, slots, seed=seed, duration_ns=duration_ns)
-    # Each way from a stream of its own: another key of one way leaves the draws of the other alone.
+    # Each direction has its own random stream: changing a key of one direction does not affect the other.
     levels = {way: slot_levels_bps(access, way, count, seed) for way in ("up", "down")}
     drawn = Drawn(
         handover_ns=handover_ns,
@@ -69,5 +69,6 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
 
 
 def _uniform_ns(seed: int, name: str, low_ns: int, high_ns: int, count: int) -> NDArray[np.int64]:
-    """Whole nanoseconds from low_ns to high_ns, both included, shape (count,): one a slot, from the stream `name`."""
+    """Random whole nanoseconds from low_ns to high_ns, both included, shape (count,): one per slot, from the stream
+    `name`."""
     return stream(seed, name).integers(low_ns, high_ns, count, dtype=np.int64, endpoint=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statistics that were published, over half an hour and several seeds, met by probes over the tables themselves."""
+"""Published statistics, checked over half an hour and several seeds with probes over the tables."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 MINUTES = 30
 SEEDS = range(1, 7)
 FLOOD_NS = 10_000_000
-"""Pings of an iputils flood are this far apart: a reply takes longer."""
+"""Interval between pings of an iputils flood, because a reply takes longer than that."""
 KNOWN = Schedule(period_ns=15 * SECOND_NS, phase_ns=12 * SECOND_NS)
 
 
@@ -31,7 +31,7 @@ def test_the_least_rtt_steps_by_milliseconds_at_every_reconfiguration(floods):
     description = describe(Measurement.of_round_trips(*floods[1]), schedule=KNOWN)
     steps_ms = np.abs(description.steps_ns) / 1e6
     assert len(steps_ms) >= MINUTES * 4 - 3
-    # base_step_min is 3 ms; that the jitter comes down to its least in each slot is true to a ms
+    # base_step_min is 3 ms; the jitter reaches its minimum in each slot only to within a ms
     assert steps_ms.min() > 1.5
     assert 5 < steps_ms.mean() < 9
     bases_ms = np.array([slot.base_ns for slot in description.slots]) / 1e6
@@ -61,15 +61,15 @@ def test_so_do_those_of_a_flood_that_waits_for_each_reply(profiles):
 
 def test_a_handover_puts_30_to_50_ms_on_top(profiles, floods):
     over_ms = np.concatenate([spikes_over_ms(profiles[seed], *floods[seed]) for seed in SEEDS])
-    # The longest handover is 50 ms and jitter swings by some ms around the median; where the beginning of a handover
-    # is lost in an outage, its end is all that is seen.
+    # The longest handover is 50 ms and jitter varies by some ms around the median; if an outage hides the beginning of
+    # a handover, only its end is visible.
     assert 38 < np.median(over_ms) < 50
     assert np.quantile(over_ms, 0.9) < 57
     assert (over_ms > 30).mean() > 0.8
 
 
 def spikes_over_ms(profile, t_ns, rtt_ns):
-    """Largest RTT after each reconfiguration over the median of its slot; where any reply came."""
+    """Largest RTT after each reconfiguration minus the median of its slot, where any reply arrived."""
     over_ms = []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         spike = rtt_ns[(t_ns > begin_ns - 60_000_000) & (t_ns < begin_ns + 250_000_000)]
@@ -103,7 +103,7 @@ def test_loss_is_bursty_and_usually_short(profiles, floods):
     t_ns, rtt_ns = floods[3]
     description = describe(Measurement.of_round_trips(t_ns, rtt_ns), schedule=KNOWN)
     runs = np.array(description.loss.runs)
-    # Independent losses of this share would come in runs of 1.02 packets on average.
+    # Independent losses at this rate would have runs of 1.02 packets on average.
     assert runs.mean() > 5
     assert np.median(runs) < runs.mean() / 1.5
     assert runs.max() > 30

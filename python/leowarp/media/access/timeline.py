@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of an access link: hosts dish and server, terminal and gateway between them, a path for each slot."""
+"""The timeline of an access link: hosts dish and server, with terminal and gateway between them, and one path per
+slot."""
 
 from __future__ import annotations
 
@@ -26,45 +27,45 @@ _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 
 
 def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
-    """A plan's access link over the run, given its slots.
+    """Profile of a plan's access link over the run, from its slots.
 
-    plan: For the seed and the duration.
-    slots: Of the same plan: routes and timeline must be made from the same ones.
+    plan: Plan that gives the seed and the duration.
+    slots: Slots of the same plan: routes and timeline must use the same ones.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
 
 def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Table:
-    """The timeline of a plan's ``[access]``; columns as in `timeline.schema`.
+    """Timeline of a plan's ``[access]``; columns as in `timeline.schema`.
 
-    Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table`).
+    Metadata: `slots` and `outages`, the random values (`Profile.slot_table` and `Profile.outage_table`).
 
-    routes: Of the same plan; the slots are taken from them.
-    Returns: Everything at 0 but `path` events and rows of the tables.
+    routes: Routes of the same plan, from which the slots are taken.
+    Returns: All events at 0, except `path` events and rows of the tables.
     """
     profile = profile_of(plan, access, routes.slots)
     events = Events(_NODES)
     for node, kind in enumerate(("router", "router", "host", "host")):
         events.node(node, kind)
-    # A router stands between host and queue: on a host's own interface TCP's small queues would hold packets back in
-    # the socket instead (docs/concepts/links.md).
+    # A router separates host and queue: on a host's own interface, TCP small queues would keep packets in the socket
+    # instead (docs/concepts/links.md).
     events.link_up(0, _DISH, _TERMINAL, LinkKind.ideal(plan, "wire"))
     access_link(plan, events, access, profile, (_TERMINAL, _GATEWAY))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
     _forward(events)
     for pair, ends in enumerate(((_DISH, _SERVER), (_SERVER, _DISH))):
         events.paths(routes, pair, *ends)
-    # Into the metadata: the tables alone do not tell a handover from jitter, and `leowarp timeline` shows what was
-    # drawn.
+    # Slots and outages are stored in the metadata: the tables alone do not distinguish a handover from jitter, and
+    # `leowarp timeline` shows the random values.
     drawn = {"slots": profile.slot_table().to_pylist(), "outages": profile.outage_table().to_pylist()}
     return events.table(TimelineMetadata(warnings=[], **drawn))
 
 
 def access_link(plan: Plan, events: Events, access: Access, profile: Profile, ends: tuple[int, int]) -> None:
-    """A profile's link between two nodes: terminal and gateway, or what stands for them.
+    """Add a profile's link between two nodes: terminal and gateway, or their equivalents.
 
-    events: Gets the link, its queues and its tables.
-    ends: (int, int). Nodes: the end of the terminal, and the other one.
+    events: Builder to which the link, its queues and its tables are added.
+    ends: (int, int). Nodes of the link: the terminal's end, and the other end.
     """
     terminal, gateway = ends
     events.link_up(0, terminal, gateway, _link(plan, access))
@@ -74,12 +75,12 @@ def access_link(plan: Plan, events: Events, access: Access, profile: Profile, en
 
 
 def slots_of_timeline(table: pa.Table) -> list[dict[str, Any]]:
-    """Draws for each slot, as a timeline of an access link carries them; columns as in `SLOT_COLUMNS`."""
+    """Random values of each slot, as stored in the timeline of an access link; columns as in `SLOT_COLUMNS`."""
     return TimelineMetadata.of(table.schema).slots or []
 
 
 def _link(plan: Plan, access: Access) -> LinkKind:
-    """The link between terminal and gateway; its rates, delays and losses are the tables'.
+    """The link between terminal and gateway, whose rates, delays and losses are in tables.
 
     `on_down` never applies: an outage is a loss ratio of 1 in the table, and the link itself stays up.
     """
@@ -95,12 +96,12 @@ def _link(plan: Plan, access: Access) -> LinkKind:
 
 
 def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None:
-    """Place of the queue: a plain queue down has the link's own limit and needs no event."""
+    """Location of the queue: a plain downlink queue has the link's own limit and needs no event."""
     plain = access.queue_discipline == "fifo"
     limits = (
-        # Deep by default, as the study sees and LeoReplayer's authors advise. Down, 5000 packets are 0.24 s at 250
-        # Mbit/s, more than twice the queue of a handover of 50 ms at the fastest. Up, 500 are 0.4 s at 15 Mbit/s
-        # (docs/guides/access-links.md).
+        # Queues are deep by default, as the study observes and LeoReplayer's authors recommend. On the downlink, 5000
+        # packets are 0.24 s at 250 Mbit/s, more than twice the queue that a handover of 50 ms causes at the highest
+        # rate. On the uplink, 500 packets are 0.4 s at 15 Mbit/s (docs/guides/access-links.md).
         (terminal, gateway, access.queue_up_pkts, None),
         (gateway, terminal, access.queue_pkts, access.queue_bytes),
     )
@@ -119,13 +120,13 @@ def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None
 
 
 def _tables(plan: Plan, events: Events, a: int, b: int, way: Way) -> None:
-    """Capacity and channel of the direction a>b, delays rounded as the plan says."""
+    """Capacity and channel of the direction a to b, with delays rounded as the plan specifies."""
     events.capacity(a, b, way.capacity_t_ns, way.rate_bps)
     events.channel(a, b, way.channel_t_ns, rounded_ns(plan, way.delay_ns), way.loss_ratio)
 
 
 def _forward(events: Events) -> None:
-    """Packets go the one way there is, whatever the slot."""
+    """Packets take the only existing route, whatever the slot."""
     row = (_DISH, _TERMINAL, _GATEWAY, _SERVER)
     for there in (row, row[::-1]):
         for node, next_hop in pairwise(there):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations of a constellation with an access link (`[stations.access]`): which satellite they use, and when.
+"""Stations of a constellation with an access link (`[stations.access]`): the satellites that they use, and when.
 
-A dish is two nodes of the timeline. Its router is next to the host; the station's own node, which has the ground
-links, is behind it. Between the two lies the access link of the profile, whose tables hold capacity, jitter, loss
-and the hold of each reconfiguration. The ground link has neither rate nor queue: it adds the propagation to the slot's
-satellite, and the access network's own delay. So a reconfiguration moves the ground link, and leaves the packets that
-wait for the radio where they are.
+A dish consists of two nodes of the timeline. The dish's router is next to the host; the station's own node, which has
+the ground links, is behind the router. Between them is the profile's access link, whose tables contain capacity,
+jitter, loss and the hold of each reconfiguration. The ground link has neither rate nor queue: it adds the propagation
+delay to the slot's satellite, and the access network's own delay. A reconfiguration therefore moves the ground link,
+and does not affect packets that wait for the radio.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from leowarp.timeline.events import Events
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
     """The dishes of a plan, in the order of its stations.
 
-    Raises ScenarioError if one sees no satellite through a whole slot.
+    Raises ScenarioError if a dish sees no satellite throughout some slot.
     """
     names = [station.name for station in plan.stations]
     return tuple(_dish(plan, ephemeris, names.index(name), access) for name, access in plan.dishes.items())
@@ -37,7 +37,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
     draws = stream(_seed(plan, station), "access.scheduler").random(len(begin_ns)).tolist()
     satellites = []
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
-        # Within a pass a satellite rises once and sets once: above the mask at both ends is above it throughout.
+        # Within a pass a satellite rises once and sets once: if it is above the mask at both ends, it is above it
+        # throughout.
         ends_m = ephemeris.positions_ecef_m(np.array([t_ns, t_ns + access.period_ns - 1]))
         seen_deg = ephemeris.stations.elevations_deg(station, EcefMetres(ends_m))
         least_deg = seen_deg.min(axis=0)
@@ -54,11 +55,11 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> None:
     """The access link of a dish, between its router and its station.
 
-    events: Gets the link, its queues and its tables.
+    events: Builder to which the link, its queues and its tables are added.
     ends: (int, int). Nodes: router, station.
     """
     access = plan.dishes[plan.stations[dish.station].name]
-    # The base is the ground link's: its delay is that of the slot's satellite.
+    # The ground link provides the base delay, which is that of the slot's satellite.
     slots = Slots(
         begin_ns=dish.begin_ns, names=tuple(f"s-{slot}" for slot in range(len(dish.begin_ns))),
         base_t_ns=dish.begin_ns[:1], base_ns=np.zeros(1, dtype=np.int64),
@@ -68,7 +69,7 @@ def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> 
 
 
 def _seed(plan: Plan, station: int) -> int:
-    """A seed for each dish: the profile's streams have one name each, and two dishes must not draw alike."""
+    """A seed per dish: stream names of the profile are fixed, and two dishes must not have the same random numbers."""
     return int(stream(plan.run.seed, "stations.access", station).integers(2**63 - 1))
 
 

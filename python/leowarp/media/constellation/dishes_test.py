@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations with an access link: their satellites, their clock beside that of the routes, and what it leaves alone."""
+"""Stations with an access link: their satellites, their clock relative to that of the routes, and unaffected parts."""
 
 import dataclasses
 from itertools import pairwise
@@ -109,7 +109,7 @@ def test_packets_pass_the_dish_and_follow_the_routes_at_every_instant(variant: d
                 row for row in routes.table.to_pylist()
                 if (row["t_ns"], row["source"], row["destination"]) == (t_ns, *ends)
             )  # fmt: skip
-            # Delays of links that stay are as old as the last instant of the links' own clock.
+            # Delays of unchanged links date from the last instant of the links' own clock.
             if t_ns % resolved.routing.link_interval_ns == 0:
                 assert sum(state.delay_ns[hop] for hop in pairwise(names)) == row["delay_ns"]
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that a path uses before they are there: ground links after a handover, lasers that are being pointed.
+"""Links that a path uses before they are available: ground links after a handover, lasers during pointing.
 
-Each is an interval of one link, both ways. `lost` is a loss ratio of 1 for packets that begin to be sent within it.
-`buffered` is a capacity of 0, so that packets wait in the link's queue, whose limit holds. `old` (ground links alone)
-delays the entries of the new path until both its ground links are there, and packets take the old path meanwhile.
+Each interruption is a time interval of one link, in both directions. `lost`: loss ratio 1 for packets whose
+transmission begins in the interval. `buffered`: capacity 0, so that packets wait in the link's queue within its limit.
+`old` (only ground links): the entries of the new path come when both of its ground links are available; until then
+packets take the old path.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from leowarp.timeline.events import Events, LinkKind
 
 @dataclass(frozen=True)
 class Interruption:
-    """A link that is not there for a while.
+    """A temporary interruption of a link.
 
-    a, b: Its nodes, a < b.
+    a, b: Nodes of the link, a < b.
     """
 
     a: int
@@ -38,11 +39,11 @@ class Interruption:
 
 
 class Interruptions:
-    """All of a run, by what they do to packets.
+    """All interruptions of a run, by their effect on packets.
 
-    routes: Of the same plan.
-    satellites: How many there are; stations are numbered from here on.
-    dishes: Nodes of stations whose access links have handovers of their own.
+    routes: Routes of the same plan.
+    satellites: Number of satellites; stations are numbered from there.
+    dishes: Nodes of stations whose access links have their own handovers.
     """
 
     def __init__(self, plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> None:
@@ -56,14 +57,14 @@ class Interruptions:
         self._duration_ns = plan.run.duration_ns
 
     def is_buffered(self, a: int, b: int) -> bool:
-        """Whether a link's rate comes from a table, since nothing is sent at times."""
+        """Whether a link's rate comes from a table, because at times nothing is sent."""
         return (a, b) in self._buffered
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
-        """Time from an update to the entries of a path, during which packets take the old one.
+        """Time from an update until a path's entries are installed; meanwhile packets take the old path.
 
-        until_ns: The next update.
-        Raises ScenarioError if that comes first.
+        until_ns: Time of the next update.
+        Raises ScenarioError if the next update comes first.
         """
         delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
         if delayed_ns and t_ns + delayed_ns >= until_ns:
@@ -75,9 +76,9 @@ class Interruptions:
         return delayed_ns
 
     def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
-        """Add the events of losses, after those of links and of their own losses.
+        """Add the loss events of interruptions, after those of links and of the links' own losses.
 
-        kind_of: The kind of a link by its larger node; its own loss holds afterwards.
+        kind_of: Kind of a link by its larger node; the link's own loss applies again afterwards.
         """
         for one in itertools.chain(*self._lost.values()):
             for a, b in ((one.a, one.b), (one.b, one.a)):
@@ -86,7 +87,7 @@ class Interruptions:
                     events.loss(one.end_ns, a, b, kind_of(one.b).loss_ratio)
 
     def tables(self, events: Events, a: int, b: int, link: LinkKind) -> None:
-        """Both directions' capacity: the link's rate, and 0 while it is not there."""
+        """Capacity of both directions: the link's rate, and 0 during interruptions."""
         t_ns, rate_bps = [0], [link.rate_bps]
         for one in self._buffered[a, b]:
             t_ns += [one.begin_ns, one.end_ns]
@@ -100,7 +101,7 @@ class Interruptions:
 
 
 def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], list[Interruption]]:
-    """Interruptions of each link in order of time, those that touch as one."""
+    """Interruptions of each link in order of time, with adjacent ones merged."""
     found: dict[tuple[int, int], list[Interruption]] = {}
     for one in sorted(interruptions, key=lambda one: (one.a, one.b, one.begin_ns, one.end_ns)):
         mine = found.setdefault((one.a, one.b), [])
@@ -124,7 +125,7 @@ def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) ->
         for a, b in links_of(routes.paths[k]).tolist():
             if b < satellites or b in dishes or (a, b) in before:
                 continue
-            # A stream for each link and update: whatever else changes leaves the draw alone.
+            # Each link and update has its own random stream, so that other changes do not affect the random number.
             drawn_ns = stream(plan.run.seed, "ground.handover_gap", k, a, b).integers(-spread_ns, spread_ns + 1)
             found.append(Interruption(a, b, t_ns, t_ns + gap_ns + int(drawn_ns)))
     return [one for one in found if one.end_ns > one.begin_ns]

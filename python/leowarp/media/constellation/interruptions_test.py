@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ground links with a gap after a handover, and lasers that need time: when, on which links, and what else stays."""
+"""Ground links with a gap after a handover, and lasers that need time: times, affected links, and unaffected parts."""
 
 from itertools import pairwise
 from typing import Any
@@ -39,7 +39,7 @@ def links(path):
 
 
 def handovers(routes):
-    """(update, ground link) of every ground link that is used after a route update and was not before it."""
+    """(update, ground link) for every ground link that is used after a route update but not before."""
     found = []
     paths = [[routes.nodes[node] for node in now[0]] for now in routes.paths]
     for (before, now), t_ns in zip(pairwise(paths), routes.t_ns.tolist()[1:], strict=True):
@@ -50,7 +50,7 @@ def handovers(routes):
 
 
 def intervals(rows, event, column, value):
-    """(link as satellite first, begin) to end of what each row that has this value begins."""
+    """(link with its satellite first, begin) -> end, for the intervals in which rows have this value."""
     found, open_ = {}, {}
     for row in (row for row in rows if row["event"] == event):
         ends = row["a"], row["b"]
@@ -122,7 +122,7 @@ def test_gaps_are_drawn_around_their_mean_and_again_the_same():
 
 
 def new_links(plan, routes):
-    """(update, link) of links between satellites in use that were out of range at the update before."""
+    """(update, link) for used links between satellites that were out of range at the previous update."""
     sky = ephemeris_of(plan)
     assert sky is not None
     number = {name: i for i, name in enumerate(sky.names)}

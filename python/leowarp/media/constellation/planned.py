@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A constellation's routes and its timeline."""
+"""Routes and timeline of a constellation."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from leowarp.scenario.schema import Constellation
 
 
 class PlannedConstellation(PlannedMedium[Constellation]):
-    """Stations that talk over satellites."""
+    """Stations that communicate over satellites."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
         """Shortest paths at each route update; see `constellation_routes`."""
         return constellation_routes(self.plan, _given(ephemeris), dishes=dishes_of(self.plan, _given(ephemeris)))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Links and routes as they change; see `constellation_timeline`."""
+        """Changing links and routes; see `constellation_timeline`."""
         return constellation_timeline(self.plan, _given(ephemeris), routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
@@ -29,7 +29,7 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         return self.plan.isl, self.plan.ground
 
     def likely_rate_bps(self) -> float | None:
-        """The narrowest of its links and of the capacities down of its dishes."""
+        """Lowest rate among its links and the downlink capacities of its dishes."""
         dishes_bps = [
             dish.schedule_median_bps if dish.capacity_bps is None else dish.capacity_bps
             for dish in self.plan.dishes.values()
@@ -38,12 +38,12 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         return min([*dishes_bps, *([] if links_bps is None else [links_bps])], default=None)
 
     def likely_hops(self) -> int:
-        # examples/madrid-tokyo.toml has 6 or 7; one more, for a cost that is guessed too low is the worse guess.
+        # examples/madrid-tokyo.toml has 6 or 7; one more is used, because underestimating the cost is worse.
         return 8
 
 
 def _given(ephemeris: Ephemeris | None) -> Ephemeris:
-    """The ephemeris, which only a plan without a constellation may lack."""
+    """The ephemeris, which may only be missing in a plan without a constellation."""
     if ephemeris is None:
         raise ValueError("a plan with a constellation needs its ephemeris")
     return ephemeris

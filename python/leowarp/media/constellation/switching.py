@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the nodes of a new path have their entries, if they switch one by one (``routing.update = "staggered"``).
+"""Times at which the nodes of a new path install their entries, if they switch one by one (``routing.update =
+"staggered"``).
 
-The nodes of the way there come first, each after the one before it is done, then those of the way back. A node whose
-entry stays the same takes its time as well, as whoever installs routes does not know that. So the study's emulator does
-it: one ``podman exec ... ip route replace`` after the other, forward entries first (main.go at 34e333e).
+First come the nodes of the forward path, each after the previous one is done, then those of the return path. A node
+with an unchanged entry takes the same time, because the installer of routes does not know that. The study's emulator
+does the same with one ``podman exec ... ip route replace`` after the other, forward entries first (main.go at 34e333e).
 """
 
 from __future__ import annotations
@@ -21,19 +22,20 @@ from leowarp.scenario.schema import Plan
 
 
 class Switching:
-    """Instants at which nodes switch, by route update and pair."""
+    """Times at which nodes switch, by route update and pair."""
 
     def __init__(self, plan: Plan) -> None:
         self._routing, self._seed = plan.routing, plan.run.seed
         self._done_ns = 0
 
     def after_ns(self, update: int, pair: int, path: Path, *, is_way_back: bool) -> Sequence[int]:
-        """Delay after the update at which each node of a path has its entry, ns; one for each node but the last.
+        """Delay in ns after the update at which each node of a path has its entry; one value per node except the last.
 
-        update, pair: Their places. A way back is asked for after its way there, and begins when that is done.
+        update, pair: Indices of the route update and of the pair. A return path must be requested after its forward
+            path, and starts when that is done.
         """
         nodes = len(path) - 1
-        # Routes that a run begins with are there, whatever happened before it.
+        # Initial routes exist when the run begins.
         if update == 0 or self._routing.update == "atomic":
             return [0] * nodes
         draw = stream(self._seed, "routing.update", update, pair)
@@ -49,11 +51,11 @@ class Switching:
         return [int(value) for value in after_ns]
 
     def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
-        """Refuse entries that would come after what follows the update.
+        """Refuse entries that would be installed after the next change.
 
-        at_ns: Of the update.
-        after_ns: As `after_ns` gives them.
-        until_ns: The next update, or the instant at which links that this one abandons go down.
+        at_ns: Time of the update.
+        after_ns: Delays from `after_ns`.
+        until_ns: Time of the next update, or of the removal of links that this update abandons.
         Raises ScenarioError.
         """
         last_ns = max(after_ns, default=0)

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a constellation: links and routes as they change.
+"""The timeline of a constellation: changing links and routes.
 
-What exists when. A link is made when a path first uses it (``instantiate = "all"``: when its rule first gives it at a
-route update). After that:
+Existence of links: A link is created when a path first uses it (``instantiate = "all"``: when its rule first includes
+it at a route update). After that:
 
-- ``drain``, ``source``: it lives to the end of the run, so that what is under way arrives by the old routes, which
-  nodes that the new path does not touch keep. Its delay follows the satellites while a path uses it and for one route
-  interval more; then it stays until the link is used again, because nothing is on it.
-- ``drop``: it goes down at the route update after which no path uses it, and loses what it holds.
-- ``neighbours = "arp"``: it goes down 5 s after it was last used and is a new link when it is used again, so that
-  neighbours are asked for anew. The study's emulator does so: it tears links down after a sleep of 5 s.
-- ``leaving_links = "strict"``: it also goes down at the L2 instant that finds it out of its rule's range.
-- ``routing.update = "staggered"``: nodes have their entries one after the other (`switching`); links come up and
-  delays are set before the first. A packet may meet a node without an entry, or go in a circle meanwhile.
-- ``instantiate = "all"``: links that their rule gives are up, in use or not. One that it no longer gives and no path
-  uses goes down at the next route update but one (drain, source) or at once (drop).
+- ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes,
+  which are kept by nodes that the new path does not touch. The link's delay follows the satellites while a path uses it
+  and for one more route interval. The delay then stays constant until the link is used again, because the link carries
+  no packets.
+- ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
+- ``neighbours = "arp"``: the link goes down 5 s after its last use and is a new link when it is used again, so that
+  neighbours are resolved again. The study's emulator does the same: it removes links after a sleep of 5 s.
+- ``leaving_links = "strict"``: a link also goes down at the L2 instant at which it is out of its rule's range.
+- ``routing.update = "staggered"``: nodes get their entries one after the other (`switching`); links come up and delays
+  are set before the first. Meanwhile a packet may meet a node without an entry, or a routing loop.
+- ``instantiate = "all"``: all links of their rule are up, in use or not. A link that leaves the rule and that no path
+  uses goes down at the route update after next (drain, source) or at once (drop).
 
-Delays are set when a link comes into use and at the L2 instants 0, ``routing.link_interval``, ...; a delay that stays
-the same is no event. A rule `range` with ``instantiate = "all"`` is costly: 648 satellites within 3000 km have some
-6,000 links at a time, each a pair of network interfaces in the guest.
+Delays are set when a link comes into use and at the L2 instants 0, ``routing.link_interval``, ...; an unchanged delay
+is not an event. A rule `range` with ``instantiate = "all"`` is costly: 648 satellites within 3000 km have some 6,000
+links at a time, each with a pair of network interfaces in the guest.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ from leowarp.timeline.forwarding import Forwarding
 from leowarp.timeline.metadata import TimelineMetadata
 
 TEARDOWN_AFTER_NS = 5_000_000_000
-"""The study's emulator tears a link down 5 s after the route update that abandons it (satellite_tcp_emulator,
+"""The study's emulator removes a link 5 s after the route update that abandons it (satellite_tcp_emulator,
 main.go: ``time.Sleep(5 * time.Second)``)."""
 
 Codes = NDArray[np.int64]
-"""Links as single numbers, ``a * nodes + b`` with a < b; sorted."""
+"""Links encoded as single numbers, ``a * nodes + b`` with a < b; sorted."""
 
 
 def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
     """The timeline of a constellation's routes.
 
-    routes: Both of the same plan.
+    routes: Routes of the same plan.
     Returns: Columns as in `timeline.schema`; metadata `warnings` (JSON list).
     """
     return _Builder(plan, ephemeris, routes).build()
@@ -63,8 +64,8 @@ def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> 
 class _Builder:
     """The timeline under construction, one route update after the other.
 
-    Links are handled as codes (`Codes`), sorted, so that numpy compares whole sets of them: with every link
-    instantiated there are thousands at a time.
+    Links are represented by codes (`Codes`), sorted, so that numpy compares whole sets: with every link instantiated
+    there are thousands at a time.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, routes: Routes) -> None:
@@ -84,15 +85,15 @@ class _Builder:
         self._switching = Switching(plan)
         self._interruptions = Interruptions(plan, routes, self._satellites, list(self._dishes))
         self._forwarding = Forwarding(self._events, self._host_of, by_path=plan.routing.in_flight == "source")
-        # With `drop` a link is down at the update itself, and nothing is left to tear down 5 s later.
+        # With `drop`, a link goes down at the update itself, and no removal 5 s later is needed.
         self._torn_down_later = plan.network.neighbours == "arp" and plan.routing.in_flight != "drop"
-        # The study's emulator takes the interfaces of an abandoned link away, and with them what they hold.
+        # The study's emulator removes the interfaces of an abandoned link together with their packets.
         on_down = "drop" if plan.routing.in_flight == "drop" or plan.network.neighbours == "arp" else "drain"
         self._isl = LinkKind.shaped(plan, "isl", plan.isl, on_down)
         ideal = LinkKind.ideal(plan, "gsl", on_down, plan.ground.overhead_bytes)
         shaped = LinkKind.shaped(plan, "gsl", plan.ground, on_down)
         between_satellites = plan.network.endpoints == "satellites"
-        # The tables of its access link have the capacity of a dish.
+        # A dish has its capacity in the tables of its access link.
         self._gsl = [
             ideal if between_satellites or not station.shaped or station.name in plan.dishes else shaped
             for station in plan.stations
@@ -102,11 +103,10 @@ class _Builder:
         self._delays = _Delays()
 
     def build(self) -> pa.Table:
-        """All events, in the order in which they must be told at a route update.
+        """All events, in the order required within a route update.
 
-        Links due to be torn down go first, then links come up, then delays, routes, and at last links that are
-        abandoned. `Events` sorts by rank within an instant, but what is up, and what a delay was, is known here only in
-        this order.
+        Due removals come first, then links come up, then delays, routes, and finally abandoned links. `Events` sorts by
+        rank within an instant, but only this order gives the correct state of links and previous delays here.
         """
         routes, plan = self._routes, self._plan
         self._build_nodes()
@@ -116,32 +116,33 @@ class _Builder:
         for k, (t_ns, end_ns) in enumerate(zip(routes.t_ns.tolist(), until_ns.tolist(), strict=True)):
             before, needed = needed, self._needed(k)
             fresh, live = live, np.union1d(before, needed)
-            # Before links come up: one whose 5 s have passed is a new link, even if it is needed again at this update.
+            # Removals precede new links: a link whose 5 s have passed is a new link, even if it is needed again at this
+            # update.
             self._tear_down(t_ns, needed)
             for code in needed.tolist():
                 if code not in self._up:
                     self._take_up(t_ns, code)
-            # Between L2 instants a delay stays as it is; only a link that comes into use now needs one.
+            # Between L2 instants, delays are constant; only a link that comes into use needs one.
             refreshed = live if t_ns % plan.routing.link_interval_ns == 0 else np.setdiff1d(live, fresh)
             self._set_delays(t_ns, refreshed)
             self._follow(k, t_ns, end_ns)
-            # After the routes: no entry points over a link any more when it goes down.
+            # Links go down after the routes have changed: no entry leads over such a link any more.
             self._abandon(t_ns, needed, before)
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
-        # A teardown that is due before the end belongs to the run; one due later never happens.
+        # A removal that is due before the end belongs to the run; a later one never happens.
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
         self._interruptions.tell(self._events, self._kind)
         self._make_room_for_flying()
         return self._events.table(TimelineMetadata(warnings=[]))
 
     def _build_nodes(self) -> None:
-        """Nodes at 0, the wires of the hosts, the entries that never change, and the `path` events.
+        """Nodes at 0, wires of the hosts, constant entries, and `path` events.
 
-        Without "all" only satellites that some path uses: in the guest each node is a network namespace.
+        Without "all", only satellites on some path: each node is a network namespace in the guest.
         """
         plan, routes = self._plan, self._routes
         if plan.network.instantiate == "all":
-            # Links of the rule may come to any of them later, and all nodes exist from 0 on.
+            # Links of the rule may later lead to any satellite, and all nodes exist from 0 on.
             satellites = list(range(self._satellites))
         else:
             used = {node for now in routes.paths for path in now if path is not None for node in path[1:-1]}
@@ -163,12 +164,12 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """The paths of a route update, which each pair follows from now on, or as its nodes switch."""
+        """Paths of a route update, which each pair uses from now on, or as its nodes switch."""
         routes = self._routes
-        # After the last update nothing follows but the end of the run, which may come before all nodes have switched.
+        # After the last update comes the end of the run, which may precede the last switch of a node.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
         if self._torn_down_later:
-            # A link that this update abandons may be torn down before the next.
+            # A link that this update abandons may be removed before the next update.
             until_ns = min(until_ns, t_ns + TEARDOWN_AFTER_NS)
         for i, (pair, path) in enumerate(zip(routes.pairs, routes.paths[k], strict=True)):
             after_ns = None
@@ -180,14 +181,14 @@ class _Builder:
             self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i], after_ns)
 
     def _needed(self, k: int) -> Codes:
-        """Links that are up because of route update k: those in use, and with "all" those that the rule gives."""
+        """Links that are up because of route update k: used links, and with "all" those of the rule."""
         links = links_of(self._routes.paths[k])
         if self._routes.isl is not None:
             links = np.concatenate([links, self._routes.isl[k]])
         return np.unique(links[:, 0] * self._nodes + links[:, 1])
 
     def _between_updates(self, clock_ns: NDArray[np.int64], t_ns: int, end_ns: int, live: Codes) -> None:
-        """L2 instants and links that leave, up to the next route update."""
+        """Process L2 instants and links that leave, until the next route update."""
         leaving: dict[int, list[Leaving]] = {}
         if self._plan.routing.leaving_links == "strict":
             for left in self._routes.leavings:
@@ -202,17 +203,17 @@ class _Builder:
             self._set_delays(at_ns, live)
 
     def _abandon(self, t_ns: int, needed: Codes, before: Codes) -> None:
-        """Fate of links that no path uses any more after a route update."""
+        """Decide the fate of links that no path uses after a route update."""
         if self._plan.routing.in_flight == "drop":
             kept = needed
         elif self._torn_down_later:
             for code in sorted(self._up.difference(needed.tolist())):
-                # Not overwritten: the update that first finds a link unused starts its 5 s, later ones do not put it
-                # off.
+                # The time is not overwritten: the 5 s start at the first update at which a link is unused, and later
+                # updates do not delay them.
                 self._teardown_ns.setdefault(code, t_ns + TEARDOWN_AFTER_NS)
             return
         elif self._routes.isl is not None:
-            # One update longer than its rule gives it, for what is under way.
+            # A link stays one update longer than its rule includes it, for packets in flight.
             kept = np.union1d(needed, before)
         else:
             return
@@ -221,7 +222,8 @@ class _Builder:
             self._take_down(t_ns, code)
 
     def _tear_down(self, until_ns: int, needed: Codes) -> None:
-        """Links whose teardown is due before an instant; those needed then are spared if theirs is not due yet."""
+        """Links whose removal is due before an instant; links that are needed then are spared if their removal is not
+        due yet."""
         for code in [code for code, at_ns in self._teardown_ns.items() if at_ns < until_ns]:
             at_ns = self._teardown_ns.pop(code)
             if code in self._up:
@@ -231,10 +233,10 @@ class _Builder:
             self._teardown_ns.pop(code, None)
 
     def _take_up(self, t_ns: int, code: int) -> None:
-        """The link comes up now, without a delay until it gets one."""
+        """Bring the link up, without a delay until one is set."""
         a, b = divmod(code, self._nodes)
         self._up.add(code)
-        # The guest makes a link that comes up anew without a delay, so that also an unchanged one must be said.
+        # The guest creates a new link without a delay, so an unchanged delay must be sent too.
         self._delays.forget(code)
         link = self._kind(b)
         if self._interruptions.is_buffered(a, b):
@@ -244,33 +246,33 @@ class _Builder:
             self._events.link_up(t_ns, a, b, link)
 
     def _take_down(self, t_ns: int, code: int) -> None:
-        """The link goes down now; what it holds goes by its kind (`on_down`)."""
+        """Take the link down; the fate of its packets depends on its kind (`on_down`)."""
         a, b = divmod(code, self._nodes)
         self._up.discard(code)
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
-        """Satellites are numbered before stations, so that the larger end says to which station a link goes, if any."""
+        """Satellites are numbered before stations, so the larger end shows which station a link belongs to, if any."""
         return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:
-        """Delay events of those links that are up and whose delay is another than before."""
+        """Delay events of links that are up and whose delay has changed."""
         if not len(links):
             return
         a, b = np.divmod(links, self._nodes)
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
-        # `live` may hold links that `drop` has just taken down; they get a delay when they come up again.
+        # `live` may contain links that `drop` has just taken down; they get a delay when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])
         self._events.delays(t_ns, a[changed], b[changed], delay_ns[changed])
 
     def _make_room_for_flying(self) -> None:
-        """With netem, limits raised by what each link's longest delay of the run holds.
+        """With netem: raise limits by the packets in flight at each link's longest delay in the run.
 
-        Every link is offered; its own kind says whether its limit counts packets in flight
+        Every link is passed; its kind decides whether its limit counts packets in flight
         (`LinkKind.limit_with_flying_pkts`).
         """
         if self._isl.limit_counts_flying:
@@ -279,7 +281,7 @@ class _Builder:
 
 
 class _Delays:
-    """The delay that each link has now, and its longest so far."""
+    """Present delay of each link, and its longest delay so far."""
 
     def __init__(self) -> None:
         self._codes = np.empty(0, dtype=np.int64)
@@ -287,29 +289,28 @@ class _Delays:
         self._longest_ns = np.empty(0, dtype=np.int64)
 
     def changed(self, codes: Codes, delay_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Flags of links, shape (m,), that have another delay than the last one sent (or none so far)."""
+        """Flags, shape (m,), of links whose delay differs from the last one sent (or that have none so far)."""
         self._make_known(codes)
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 
     def set(self, codes: Codes, delay_ns: NDArray[np.int64]) -> None:
-        """Last delays sent for the links that `changed` has been asked about."""
+        """Last delays sent for the links passed to `changed`."""
         at = np.searchsorted(self._codes, codes)
         self._now_ns[at] = delay_ns
         self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)
 
     def forget(self, code: int) -> None:
-        """A link that comes up has no delay until it is set."""
+        """A link that comes up has no delay until one is set."""
         at = np.searchsorted(self._codes, code)
         if at < len(self._codes) and self._codes[at] == code:
             self._now_ns[at] = _UNSET
 
     def longest_ns(self) -> dict[int, int]:
-        """For each link that ever had a delay, by its code, the longest of the run so far."""
+        """Longest delay so far of each link that ever had one, by code."""
         return dict(zip(self._codes.tolist(), self._longest_ns.tolist(), strict=True))
 
     def _make_known(self, codes: Codes) -> None:
-        """Room for links that were never seen, without a delay; the codes stay sorted, so that `searchsorted` finds
-        them."""
+        """Insert new links without a delay; the codes stay sorted, so that `searchsorted` finds them."""
         new = np.setdiff1d(codes, self._codes)
         if len(new):
             at = np.searchsorted(self._codes, new)

@@ -19,7 +19,7 @@ from leowarp.timeline import Replay, replayed
 from support.plans import S, plan, shell, star
 
 NARROW = Ground(max_ground_range_m=700e3)
-"""Leaves Madrid or Tokyo without a satellite at times."""
+"""With this constellation, Madrid or Tokyo sometimes sees no satellite."""
 
 RANK = {"node": 0, "link": 1, "rate": 2, "delay": 3, "loss": 4, "route": 5, "path": 6}
 
@@ -43,7 +43,7 @@ def rows(table: pa.Table, event: str, **where: object) -> list[dict]:
 
 
 def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
-    """Conditions on every timeline of a constellation, at every instant at which something happens."""
+    """Conditions on every timeline of a constellation, at every instant with an event."""
     events = table.to_pylist()
     order = [(e["t_ns"], 7 if e["event"] == "link" and not e["up"] else RANK[e["event"]]) for e in events]
     assert order == sorted(order)
@@ -81,7 +81,7 @@ def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
             if row["path"] is not None and (resolved.routing.leaving_links == "keep" or t_ns == update):
                 assert walked == [f"host:{source}", *row["path"], f"host:{destination}"]
                 assert tuple(row["path"]) == of_pair[row["path_id"]]
-            # Between two refreshes of the delays (L2) they lag behind the geometry of a route update.
+            # Between two refreshes of the delays (L2), delays lag behind the geometry of a route update.
             refreshed = t_ns % resolved.routing.link_interval_ns == 0
             if walked is not None and t_ns == update and row["path"] is not None and refreshed:
                 hops = list(pairwise(row["path"]))
@@ -198,7 +198,7 @@ def test_any_constellation_gives_a_consistent_timeline(resolved: Plan) -> None:
     try:
         ways, table = made(resolved)
     except ScenarioError as error:
-        # Sparse patterns may leave two stations without any path; that is the one reason to refuse.
+        # Sparse patterns may leave two stations without any path; this is the only reason for refusal.
         if "no path" in str(error) or "sees no satellite" in str(error):
             return
         raise
@@ -323,7 +323,7 @@ def test_all_makes_every_satellite_and_every_link_of_the_rule() -> None:
     _, table = made(plan(shell(), duration_s=60, isl=Isl(rule="plus-grid"), network=Network(instantiate="all")))
     assert len(rows(table, "node", kind="satellite")) == 1584
     assert len(rows(table, "link", kind="isl", t_ns=0)) == 2 * 1584
-    # Each direction: links within a plane keep their length, those between planes change at each of 4 link instants.
+    # Links within a plane keep their length; those between planes change at each of 4 link instants, in each direction.
     isl = [row for row in rows(table, "delay") if row["a"].startswith("s-") and row["b"].startswith("s-")]
     assert len(isl) == 2 * 1584 + 4 * 2 * 1584
 

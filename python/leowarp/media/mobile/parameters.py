@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan's mobile channel in the terms of the channel model: its parameters, what they come to, what to know before."""
+"""A plan's mobile channel for the channel model: its parameters, derived values, and warnings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from leowarp.timeline.metadata import CodewordSummary
 
 
 def fading_of(mobile: Mobile) -> LandMobile | None:
-    """The channel's parameters; None: nothing fades.
+    """Parameters of the channel; None: there is no fading.
 
-    Lengths that the plan leaves out are None here, too, and come from the environment's table (`LandMobile.model`).
+    Lengths that the plan omits are None here, too, and come from the environment's table (`LandMobile.model`).
     """
     if not mobile.fading:
         return None
@@ -34,7 +34,7 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
 def harq_of(mobile: Mobile) -> Harq:
     """The link layer's parameters.
 
-    The reason of each default, and what depends on it: design/lms-harq.md.
+    Reason for each default, and influence of the value: design/lms-harq.md.
     """
     return Harq(
         kind=mobile.harq,
@@ -56,19 +56,19 @@ def harq_of(mobile: Mobile) -> Harq:
 
 
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
-    """Power, codewords and what became of them on the last hop, over the whole run: equal plans have equal ones.
+    """Power, codewords and their fates on the last hop, over the whole run; equal plans give equal results.
 
-    A run directory does not hold the series: whoever shows the channel of a run makes it again from the plan
+    A run directory does not contain these series: they are recomputed from the plan when a run's channel is shown
     (`view.series.fading_of_run`).
     """
     return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
 
 
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
-    """The last hop's effect on packets, over the whole run.
+    """Effect of the last hop on packets, over the whole run.
 
-    Returns rows: Delay and loss (0 or 1) of the way from satellite to terminal.
-    Returns outcomes: Of all codewords of the run, whether they carry a packet or not.
+    Returns rows: Delay and loss (0 or 1) in the direction from satellite to terminal.
+    Returns outcomes: Fate of all codewords of the run, with or without a packet.
     """
     realised = realisation_of(plan, mobile)
     return realised.rows(), realised.outcomes
@@ -77,7 +77,7 @@ def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
     """Fate of the codewords, in a few numbers.
 
-    It goes into the timeline's metadata (`harq`), and from there into the report.
+    The summary is stored in the timeline's metadata (`harq`), from which the report reads it.
     """
     return CodewordSummary(
         codewords=len(outcomes.lost),
@@ -89,7 +89,7 @@ def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
 
 
 def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
-    """Points to know before trusting a run over the channel."""
+    """Warnings about a run over the channel."""
     warnings = []
     packet_bytes = mobile.data_bits // 8
     if plan.network.mtu_bytes > packet_bytes:
@@ -105,9 +105,10 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
 
 
 def last_hop_of(mobile: Mobile) -> LastHop:
-    """The fading link, in place of a ground link: by delay the way of a packet that is decoded at once.
+    """The fading link, which replaces a ground link; its delay is that of a packet decoded after the first
+    transmission.
 
-    From the terminal the link takes `return_delay_ns`; to it at least `first_delay_ns`, with more for each
+    From the terminal the link takes `return_delay_ns`; to the terminal at least `first_delay_ns`, plus more per
     retransmission.
     """
     return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mobile channel's routes and its timeline."""
+"""Routes and timeline of a mobile channel."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from leowarp.scenario.schema import Mobile
 
 
 class PlannedMobile(PlannedMedium[Mobile]):
-    """Hosts mobile and server; terminal, satellite and gateway between them."""
+    """Hosts mobile and server, with terminal, satellite and gateway between them."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Over the constellation, with the fading link in place of a ground link; without one, one path each way."""
+        """Routes over the constellation, with the fading link instead of a ground link; without a constellation, one
+        path per direction."""
         if ephemeris is not None:
             return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))
-        # The way to the terminal: what a packet takes that is decoded at once.
+        # The direction to the terminal counts, with the delay of a packet decoded after the first transmission.
         last_hop, forward_ns = last_hop_of(self.section), self.section.forward_delay_ns
         delays_ns = forward_ns + last_hop.leaving_ns, forward_ns + last_hop.arriving_ns
         there = tuple(range(len(ROUTERS)))
@@ -31,11 +32,11 @@ class PlannedMobile(PlannedMedium[Mobile]):
         return mobile_timeline(self.plan, self.section, ephemeris, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Rate of first transmissions: the most, if retransmissions take capacity from them."""
+        """Rate of first transmissions, which is an upper limit if retransmissions take capacity from them."""
         return self.section.rate_bps
 
     def check(self) -> None:
-        """Refuses an environment that is not there, or lacks a length, before a kernel is built for the plan."""
+        """Refuse an unknown environment, or one without a length, before a kernel is built for the plan."""
         # The table of environments is read here, not when the plan is made.
         fading = fading_of(self.section)
         if fading is not None:

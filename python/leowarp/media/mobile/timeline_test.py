@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a mobile channel: where its rows and delays lie, and that its keys reach the model."""
+"""The timeline of a mobile channel: placement of rows and delays, and effect of its keys on the model."""
 
 import itertools
 import json
@@ -96,7 +96,7 @@ def test_retransmissions_take_capacity_in_steps_where_they_are_asked_to(tmp_path
     assert {(row["a"], row["b"]) for row in capacity} == {("satellite", "terminal")}
     assert ("satellite", "terminal") not in {(row["a"], row["b"]) for row in of_kind(shared, "rate")}
     assert not of_kind(free, "capacity")
-    # The fate of packets is the same.
+    # The fates of packets are equal, whether or not retransmissions take capacity.
     assert of_kind(free, "channel") == of_kind(shared, "channel")
     unfaded = timeline_of(plan_of(tmp_path, "fading = false\nretransmissions_take_capacity = true"))
     assert {row["rate_bps"] for row in of_kind(unfaded, "capacity")} == {40_000_000}
@@ -175,7 +175,8 @@ def test_a_table_of_the_users_reaches_the_model(tmp_path):
     plan = plan_of(tmp_path, 'environments = "mine.toml"\nenvironment = "mine"\nelevation = "10 deg"')
     assert [entry.name for entry in plan.inputs()] == ["mine.toml"]
     delays = np.array([row["delay_ns"] for row in of_kind(timeline_of(plan), "channel")])
-    # One steady state, a diffuse part of a millionth: sized for the median, which half of the codewords miss by a hair.
+    # The channel has one steady state with a diffuse part of a millionth: the size is set for the median, which half of
+    # the codewords narrowly miss.
     assert set(delays.tolist()) <= {10_000_000, 30_000_000}
 
 
@@ -183,7 +184,7 @@ ROUTED = 'fading = false\ndelays = "constellation"\n{keys}\n[constellation]\npre
 
 
 def routed(folder, keys="", below="", duration="300 s"):
-    """A plan over the study's constellation, its ephemeris, routes and timeline."""
+    """A plan over the study's constellation, with its ephemeris, routes and timeline."""
     plan = plan_of(folder, ROUTED.format(keys=keys, below=below), duration)
     sky = ephemeris_of(plan)
     ways = routes_of(plan, sky)
@@ -191,7 +192,7 @@ def routed(folder, keys="", below="", duration="300 s"):
 
 
 def forward_of(table):
-    """Delays between gateway and satellite, by direction and instant."""
+    """Delays between gateway and satellite, by direction and time."""
     delays_ns = {}
     for row in of_kind(table, "delay"):
         if {row["a"], row["b"]} == {"gateway", "satellite"}:
@@ -209,7 +210,7 @@ def test_over_a_constellation_the_delay_to_the_satellite_is_that_of_the_path_in_
         nodes_m = node_positions_m(sky, t_ns)[list(path)]
         before_last_m = [np.linalg.norm(b - a) for a, b in itertools.pairwise(nodes_m)][:-1]
         assert delay_ns == pytest.approx(sum(before_last_m) / 299_792_458 * 1e9, abs=len(path))
-    # Satellites move all the time: one event a second.
+    # Satellites move continuously: one event per second.
     assert list(forward["gateway", "satellite"]) == [t * SECOND for t in range(300)]
     assert min(forward["gateway", "satellite"].values()) == ways.summary["forward_delay_min_ns"]
     assert max(forward["gateway", "satellite"].values()) == ways.summary["forward_delay_max_ns"]

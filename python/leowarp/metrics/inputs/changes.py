@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Path delay over time, and the table of route changes: what changed, what was left behind, what it cost.
+"""Path delay over time, and the table of route changes: what changed, what was left behind, and the cost.
 
 Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not those of the route
-computation. The two differ when links are refreshed more often than routes.
+computation. They differ if links are updated more often than routes.
 
 Routes define a route change and its number (`leowarp.routes.path_numbers`).
 """
@@ -25,14 +25,14 @@ from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths
 
 ATTRIBUTION_NS = 5_000_000_000
 """Default window after a change in which retransmissions, losses and DSACKs are attributed to it (shorter if the next
-change comes sooner). It is well above the longest transient that `frederiksen2024` reports (a couple of seconds)."""
+change comes sooner). It is well above the longest transient reported by `frederiksen2024` (a few seconds)."""
 
 ARROW = " > "
-"""Between the nodes of a path in text; names may hold blanks ("Cape Town")."""
+"""Separates the nodes of a path in text, because names may contain blanks ("Cape Town")."""
 
 
 def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
-    """Flow numbers by (source, destination), from the plan's flows, both in the order of the plan."""
+    """Flow numbers by (source, destination), from the plan's flows, both in the plan's order."""
     pairs: dict[Pair, list[int]] = {}
     for number, flow in enumerate(flows):
         pairs.setdefault((flow.source, flow.destination), []).append(number)
@@ -43,8 +43,8 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Route updates of one ordered pair of stations, by time.
 
     Returns: DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names, source first;
-        None = no path), `path_id`, `change_id` (missing where the update did not change the path). It is made once and
-        shared.
+        None = no path), `path_id`, `change_id` (missing where the update did not change the path). The result is cached
+        and shared.
     """
     if len(tables.routes) == 0:
         return _no_routes()
@@ -58,7 +58,7 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     t_ns = integers(tables.routes["t_ns"].iloc[at])
     order = np.argsort(t_ns, kind="stable")
     mine = {name: tables.routes[name].array.take(at[order]) for name in ("path", "path_id", "change_id")}
-    # Tuples, which can be compared and counted as a whole; Parquet gives arrays, which compare by element.
+    # Tuples, which can be compared and counted as a whole; Parquet returns arrays, which compare by element.
     paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
     numbers = {name: mine[name].to_numpy() for name in ("path_id", "change_id")}
     return pd.DataFrame({"t_ns": t_ns[order], "path": pd.Series(paths, dtype=object), **numbers})
@@ -66,34 +66,34 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
-    """Made once: paths that never change need no routes, and small runs of a study ask for them by the thousand."""
+    """Cached, because paths without changes need no routes, and small runs of a study request them by the thousand."""
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
 def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None = None) -> pd.DataFrame:
-    """Propagation delay of the path in force, as a step function.
+    """Propagation delay of the current path, as a step function.
 
     pair: (str, str). Source and destination station.
-    links: Of the tables' timeline, if the caller has them already.
-    Returns: DataFrame with `t_ns` (from when), `delay_ns` (nan = no path), `hops`, `path_id`; it changes where the
-        route or one of the path's delays changed, and holds until the next row, the last until `end_ns`.
+    links: Values of the tables' timeline, if already computed.
+    Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
+        or a delay of the path changed, and holds until the next row, the last until `end_ns`.
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
-    # Instants, delays, hops and number of each path, joined once: a run may have thousands.
+    # Instants, delays, hops and number of each path, joined once, because a run may have thousands.
     pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
         until_ns = starts[index + 1]
         if row.path is None:
-            # nan and not the last delay: while there is no path no packet has any.
+            # nan and not the last delay, because packets have no delay while there is no path.
             pieces.append((np.array([row.t_ns], dtype="int64"), np.array([np.nan]), 0, None))
             continue
         taken = tables.links_of(row.path)
         instants = [np.array([row.t_ns], dtype="int64")]
         for a, b in taken:
             when = links.delay_instants_ns(a, b)
-            # A delay that is set at the very instant of the route is in the first piece.
+            # A delay set at the instant of the route is part of the first piece.
             low, high = np.searchsorted(when, row.t_ns, side="right"), np.searchsorted(when, until_ns, side="left")
             instants.append(when[low:high].astype("int64"))
         t_ns = np.unique(np.concatenate(instants))
@@ -110,9 +110,11 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
 
 
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
-    """Instants at which the path of a pair changed, there or back: int64 array of shape (n,), ns, sorted, each once.
+    """Instants at which the path of a pair changed in either direction: int64 array of shape (n,), ns, sorted, without
+    duplicates.
 
-    Both ways, as a round trip is over both: what a probe or an ACK meets on its way back is met by the flow.
+    Both directions, because a round trip uses both: a change that affects a probe or an ACK on its way back affects the
+        flow.
     """
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
@@ -120,12 +122,13 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PathChange:
-    """A route change on which a flow's packets leave.
+    """A route change for a flow's packets.
 
-    number: From 0 for each pair; the guest has the same from the timeline, and the trace's table `reordering` names it.
+    number: From 0 for each pair; the guest gets the same number from the timeline, and the trace's table `reordering`
+        uses it.
     t_ns: On the run's clock.
-    before, after: Nodes of the path; None: there is none.
-    settled_ns: When the last node of either way had its entry; `t_ns` where all nodes switch at once.
+    before, after: Nodes of the path; None: no path.
+    settled_ns: When the last node in either direction had its entry; equal to `t_ns` if all nodes switch at once.
     """
 
     number: int
@@ -136,16 +139,16 @@ class PathChange:
 
 
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
-    """Route changes from one station to another, by time, as the routes table numbers them.
+    """Route changes from one station to another, by time, numbered as in the routes table.
 
-    The path that a pair begins with is no change; losing the path is one, and so is getting one again.
+    The initial path is not a change; losing the path is one, and so is getting one again.
 
-    Returns: It is shared: whoever changes it changes what the next one gets.
+    Returns: A shared list; do not modify it.
     """
     if pair not in tables.changes_of_pairs:
         routes = pair_routes(tables, pair)
         paths = list(routes["path"])
-        # After the last update nothing follows that would bound it.
+        # The last update has no successor that would bound it.
         until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
         tables.changes_of_pairs[pair] = [
             PathChange(
@@ -164,7 +167,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
     """When the last node had its entry for a host of the pair, after a route update and before the next; the update's
-    own instant if that changed none.
+    own instant if it changed none.
     """
     last_ns = int(t_ns)
     for station in pair:
@@ -179,15 +182,16 @@ def route_changes(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS,
     links: LinkValues | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """One row for each route change that data of some flow takes; columns as in `CHANGE_COLUMNS`.
+    """One row per route change that affects data of a flow; columns as in `CHANGE_COLUMNS`.
 
-    Packets of all flows between two stations are counted together, and in a window, whatever caused what happened to
-    them; `metrics/route_changes/causes.py` attributes each packet.
+    Packets of all flows between two stations are counted together, and by time window, regardless of the cause;
+    `metrics/route_changes/causes.py` attributes each packet.
 
-    tables: Without packets, drops, sockets or queues the columns that need them are null.
+    tables: Without packets, drops, sockets or queues, the columns that need them are null.
     pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
-    attribution_ns: Packets, retransmissions and losses are put down to a change until the next one, at most this long.
-    links: Of the tables' timeline, if the caller has them already.
+    attribution_ns: Packets, retransmissions and losses are attributed to a change until the next one, at most for this
+        long.
+    links: Values of the tables' timeline, if already computed.
     Returns: DataFrame, ordered by time, then source, then destination.
     """
     links = links or link_values(tables)
@@ -200,15 +204,15 @@ def route_changes(
         instants = [0, *(change.t_ns for change in changes), end_ns]
         for index, change in enumerate(changes):
             t_ns, before, after = change.t_ns, change.before, change.after
-            # `instants` has the run's start before the first change, hence + 2.
+            # `instants` contains the run's start before the first change, hence + 2.
             next_ns = instants[index + 2]
-            # Windows never overlap: a retransmission would be put down to two changes.
+            # Windows never overlap, so that no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
-            # Paths over one and the same link (that of a mobile channel) share its delay, which is the new one by now.
+            # Paths over the same link (that of a mobile channel) share its delay, which has the new value by now.
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
-            # An access link that other paths go over as well stays as it is: its delay is no part of the change.
+            # An access link that other paths also use does not change: its delay is not part of the change.
             stay = {} if old == new else dict.fromkeys(set(old) & set(new), (instants[index], next_ns))
             row |= _what_changed(
                 before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns), stay),
@@ -224,8 +228,9 @@ def _base_delay_ns(
     tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
     stay: Mapping[Pair, tuple[int, int]],
 ) -> int | None:  # fmt: skip
-    """Propagation along a path, ns: of each link the delay at the first of the instants; of a channel, which moves
-    within a slot, its smallest from the second instant to the third, or as `stay` has it. None of no path."""
+    """Propagation along a path, ns: for each link, the delay at the first of the instants. For a channel, which varies
+    within a slot, its minimum from the second instant to the third, or over the period in `stay`. None if there is no
+    path."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -240,7 +245,7 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
     delay_after_ns: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Columns of a row that compare two paths; what needs both is None if there was or is no path."""
+    """Columns of a row that compare two paths; None where both are needed but one does not exist."""
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
         "path_after": None if after is None else ARROW.join(after),
@@ -253,13 +258,13 @@ def _what_changed(
         names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
                  "delay_step_ns")  # fmt: skip
         return row | dict.fromkeys(names)
-    # From the source on, and never the last link: paths that share all links are the same path.
+    # Counted from the source, without the last link: paths that share all links are the same path.
     shared = 0
     while shared < min(len(before), len(after)) - 1 and before[: shared + 2] == after[: shared + 2]:
         shared += 1
     return row | {
         "first_hop_changed": before[:2] != after[:2],
-        # Without the first and the last satellite, of which the two beside it tell.
+        # Without the first and the last satellite, which the two neighbouring columns cover.
         "middle_hops_changed": before[2:-2] != after[2:-2],
         "last_hop_changed": before[-2:] != after[-2:],
         "shared_hops": shared,
@@ -271,16 +276,16 @@ def _what_changed(
 def _left_behind(
     tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Queues at the change: on the links that the path leaves, and on those that it newly takes.
+    """Queues at the change: on the links that the path leaves, and on those that it newly uses.
 
-    With `drain` what waits on the links left behind is what newer packets overtake, so its wait bounds how late those
-    packets can be (docs/concepts/in-flight-rules.md).
+    With `drain`, newer packets overtake those waiting on the old links, so their wait bounds how late those packets can
+    be (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
         return dict.fromkeys(
             ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
         )
-    # A link that both paths have keeps its queue, and its packets their order.
+    # A link on both paths keeps its queue, and its packets keep their order.
     old, new = tables.links_of(before), tables.links_of(after)
     left = [(link, *_queue_at(tables, links, link, t_ns)) for link in old if link not in new]
     met = [(link, *_queue_at(tables, links, link, t_ns)) for link in new if link not in old]
@@ -295,25 +300,26 @@ def _left_behind(
 
 
 def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
-    """Waiting packets of a direction just before an instant (last sample), and how long the link needs for them."""
+    """Waiting packets of a direction just before an instant (last sample), and the time that the link needs for
+    them."""
     direction = tables.direction_of(*link)
     if direction is None:
         return 0, 0
     samples = tables.links[tables.links["direction"] == direction]
-    # The last sample holds: queues are sampled where something changed. None before: nothing has ever waited.
-    # A sample of the very instant may have been taken on either side of the change.
+    # The last sample holds, because queues are sampled only when something changed. If there is none before, nothing
+    # has ever waited. A sample at exactly this instant may be from before or after the change.
     samples = samples[samples["t_ns"] < t_ns]
     if len(samples) == 0:
         return 0, 0
     last = samples.iloc[-1]
-    # The rate before the change; an unshaped link needs no time. 8e9: bits of a byte times ns of a second.
+    # The rate before the change; an unshaped link needs no time. 8e9: bits per byte times ns per second.
     rate_bps = float(links.rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns
 
 
 class _Consequences:
-    """Packets of some flows, sorted once: a run has a hundred changes and millions of packets."""
+    """Packets of some flows, sorted once, because a run has a hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows
@@ -327,7 +333,7 @@ class _Consequences:
         self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Counts from one instant to another, the later one left out; None: not recorded.
+        """Counts from one instant to another, without the latter; None: not recorded.
 
         Late packets count when they arrive, retransmissions when they are sent, losses when they are dropped.
         """
@@ -340,7 +346,8 @@ class _Consequences:
             again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
             row |= {
                 "late_pkts": len(self._sent[late]),
-                # Sent before the change: the others of the window were late by something else, as at the change before.
+                # Sent before the change: other packets in the window were late for another reason, for instance the
+                # previous change.
                 "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
                 "retransmissions_pkts": len(self._again[again]),
                 "spurious_retransmissions_pkts": int(self._spurious[again].sum()),
@@ -353,9 +360,9 @@ class _Consequences:
 
 
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
-    """How much a cumulative column grew between two instants, by the last samples at or before them."""
+    """Increase of a cumulative column between two instants, from the last samples at or before them."""
     mine = tables.of_flow("sockets", flow)
-    # A sample without the counter, and the time before the first sample, count as 0: such counters begin there.
+    # A sample without the counter, and the time before the first sample, count as 0, because such counters start there.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of directions out of a timeline: capacity, delay and loss as functions of time, known from the start.
+"""Tables of directions from a timeline: capacity, delay and loss as functions of time, known from the start.
 
-They are what measured paths, access links and mobile channels are made of (design/interfaces.md, section 13).
+Measured paths, access links and mobile channels consist of them (design/interfaces.md, section 13).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Channels:
 
 
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
-    """Events without the rows of tables, and these: a profile has millions of them, which must not become objects.
+    """Separate events from the rows of tables, of which a profile has millions, which must not become objects.
 
     timeline: As in `20-timeline.parquet`.
-    Returns: (pyarrow.Table, Channels). Both without any row or direction of the other; the events in their order.
+    Returns: (pyarrow.Table, Channels). Neither contains rows or directions of the other; events keep their order.
     """
     is_capacity = pc.equal(timeline["event"], "capacity")
     is_channel = pc.equal(timeline["event"], "channel")
@@ -47,7 +47,7 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
     return timeline.filter(pc.invert(rows)), Channels(
         capacity_bps=_by_direction(capacity, "rate_bps"),
         delay_ns=_by_direction(channel, "delay_ns"),
-        # Timelines of people's own may have delays alone.
+        # A user's own timeline may contain only delays.
         loss_ratio=_by_direction(channel, "loss_ratio") if "loss_ratio" in channel.column_names else {},
     )
 
@@ -55,7 +55,7 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
 def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
     """(a, b) to the step function of a column.
 
-    The rows stay Arrow's until they are arrays of numbers: a profile of an hour has millions.
+    The rows stay in Arrow until they are numeric arrays: a profile of an hour has millions.
     """
     steps = {}
     for a in pc.unique(rows["a"]).to_pylist():
@@ -63,7 +63,7 @@ def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
         for b in pc.unique(of_a["b"]).to_pylist():
             mine = of_a.filter(pc.equal(of_a["b"], b))
             t_ns = mine["t_ns"].to_numpy().astype("int64")
-            # Stable: of rows of one instant the last one written holds, which `step_at` then finds last.
+            # Stable: of several rows at one instant the last one written holds, and `step_at` finds the last.
             order = np.argsort(t_ns, kind="stable")
             value = mine[column].to_numpy().astype("float64")
             steps[a, b] = (t_ns[order], value[order])

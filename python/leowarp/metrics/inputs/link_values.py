@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delay and rate of each direction of a link over time, whether events or tables of the timeline give them.
+"""Delay and rate of each direction of a link over time, from events or from tables of the timeline.
 
-A direction's rate comes from `rate` events or from `capacity` rows, its delay from `delay` events or from `channel`
-rows, never from both; whoever asks `LinkValues` need not know which.
+A direction's rate comes either from `rate` events or from `capacity` rows, its delay either from `delay` events or from
+`channel` rows; users of `LinkValues` need not know which.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ def link_values(tables: Tables) -> LinkValues:
 class LinkValues:
     """Delay and rate of every direction as step functions of time, from the timeline.
 
-    timeline: Events except for those of tables.
-    channels: Tables of directions: a run has them in `tables.channels`.
+    timeline: Events without those of tables.
+    channels: Tables of directions; those of a run are in `tables.channels`.
     """
 
     def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
         channels = channels or Channels()
         self._channels = channels
-        # A direction has events or a table, never both (timeline/schema.py), so nothing is overwritten here.
+        # A direction has either events or a table (timeline/schema.py), so nothing is overwritten here.
         self._delay = _steps(timeline, "delay", "delay_ns") | dict(channels.delay_ns)
         self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Propagation delay in force from node `a` to node `b`, ns; 0 before the first, which is how the guest builds a
-        link.
+        """Propagation delay in force from node `a` to node `b`, ns; 0 before the first value, as in a new link of the
+        guest.
 
         at_ns: int64 array of any shape, or int
         Returns: float64 array of the shape of `at_ns`
@@ -48,16 +48,16 @@ class LinkValues:
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Rate in force, bit/s, likewise; nan = unshaped, as a link is before its first rate."""
+        """Rate in force, bit/s, likewise; nan = unshaped, which a link is before its first rate."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 
     def delay_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """When the delay of a direction was set: int64 array, ns, ascending; empty of a direction without any."""
+        """When the delay of a direction was set: int64 array, ns, ascending; empty if it never was."""
         return self._delay.get((a, b), _NOTHING)[0]
 
     def rate_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """When the rate of a direction was set: int64 array, ns, ascending; empty of a direction without any."""
+        """When the rate of a direction was set: int64 array, ns, ascending; empty if it never was."""
         return self._rate.get((a, b), _NOTHING)[0]
 
     def is_shaped(self, a: str, b: str) -> bool:
@@ -65,7 +65,7 @@ class LinkValues:
         return bool(np.isfinite(self._rate.get((a, b), _NOTHING)[1]).any())
 
     def has_channel(self, a: str, b: str) -> bool:
-        """Whether the direction's delay is a table, which moves within a slot too."""
+        """Whether the direction's delay is a table, and therefore varies within a slot."""
         return (a, b) in self._channels.delay_ns
 
     def has_capacity_table(self, a: str, b: str) -> bool:
@@ -73,7 +73,7 @@ class LinkValues:
         return (a, b) in self._channels.capacity_bps
 
     def base_delay_ns(self, a: str, b: str, from_ns: int, until_ns: int) -> float:
-        """Smallest delay in force from one instant (included) to another (not included), ns."""
+        """Smallest delay in force from one instant (inclusive) to another (exclusive), ns."""
         t_ns, value = self._delay.get((a, b), _NOTHING)
         low, high = np.searchsorted(t_ns, [from_ns, until_ns], side="left")
         inside = value[low:high]
@@ -81,27 +81,26 @@ class LinkValues:
         return min(start, float(inside.min())) if len(inside) else start
 
     def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-        """Bits that a direction can carry from each edge to the next: the integral of its rate; nan where unshaped.
+        """Bits that a direction can carry from each edge to the next: the integral of its rate; nan if unshaped.
 
         edges_ns: int64 array of shape (n + 1,), strictly increasing
-        Returns: float64 array of shape (n,). nan of a bin in which the direction was unshaped for any time: what it
-            could carry then has no bound.
+        nan for a bin in which the direction was unshaped at any time, because its capacity is then unlimited.
         """
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
             return np.zeros(max(len(edges_ns) - 1, 0))
         t_ns = self.rate_instants_ns(a, b)
         low, high = np.searchsorted(t_ns, [edges_ns[0], edges_ns[-1]], side="right")
-        # Cut at every change of the rate as well, so that each piece has one rate; pieces are then added up by bin.
+        # Also split at every change of the rate, so that each piece has one rate; pieces are then summed per bin.
         every = np.unique(np.concatenate([edges_ns, t_ns[low:high]]))
         every = every[every <= edges_ns[-1]]
         bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9
         return np.add.reduceat(bits, np.searchsorted(every, edges_ns[:-1]))
 
     def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
-        """Propagation delay along a whole path (names of nodes, source first) at one instant, ns, whole.
+        """Propagation delay along a whole path (names of nodes, source first) at one instant, in whole ns.
 
-        All links are asked at the same instant, though a packet meets the later ones later.
+        All links are evaluated at the same instant, although a packet reaches later links later.
         """
         return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
 
@@ -116,14 +115,14 @@ def hops(path: Sequence[str]) -> list[Pair]:
 
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
-    """(a, b) to the step function that a column of the events of one kind is."""
+    """(a, b) -> the step function of a column in the events of one kind."""
     if len(timeline) == 0:
         return {}
     *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)
     t_ns, values = instants.to_numpy(dtype="int64"), floats(held)
     (senders, a), (receivers, b) = map(pd.factorize, ends)
-    # One sort of all events in place of one for each of up to thousands of directions. Stable: of events of one instant
-    # the last one written holds.
+    # One sort of all events instead of one per direction, of which there may be thousands. Stable: of several events at
+    # one instant, the last one written holds.
     order = np.argsort(t_ns, kind="stable")
     directions, t_ns, values = (senders * len(b) + receivers)[order], t_ns[order], values[order]
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates, steps, quantiles and distributions: arithmetic on plain arrays, no knowledge of runs."""
+"""Rates, steps, quantiles and distributions: arithmetic on plain arrays, without knowledge of runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from leowarp.base.errors import TraceError
 def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
     """Mean rate of a cumulative byte counter in each bin.
 
-    Between two samples the counter is taken to grow evenly, so bins that end on sample instants are exact. Others are
-    the best that the samples allow; the bins of a span always add up to the bytes of that span.
+    Between two samples the counter is assumed to grow evenly, so bins that end at sample instants are exact. Other bins
+    are the best estimate from the samples; the bins of a span always add up to the bytes of the span.
 
     t_ns: int64 array of shape (n,), strictly increasing. Sample instants.
     counter_bytes: array of shape (n,). The counter at those instants.
     edges_ns: int64 array of shape (k + 1,). Bin edges, increasing, within [t_ns[0], t_ns[-1]].
     Returns: float64 array of shape (k,)
-    Raises TraceError if an edge lies outside the samples: the counter is unknown there, and a guess would look like a
+    Raises TraceError if an edge is outside the samples: the counter is unknown there, and a guess would look like a
         measurement.
     """
     t_ns = np.asarray(t_ns, dtype="int64")
@@ -31,14 +31,14 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
         raise TraceError(f"rate in bins: the bins span {edges_ns[0]}..{edges_ns[-1]} ns but the samples {span}")
     # Relative to the first sample, so that float64 keeps every nanosecond of a run of up to 104 days.
     at_edges = np.interp(edges_ns - t_ns[0], t_ns - t_ns[0], np.asarray(counter_bytes, dtype="float64"))
-    # 8e9: bits of a byte times ns of a second.
+    # 8e9: bits per byte times ns per second.
     return np.diff(at_edges) * 8e9 / np.diff(edges_ns)
 
 
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
-    """Value of a step function (it holds from each instant on) at given instants; `before` ahead of the first.
+    """Value of a step function (each value holds from its instant on) at some instants; `before` ahead of the first.
 
-    t_ns: array of shape (n,), ascending. At equal instants the last one holds.
+    t_ns: array of shape (n,), ascending. Of several equal instants, the last one holds.
     values: array of shape (n,)
     at_ns: array of any shape, or int
     Returns: float64 array of the shape of `at_ns`
@@ -54,7 +54,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 
 
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
-    """Time for which each sample of a step function holds: until the next, the last until `end_ns`.
+    """How long each sample of a step function holds: until the next, the last until `end_ns`.
 
     This is the weight of a sample in every time-weighted mean, quantile and distribution here.
 
@@ -66,11 +66,11 @@ def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
 
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> float | None:
-    """Smallest value whose cumulative weight reaches the share `q`; None if there is no weight at all.
+    """Smallest value whose cumulative weight reaches the share `q`; None if the total weight is 0.
 
     No interpolation: the result is a value that was measured.
 
-    values, weights: arrays of shape (n,). Values that are nan, and weights that are not above 0, are left out.
+    values, weights: arrays of shape (n,). Values that are nan, and weights that are not positive, are ignored.
     """
     values, weights = np.asarray(values, dtype="float64"), np.asarray(weights, dtype="float64")
     keep = ~np.isnan(values) & (weights > 0)
@@ -78,7 +78,7 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
         return None
     order = np.argsort(values[keep], kind="stable")
     cumulative = np.cumsum(weights[keep][order])
-    # Rounding of the running sum must not push the index past the value that truly reaches q.
+    # Rounding of the running sum must not move the index past the value that reaches q.
     index = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12), side="left")
     return float(values[keep][order][min(int(index), len(order) - 1)])
 
@@ -89,9 +89,9 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
     Parameters
     ----------
     values : array of shape (n,)
-        nan is left out.
+        nan values are ignored.
     weights : array of shape (n,), optional
-        E.g. how long each sample held (`holding_ns`); equal if not given.
+        For instance, how long each sample held (`holding_ns`); equal by default.
 
     Returns
     -------
@@ -106,21 +106,21 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
     x, inverse = np.unique(values[keep], return_inverse=True)
     mass = np.bincount(inverse, weights=weights[keep])
     share = np.cumsum(mass) / mass.sum()
-    # Rounding of the sum may leave it at 0.9999999999999999, and `ccdf` above 0 where nothing is above.
+    # Rounding of the sum may give 0.9999999999999999, and then `ccdf` would be above 0 where nothing is above.
     share[-1] = 1.0
     return x, share
 
 
 def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Complementary distribution: distinct values, and the share of weight strictly above each; as `cdf` otherwise."""
+    """Complementary distribution: distinct values, and the share of weight strictly above each; otherwise as `cdf`."""
     x, share = cdf(values, weights)
     return x, 1.0 - share
 
 
 def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
-    """Edges at whole multiples of `bin_ns` from `start_ns`; the last, incomplete bin is left out.
+    """Edges at whole multiples of `bin_ns` from `start_ns`; the last, incomplete bin is omitted.
 
-    Raises TraceError if a bin is not longer than 0.
+    Raises TraceError if the length of a bin is not positive.
 
     >>> bin_edges(100, 350, 100).tolist()
     [100, 200, 300]
@@ -132,7 +132,7 @@ def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
 
 
 def optional(value: object) -> float | int | None:
-    """None for null or nan, a plain Python number otherwise: for JSON, where missing is null and never 0."""
+    """None for null or nan, otherwise a plain Python number: for JSON, where missing is null, never 0."""
     if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
         return None
     if isinstance(value, int | np.integer):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of one run, as data frames, whatever wrote them.
+"""The tables of one run as data frames, from any source.
 
-Metrics are blind to what made a trace: they read the columns of `leowarp.trace.TABLES` and nothing else.
-A table that a run does not have is an empty frame with the right columns, so that "no packet was dropped" and
-"drops were not recorded" stay two different things (`Tables.has`).
+Metrics do not depend on the origin of a trace: they read only the columns of `leowarp.trace.TABLES`. A missing table is
+an empty frame with the right columns; `Tables.has` distinguishes "no packet was dropped" from "drops were not
+recorded".
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from leowarp.trace import TABLES, check_types
 from leowarp.trace.frames import data_frame
 from leowarp.trace.schema.packets import CAUSES as CAUSES
 
-# Numbers and words of the records that the guest writes (design/interfaces.md, section 6).
+# Numbers and words in the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1
 """`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
 
-# Not all columns of `leowarp.trace.TABLES`: runs of older versions, which lack the newest, stay readable.
+# Not all columns of `leowarp.trace.TABLES`, so that runs of older versions, which lack the newest columns, remain
+# readable.
 NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
@@ -63,7 +64,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "measures": ("flow", "kind", "name", "number", "start_ns", "request_ns", "first_byte_ns", "end_ns", "bytes",
                  "bitrate_bps", "media_ns", "buffer_ns", "latency_ns"),
 }  # fmt: skip
-"""The columns of trace tables that metrics read: a table of an older run may lack others."""
+"""The columns of trace tables that metrics need; a table of an older run may lack others."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
@@ -72,19 +73,19 @@ PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
 
 @dataclass(frozen=True)
 class Tables:
-    """Everything that a run left behind, checked for its columns.
+    """All data of a run, with checked columns.
 
     flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: `30-trace/*.parquet`;
         columns and units in `leowarp.trace.TABLES`.
     routes, timeline: `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
-    channels: The timeline's tables of directions, whole: capacity, delay, loss.
-    directions: tuple of (a, b, kind). Meaning of a direction number: packets from node `a` to node `b` over a link of
-        that kind.
-    hosts: What a host number of `counters` stands for.
+    channels: The timeline's complete tables of directions: capacity, delay, loss.
+    directions: tuple of (a, b, kind). Meaning of each direction number: packets from node `a` to node `b` over a link
+        of that kind.
+    hosts: Meaning of each host number in `counters`.
     missing: frozenset of str. Tables that the run does not have.
-    virtual_ns: When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
-    programs, connections: As `end.json` has them (design/interfaces.md, section 19): how each program ended; the flows
-        behind the planned ones. Empty of a run without programs.
+    virtual_ns: End of the run on its own clock, as reported by the guest; None: an older run, which lasted as planned.
+    programs, connections: As in `end.json` (design/interfaces.md, section 19): how each program ended; the flows after
+        the planned ones. Empty for a run without programs.
     """
 
     sockets: pd.DataFrame
@@ -116,33 +117,33 @@ class Tables:
     channels: Channels = field(default_factory=Channels)
 
     def has(self, table: str) -> bool:
-        """Whether the run recorded this table at all (an empty one counts): a name as in `leowarp.trace.TABLES`,
-        "routes" or "timeline"."""
+        """Whether the run recorded this table at all, even if it is empty: a name in `leowarp.trace.TABLES`, "routes"
+        or "timeline"."""
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow; selected once, as many numbers come from the same rows.
+        """Rows of one flow; cached, because many numbers use the same rows.
 
         table: Name of a table with a column `flow`.
-        Returns: DataFrame in the table's order. It is shared: whoever changes it changes what the next one gets.
+        Returns: DataFrame in the table's order. It is shared; do not modify it.
         """
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
             if table not in self._rows:
                 self._rows[table] = rows_by(floats(frame["flow"]))
             mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
-            # Most runs have one flow; for these no copy of the table is made.
+            # Most runs have one flow; then no copy of the table is made.
             self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
         return self._selected[table, flow]
 
     @property
     def knows_drops(self) -> bool:
-        """Whether every loss is in the table `drops`: without the hosts' capture only some links would tell."""
-        # netem tells no drops; then `drops` has what the capture misses, which needs the capture.
+        """Whether every loss is in the table `drops`: without the hosts' capture, only some links report drops."""
+        # netem does not report drops; then `drops` contains packets missing in the capture, which requires the capture.
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
-        """Number of the direction from node `a` to node `b`, or None if no such link was ever built."""
+        """Number of the direction from node `a` to node `b`, or None if there never was such a link."""
         return self._numbers.get((a, b))
 
     def direction_name(self, direction: int) -> str:
@@ -151,25 +152,26 @@ class Tables:
         return f"{a}>{b}"
 
     def host_number(self, station: str) -> int | None:
-        """The host of a station in `counters`, or None if the trace names neither its node nor itself."""
+        """The host of a station in `counters`, or None if the trace contains neither the node's nor the station's
+        name."""
         names = (host_node(station), station)
         return next((number for number, name in enumerate(self.hosts) if name in names), None)
 
     @cached_property
     def reorders(self) -> bool:
-        """Whether packets may overtake each other on some link by itself: one that jitters, or keeps no order."""
+        """Whether packets may overtake each other on a single link: one with jitter, or without order."""
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
-        # Null (no row of that kind) is not False, so `not` would not do.
+        # Null (no such row) is not False, so `not` would be wrong.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
         """Directed links of a path between two stations, source first.
 
-        Access links of stations at its ends are among them: a path does not name the routers behind those.
-        A path of an access link names its satellite, which is no node of the network: then they are those that the
-        routing tables lead over, from the source's router to the destination's.
+        Access links of stations at the ends are included: a path does not name the routers behind them. A path of an
+        access link names its satellite, which is not a node of the network: then the links follow the routing tables,
+        from the source's router to the destination's.
         """
         if path is None:
             return []
@@ -179,9 +181,8 @@ class Tables:
             return named
         node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
-        # Entries are those at the timeline's end. The path of an access link goes over the same nodes all the time:
-        # only the satellite in its name changes.
-        # Bounded by the number of entries, for a table of somebody's own that goes round in circles.
+        # Entries are those at the timeline's end. The path of an access link always uses the same nodes: only the
+        # satellite in its name changes. Bounded by the number of entries, in case a user's own table contains a loop.
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
             nodes.append(node)
@@ -189,7 +190,7 @@ class Tables:
 
     @cached_property
     def _next_hops(self) -> Mapping[tuple[str, str], str]:
-        """(node, destination host) to the next node, as the timeline leaves it; empty: it has no routing tables."""
+        """(node, destination host) -> the next node at the end of the timeline; empty: there are no routing tables."""
         if "next_hop" not in self.timeline:
             return {}
         nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
@@ -202,12 +203,12 @@ class Tables:
 
     @cached_property
     def _rows(self) -> dict[str, dict[Any, np.ndarray]]:
-        """For tables with a column `flow`: places of the rows of each flow, in the table's order."""
+        """For tables with a column `flow`: row indexes of each flow, in the table's order."""
         return {}
 
     @cached_property
     def rows_of_pairs(self) -> dict[tuple[str, str], np.ndarray]:
-        """Places in `routes` of the updates of each ordered pair of stations, in the table's order."""
+        """Row indexes in `routes` of the updates of each ordered pair of stations, in the table's order."""
         ends = [self.routes[name].to_numpy(dtype=object) for name in ("source", "destination")]
         numbers, names = pd.factorize(np.concatenate(ends))
         sources, destinations = np.split(numbers, 2)
@@ -216,7 +217,7 @@ class Tables:
 
     @cached_property
     def rows_of_directions(self) -> dict[Any, np.ndarray]:
-        """Places in `links` of the samples of each direction, in the table's order."""
+        """Row indexes in `links` of the samples of each direction, in the table's order."""
         return rows_by(floats(self.links["direction"]))
 
     @cached_property
@@ -227,7 +228,7 @@ class Tables:
 
     @cached_property
     def longest_queues_pkts(self) -> dict[Any, float]:
-        """Most packets that a sample saw waiting, by direction."""
+        """Maximum of waiting packets in any sample, by direction."""
         waiting = floats(self.links["queue_pkts"])
         return {
             direction: float(np.nanmax(waiting[at], initial=0.0)) for direction, at in self.rows_of_directions.items()
@@ -235,26 +236,27 @@ class Tables:
 
     @cached_property
     def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """Results of `queue_series`; paths of many pairs lead over one link."""
+        """Cached results of `queue_series`, because paths of many pairs use the same link."""
         return {}
 
     @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Results of `changes.pair_routes` so far: every flow of a pair asks for them several times."""
+        """Cached results of `changes.pair_routes`, because every flow of a pair needs them several times."""
         return {}
 
     @cached_property
     def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """Results of `changes.path_changes` so far (`PathChange`): every flow of a pair asks for them several times."""
+        """Cached results of `changes.path_changes` (`PathChange`), because every flow of a pair needs them several
+        times."""
         return {}
 
     @cached_property
     def entries_ns(self) -> dict[str, np.ndarray]:
-        """When nodes had new entries for each host, ns, sorted; by the name of the host's node.
+        """Times of new entries in nodes for each host, ns, sorted; by the name of the host's node.
 
-        An entry that is withdrawn is none of them: it belongs to a link that goes down, not to a path that comes.
+        Withdrawn entries are not included: they belong to a link that goes down, not to a new path.
         """
-        # A timeline without any route has not these columns, if it was made by hand.
+        # A hand-made timeline without routes lacks these columns.
         rows = self.timeline.reindex(columns=["t_ns", "event", "destination", "next_hop"])
         rows = rows[(rows["event"] == "route") & rows["next_hop"].notna()]
         by_host = rows.groupby("destination", observed=True)["t_ns"]
@@ -262,20 +264,19 @@ class Tables:
 
     @cached_property
     def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """Results of `delays.delays` (`Delays`), by flow and quantity: conservation and the summary ask for the
-        same."""
+        """Cached results of `delays.delays` (`Delays`), by flow and quantity, for conservation and the summary."""
         return {}
 
     @cached_property
     def lives_of_flows(self) -> dict[Any, Any]:
-        """Results of `goodput.life` (`Life`): the check of a run, its shares and its summary ask for the same."""
+        """Cached results of `goodput.life` (`Life`), for a run's check, shares and summary."""
         return {}
 
     @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
-        """Bytes a packet on top of its IP length, of each link that the timeline makes; nan: it does not say.
+        """Bytes per packet in addition to its IP length, for each link of the timeline; nan: unknown.
 
-        Empty of a timeline without the column.
+        Empty for a timeline without the column.
         """
         if "overhead_bytes" not in self.timeline:
             return {}
@@ -284,10 +285,10 @@ class Tables:
 
     @cached_property
     def last_counters(self) -> dict[int, dict[str, float]]:
-        """Last value of each counter, by its name, of each host, by its number."""
+        """Last value of each counter, by its name, for each host, by its number."""
         names = self.counters["counter"].to_numpy(dtype=object)
         values = self.counters["value"].to_numpy()
-        # In order of time: the last of a name is what stood there at the end.
+        # In chronological order: the last value of a name is the one at the end.
         return {
             host: dict(zip(names[at].tolist(), values[at].tolist(), strict=True))
             for host, at in rows_by(self.counters["host"].to_numpy()).items()
@@ -301,8 +302,8 @@ class Tables:
 def read_tables(run_dir: str | Path) -> Tables:
     """All tables of a run directory.
 
-    run_dir: A run directory; what else it holds is not looked at. One without routes or timeline has empty ones.
-    Raises TraceError if the directory is not a run, or a table is damaged or lacks a column that the metrics need.
+    run_dir: A run directory; other contents are ignored. Without routes or timeline, these are empty.
+    Raises TraceError if the directory is not a run, or if a table is damaged or lacks a column that the metrics need.
     """
     run_dir = Path(run_dir)
     recorded.refuse_strange(run_dir)
@@ -315,7 +316,7 @@ def read_tables(run_dir: str | Path) -> Tables:
     paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
     tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
     read = tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
-    # Last: visible damage is reported in its own words.
+    # Last, so that visible damage is reported by its own message.
     for path in paths.values():
         if path.exists():
             recorded.refuse_changed(run_dir, path.relative_to(run_dir).as_posix())
@@ -326,11 +327,11 @@ def tables_of(
     trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
     where: str | Path = "the trace",
 ) -> Tables:  # fmt: skip
-    """Tables in memory as metrics read them.
+    """trace: Trace tables by name, as from `leowarp.trace.read_output`; missing ones were not recorded.
 
     trace: Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
     routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
-    where: What errors call the source.
+    where: Name of the source in errors.
     Raises TraceError if a table lacks a column that the metrics need.
     """
     frames: dict[str, pd.DataFrame] = {}
@@ -340,7 +341,7 @@ def tables_of(
         if table is None:
             frames[name] = _empty(name)
             continue
-        # Columns and types before anything is computed: a file of somebody else's gives one sentence, no traceback.
+        # Columns and types are checked first: a foreign file gives a clear sentence, not a traceback.
         _check_columns(table, NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
         frames[name] = data_frame(table, units=False)
         for key in ("directions", "hosts", "virtual_ns", "programs", "connections"):
@@ -351,8 +352,8 @@ def tables_of(
         if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
-        # Runs of versions that did not store the numbers of changes get them when they are read; in all others the
-        # numbers are the routes' own, by which the guest names a change too.
+        # For runs of versions that did not store the numbers of changes, they are computed when read; otherwise the
+        # numbers are the routes' own, which the guest also uses.
         if name == "routes":
             given = with_change_ids(given)
         _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])
@@ -361,7 +362,7 @@ def tables_of(
         frame = data_frame(given, units=False)
         # Events planned for after the end did not happen.
         over_ns = names.get("virtual_ns")
-        # A run that ends with its flows ends early, and its timeline was made for the whole duration.
+        # A run that ends with its flows ends early, but its timeline was made for the whole duration.
         happened = np.full(len(frame), True) if over_ns is None else frame["t_ns"].to_numpy() < over_ns
         frames[name] = frame if happened.all() else frame[happened]
     directions = names.get("directions")
@@ -381,18 +382,18 @@ def tables_of(
 
 
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
-    """Columns of a timeline's events of one kind, in its order.
+    """Columns of a timeline's events of one kind, in order.
 
-    Not the rows of the whole table, which has thirty columns.
+    Without copying rows of the whole table, which has thirty columns.
     """
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
     return [timeline[column].array.take(mine) for column in columns]
 
 
 def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
-    """Places of each key in an array of shape (rows,), ascending; a missing one (nan) is no key that can be asked for.
+    """Indexes of each key in an array of shape (rows,), ascending; a missing one (nan) is not a key.
 
-    One sort, not one pass over the array a key.
+    One sort instead of one pass over the array per key.
     """
     order = np.argsort(keys, kind="stable")
     values, starts = np.unique(keys[order], return_index=True)
@@ -400,9 +401,9 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
-    """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing).
+    """`00-plan.toml` of a run as plain text values with units (for printing, not for computing).
 
-    Raises TraceError if there is none, or it cannot be read or is no TOML.
+    Raises TraceError if it is missing, unreadable, or not TOML.
     """
     path = Path(run_dir) / layout.PLAN
     try:
@@ -416,7 +417,7 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 def integers(series: pd.Series) -> np.ndarray:
     """A column without missing values as an int64 array of shape (rows,).
 
-    Raises TraceError if a value is missing: the caller's rule is that none can be.
+    Raises TraceError if a value is missing, which the caller excludes.
     """
     if series.isna().any():
         raise TraceError(f"column {series.name} misses {int(series.isna().sum())} values where none may be missing")
@@ -424,27 +425,27 @@ def integers(series: pd.Series) -> np.ndarray:
 
 
 def floats(series: pd.Series) -> np.ndarray:
-    """A column as a float64 array of shape (rows,), missing values as nan.
+    """A column as a float64 array of shape (rows,), with missing values as nan.
 
-    Instants survive: a float64 holds whole ns up to 2^53, 104 days.
+    Instants stay exact: a float64 represents whole ns up to 2^53, 104 days.
     """
     return series.to_numpy(dtype="float64", na_value=np.nan)
 
 
 def truths(series: pd.Series) -> np.ndarray:
-    """A column of truth values as a bool array of shape (rows,), missing ones as False.
+    """A column of truth values as a bool array of shape (rows,), with missing ones as False.
 
-    `is_late` is missing of a packet that never arrived, `is_spurious` of a first transmission: neither counts as one.
+    `is_late` is missing for a packet that never arrived, `is_spurious` for a first transmission: both count as False.
     """
     return series.fillna(False).to_numpy(dtype=bool)
 
 
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """Rows as a frame with the types that `columns` gives; missing text is None, missing numbers are pandas' NA.
+    """Rows as a frame with the types given by `columns`; missing text is None, missing numbers are pandas' NA.
 
-    rows: By column; what a row lacks is missing, what is no column is left out.
-    columns: mapping of str to (type, unit, meaning). "Int64" and "Float64" may miss values, "int64" and "float64" of
-        pandas may not.
+    rows: By column; missing values stay missing, other keys are ignored.
+    columns: mapping of str to (type, unit, meaning). pandas' types "Int64" and "Float64" may have missing values,
+        "int64" and "float64" may not.
     Returns: DataFrame with exactly these columns, rows in their order.
     """
     if not rows:
@@ -458,18 +459,18 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
 
 @functools.cache
 def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    """A frame without rows; made once, as a study of thousands of small runs asks for the same ones in each of them."""
+    """A frame without rows; cached, because a study with thousands of small runs needs the same ones each time."""
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})
 
 
 @functools.cache
 def _empty(name: str) -> pd.DataFrame:
-    """A table without rows; shared, as nothing here writes into a table."""
+    """A table without rows; shared, because no code modifies a table."""
     return data_frame(TABLES[name].arrow().empty_table(), units=False)
 
 
 def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
-    """Raises TraceError if a column is lacking, or one that is there has not the type of the schema."""
+    """Raises TraceError if a column is missing, or has another type than in the schema."""
     names = table.column_names
     lacking = [column for column in columns if column not in names]
     if lacking:

@@ -11,7 +11,7 @@ from leowarp.scalars.of_run import CURES
 
 
 def cure_scalars(tables: Tables) -> dict[str, int | None]:
-    """The scalars `CURES` of a run; all None if its network does nothing about route changes."""
+    """The scalars `CURES` of a run; all None if its network has no cures."""
     return dict.fromkeys(scalars.names(CURES)) | _of_switches(tables) | _of_nodes(tables) | _of_waits(tables)
 
 
@@ -43,7 +43,7 @@ def _of_switches(tables: Tables) -> dict[str, int | None]:
         return {}
     switches = tables.switches
     longest_ns = switches["held_back_longest_ns"].max()
-    # a table from before there were copies lacks them
+    # missing in a table from before copies existed
     copied = switches["copied_bytes"].dropna() if "copied_bytes" in switches else ()
     return {
         "moved_pkts": int(switches["moved_pkts"].sum()),

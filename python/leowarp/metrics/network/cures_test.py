@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalars of what cures did."""
+"""The scalars of the cures' actions."""
 
 import pyarrow as pa
 import pytest

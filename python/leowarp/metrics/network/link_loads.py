@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How busy each direction of a link was over time, what waited there, and what was dropped.
+"""Use of each direction of a link over time, waiting packets, and drops.
 
-A trace counts what a link carried over the whole run alone (`linktotals`). Over time it is the flows' traffic: every
-packet is counted in the bin in which it left (`bins`), on every link of the path in force then. Links behind the one
-that dropped it (`drops`) are excepted. It is thus early by the packet's time to the link, a tenth of a second or so.
-Packets waiting at a full link are counted before they are sent, so a step may have more than the rate carries. Over a
-run the sums are those of `linktotals`, except for packets that are sent around a route change or answer no flow.
+A trace counts what a link carried only over the whole run (`linktotals`). Over time it is computed from the flows'
+traffic: every packet is counted in the bin of its sending time (`bins`), on every link of the path in force then. Links
+after the one that dropped it (`drops`) are excluded. The load is therefore early by the packet's time to the link,
+about a tenth of a second. Packets waiting at a full link are counted before they are sent, so a step may have more than
+the rate can carry. Over a run the sums equal those of `linktotals`, except for packets sent around a route change or
+belonging to no flow.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ _OTHER_HEADERS_BYTES = 22
 def link_loads(
     tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
 ) -> pd.DataFrame:
-    """Load, longest queue and drops of each direction of a link in each step in which there was any of them.
+    """Load, longest queue and drops of each direction of a link, for each step in which any of them occurred.
 
-    flows: The flows as the trace numbers them (`Run.observed_plan.flows`).
-    links: Of the tables' timeline.
+    flows: The flows with the trace's numbers (`Run.observed_plan.flows`).
+    links: Values of the tables' timeline.
     step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
     ip_header_bytes: Of the packets of the flows.
-    Returns: DataFrame, ordered by direction and step. `direction`, `step` (int64); `busy_ratio`: bits of the packets
-        that left onto a path over it, by what its rate carries in a step (nan: unshaped, or the run recorded no bins;
-        above 1: more than that was sent); `queue_max_pkts`: most that waited at once (nan: the run sampled no queues);
-        `dropped_pkts` by the link itself.
+    Returns: DataFrame, ordered by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
+        sent onto a path over it, divided by what its rate can carry in a step (nan: unshaped, or the run recorded no
+        bins; above 1: more was sent). `queue_max_pkts`: maximum of waiting packets (nan: the run sampled no queues).
+        `dropped_pkts`: drops by the link itself.
     """
     steps = -(-end_ns // step_ns)
     bits = _carried_bits(tables, flows, step_ns, steps, ip_header_bytes)
@@ -67,7 +68,7 @@ def link_loads(
 def _carried_bits(
     tables: Tables, flows: Sequence[Any], step_ns: int, steps: int, ip_header_bytes: int
 ) -> dict[int, np.ndarray]:
-    """Bits that were sent over each direction in each step, by when they left, without what was dropped before it."""
+    """Bits sent over each direction in each step, by sending time, without packets dropped before it."""
     sent = tables.bins
     if len(sent) == 0 or "sent_bytes" not in sent:
         return {}
@@ -81,7 +82,7 @@ def _carried_bits(
         "bits": 8 * (floats(sent["sent_bytes"]) + floats(sent["sent_pkts"]) * headers[number]),
     })  # fmt: skip
     lost = tables.drops
-    # Those of no flow (neighbour discovery, resets of an unknown port) are in no bin either.
+    # Packets of no flow (neighbour discovery, resets of an unknown port) are not in bins either.
     lost = lost[lost["flow"].notna().to_numpy() & lost["direction"].notna().to_numpy()]
     flow = lost["flow"].to_numpy(dtype="int64")
     length = floats(lost["len_bytes"]) if "len_bytes" in lost else np.zeros(len(lost))
@@ -98,14 +99,14 @@ def _carried_bits(
         ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
     for bits in found.values():
         for step in range(steps - 1, 0, -1):
-            # It was dropped in the step after the one in which it left.
+            # It was dropped in the step after its sending.
             if bits[step] < 0:
                 bits[step - 1 : step + 1] += (bits[step], -bits[step])
     return found
 
 
 class _Pairs:
-    """Numbers of ordered pairs of stations, by flow and direction of its packets."""
+    """Index of the ordered pair of stations, by flow and direction of its packets."""
 
     def __init__(self, flows: Sequence[Any]) -> None:
         there = [(flow.source, flow.destination) for flow in flows]
@@ -119,7 +120,7 @@ class _Pairs:
 
 
 class _Ways:
-    """The paths of one pair over time, as numbers of directions."""
+    """The paths of one pair over time, as direction numbers."""
 
     def __init__(self, tables: Tables, pair: Pair) -> None:
         routes = pair_routes(tables, pair)
@@ -130,7 +131,7 @@ class _Ways:
         return np.searchsorted(self._t_ns, t_ns, side="right") - 1
 
     def add(self, found: dict[int, np.ndarray], sent: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """Adds what was sent to every link of the path in force."""
+        """Add the sent bits to every link of the path in force."""
         row = self._at(sent["t_ns"].to_numpy())
         step = sent["t_ns"].to_numpy() // step_ns
         for place in np.unique(row[row >= 0]):
@@ -141,24 +142,24 @@ class _Ways:
                     found.setdefault(direction, np.zeros(steps))[:] += each
 
     def take(self, found: dict[int, np.ndarray], gone: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """Takes away what was dropped, from the link that dropped it on."""
+        """Subtract dropped bits, from the dropping link on."""
         if len(gone) == 0:
             return
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
         sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
         for (row, direction, step), bits in sums.items():  # type: ignore[misc]
-            # The path in force when it was dropped, or the newest before it that has the link.
+            # The path in force at the drop, or the latest earlier one that has the link.
             for place in range(int(row), -1, -1):
                 if direction in self._links[place]:
                     for behind in self._links[place][self._links[place].index(direction) :]:
-                        # Nothing is in a bin of what was sent when the run was over.
+                        # Packets sent after the end of the run are in no bin.
                         if behind in found and step < steps:
                             found[behind][int(step)] -= bits
                     break
 
 
 def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Most packets that waited at once at each direction in each step."""
+    """Maximum of waiting packets at each direction in each step."""
     found = {}
     edges_ns = np.arange(steps) * step_ns
     number = tables.links["direction"].to_numpy(dtype="int64")
@@ -166,10 +167,10 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         rows = tables.links[number == direction]
         t_ns = rows["t_ns"].to_numpy(dtype="int64")
         waiting = floats(rows["queue_pkts"])
-        # A row is there only where something changed: until then the value before it stands.
+        # There are rows only where something changed; the previous value holds until then.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
-        # Since the sample before it, so it belongs to the step that ends with the sample too.
+        # It covers the time since the previous sample, so it also belongs to the step that ends with the sample.
         place = np.maximum(t_ns - 1, 0) // step_ns
         inside = place < steps
         np.maximum.at(most, place[inside], np.where(np.isnan(peak), waiting, peak)[inside])
@@ -178,7 +179,7 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
 
 
 def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Packets that each direction dropped in each step, whatever the cause."""
+    """Packets dropped by each direction in each step, for any cause."""
     drops = tables.drops[tables.drops["direction"].notna().to_numpy()]
     direction = drops["direction"].to_numpy(dtype="int64")
     step = drops["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -186,9 +187,9 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 
 
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
-    """Bits that a direction can carry in each step; nan: it was unshaped all the time until its end."""
+    """Bits that a direction can carry in each step; nan: it was unshaped throughout."""
     whole = links.capacity_bits(*link, edges_ns)
-    # A link that is built within a step has no rate before: as if it had its rate from the step's begin.
+    # A link built within a step has no rate before: treated as if it had its rate from the start of the step.
     late = links.rate_bps(*link, edges_ns[1:] - 1) * np.diff(edges_ns) / 1e9
     return np.where(np.isnan(whole), late, whole)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load of links over time against the run made by arithmetic and against the totals of its links."""
+"""Load of links over time, compared with the synthetic run and with the totals of its links."""
 
 import dataclasses
 
@@ -44,7 +44,7 @@ def found(made):
 def test_a_link_of_the_path_is_as_busy_as_the_sender_makes_it(found):
     # one packet per millisecond
     assert found.loc[(QUEUED, 5), "busy_ratio"] == pytest.approx(1000 * FRAME_BYTES * 8 / RATE_BPS)
-    # an acknowledgement of every second one
+    # one acknowledgement for every second one
     assert found.loc[(QUEUED + 1, 5), "busy_ratio"] == pytest.approx(500 * ACK_BYTES * 8 / RATE_BPS)
 
 
@@ -65,13 +65,13 @@ def test_what_waits_unchanged_waits_in_every_step(made):
         {"t_ns": [2 * S, 8 * S], "direction": QUEUED, "queue_pkts": [7, 0], "queue_bytes": 0, "queue_max_pkts": [9, 7]}
     )
     queue = loads(dataclasses.replace(tables, links=rows), flows)["queue_max_pkts"][QUEUED]
-    # The sample at 2 s tells of the time before it, too.
+    # The sample at 2 s also covers the time before it.
     assert queue.reindex(range(10)).tolist() == [0, 9, 7, 7, 7, 7, 7, 7, 0, 0]
 
 
 def test_what_is_dropped_is_counted_where_it_was_and_not_carried_from_there_on(found):
     assert found["dropped_pkts"][found["dropped_pkts"] > 0].to_dict() == {(DROPS, 50): DROPPED_PKTS}
-    # The three are sent again in the same second.
+    # The three are retransmitted in the same second.
     for direction in (DROPS, BEHIND):
         assert found.loc[(direction, 50), "busy_ratio"] == pytest.approx(1000 * FRAME_BYTES * 8 / RATE_BPS)
 
@@ -83,7 +83,7 @@ def test_over_the_run_the_sums_are_the_totals_of_the_links(made, step_ns):
     told_bytes = (frame["busy_ratio"] * RATE_BPS * step_ns / 1e9 / 8).groupby("direction").sum()
     totals = tables.linktotals.set_index("direction")
     for direction, wanted in (totals["delivered_bytes"] + totals["held_bytes"]).items():
-        if direction % 2 == 0:  # the run counts acknowledgements as long as data
+        if direction % 2 == 0:  # in this run, acknowledgements are as long as data
             assert told_bytes.get(direction, 0) == pytest.approx(wanted, abs=1)
 
 
@@ -92,7 +92,7 @@ def test_drops_in_the_step_after_the_sending_take_from_the_one_before(made):
     late = tables.drops.assign(t_ns=END_NS - 1)
     sent = tables.bins[tables.bins["t_ns"] < 59 * S]
     frame = loads(dataclasses.replace(tables, drops=late, bins=sent), flows)
-    # Nothing left in the last second, in which they were dropped.
+    # Nothing was sent in the last second, in which they were dropped.
     assert frame.loc[(DROPS, 59), ["busy_ratio", "dropped_pkts"]].tolist() == [0, DROPPED_PKTS]
     assert frame.loc[(DROPS, 58), "busy_ratio"] == pytest.approx((1000 - DROPPED_PKTS) * FRAME_BYTES * 8 / RATE_BPS)
 

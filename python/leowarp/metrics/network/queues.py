@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queues, use and drops of links.
 
-A direction is one way of a link, with a queue, a rate and a delay of its own; its number is that of the trace. Waiting
-packets do not include the one that is being sent and those in flight (design/leolink.md).
+A direction is one of the two directions of a link, with its own queue, rate and delay; its number is that of the trace.
+Waiting packets do not include the one in transmission and those in flight (design/leolink.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp.metrics.inputs.series import holding_ns, step_at, weighted_quantile
 from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, truths, typed_frame
 
 DROP_STEMS = ("queue", "loss", "down")
-"""Causes that a link itself counts (`linktotals.dropped_*`)."""
+"""Causes counted by a link itself (`linktotals.dropped_*`)."""
 
 
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
@@ -28,7 +28,7 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
 
     direction: Its number (`tables.direction_of(a, b)`).
-    Returns: It is shared: whoever changes it changes what the next one gets.
+    Returns: It is shared; do not modify it.
     Raises TraceError if a row has no time.
     """
     known = tables.queues_of_directions
@@ -38,10 +38,10 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 
 
 def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
-    # Columns as arrays of the whole table: a frame per direction takes ten times as long.
+    # Columns as arrays of the whole table: one frame per direction would take ten times as long.
     at = tables.rows_of_directions.get(direction, np.empty(0, dtype=np.intp))
     columns = {name: values[at] for name, values in tables.sampled_queues.items()}
-    # The table has a row where something changed alone, and a queue is empty until something waits in it.
+    # The table has rows only where something changed, and a queue is empty until a packet waits.
     if len(at) == 0 or columns["t_ns"][0] > 0:
         columns = {name: np.insert(values, 0, 0) for name, values in columns.items()}
     inside = columns["t_ns"] <= end_ns
@@ -51,15 +51,15 @@ def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 def path_queues(
     tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Each link of each path that a pair of stations used, with what waited there.
+    """Each link of each path that a pair of stations used, with its waiting packets.
 
     pair: (str, str). Source and destination station.
-    grid_ns: int64 array. Instants at which queues are looked at, ascending.
-    Yields in_force: bool array of the grid's shape. Where the path with this link was in force.
+    grid_ns: int64 array. Instants at which queues are evaluated, ascending.
+    Yields in_force: bool array of the grid's shape. When the path with this link was in force.
     Yields waiting_pkts: float array of the grid's shape. Packets waiting at this link, over the whole grid.
     """
     routes = pair_routes(tables, pair)
-    # Paths share links and come back: each queue is read on the grid once.
+    # Paths share links and return: each queue is evaluated on the grid once.
     known: dict[int, np.ndarray] = {}
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
@@ -75,12 +75,12 @@ def path_queues(
 
 
 def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
-    """One row per direction of a link that was offered a packet; columns as in `LINK_COLUMNS`.
+    """One row per direction of a link to which a packet was offered; columns as in `LINK_COLUMNS`.
 
-    `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up.
-    `use_on_path_ratio` is over what it would have carried while a path of the flows led over the direction. Both are in
-    the bytes that the kernel counts; null for unshaped links. The two differ for a link that stays up once its path is
-    gone; the second is above 1 by what such a link still delivers of its queue.
+    `utilisation_ratio` is delivered bits divided by what the rate in force could have carried while the link was up.
+    For `use_on_path_ratio`, the divisor is what it could have carried while a path of the flows used the direction.
+    Both use the bytes counted by the kernel; null for unshaped links. They differ for a link that stays up after its
+    path is gone; the second may exceed 1, because such a link still delivers packets of its queue.
 
     Returns: DataFrame, ordered by the number of the direction.
     """
@@ -88,11 +88,11 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     up = _up_spans(tables, end_ns)
     on_path = on_path_spans(tables, end_ns)
     queues = _queues(tables)
-    # An older version counted packets alone, and those too that wait while the links drain after the run's end.
+    # An older version counted only packets, including those that wait while the links drain after the run's end.
     maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
-        # netem does not tell what it was offered.
+        # netem does not report offered packets.
         if row.offered_pkts == 0 or (pd.isna(row.offered_pkts) and row.delivered_pkts == 0):
             continue
         direction = int(row.direction)
@@ -103,7 +103,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
         capacity_bits = _capacity_bits(links, (a, b), up_spans)
         path_bits = _capacity_bits(links, (a, b), path_spans)
         queue = queue_series(tables, direction, end_ns)
-        # A run that sampled no queues has none that are empty either.
+        # A run that sampled no queues does not have empty ones either.
         weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
         # A direction without a `queue` event has a FIFO with the link's limits.
         discipline, ecn = queues.get((a, b), ("fifo", False))
@@ -117,7 +117,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
             "use_on_path_ratio": row.delivered_bytes * 8 / path_bits if path_bits else None,
             "queue_max_pkts": row.queue_max_pkts,
             **{name: getattr(row, recorded) for name, recorded in maxima.items()},
-            # Without samples all weights are 0, and the two are unknown.
+            # Without samples all weights are 0, and both values are unknown.
             "queue_mean_pkts": float(np.average(queue["queue_pkts"], weights=weights)) if weights.sum() else None,
             "queue_p99_pkts": weighted_quantile(queue["queue_pkts"].to_numpy(), weights, 0.99),
         })  # fmt: skip
@@ -125,13 +125,13 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
 
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
-    """Dropped packets by cause, of all or of one flow (and of its data or its ACKs); causes without a drop too.
+    """Dropped packets by cause, for all packets or for one flow (and its data or ACKs); includes causes without drops.
 
-    flow: Flow number; None: every packet, those of no flow (resets, neighbour discovery) too.
+    flow: Flow number; None: every packet, including those of no flow (resets, neighbour discovery).
     direction: `DATA` or `ACK`.
     Returns: dict of the words of `CAUSES` to packets
     """
-    # `cause` through float64: a column that may miss values is not an integer array.
+    # `cause` through float64, because a column that may have missing values is not an integer array.
     drops = tables.drops if flow is None else tables.of_flow("drops", flow)
     causes = floats(drops["cause"])
     if direction is not None:
@@ -140,13 +140,13 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
 
 
 def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
-    """(data, ACK) packets of a flow that were dropped; of each its retransmissions too."""
+    """(data, ACK) packets of a flow that were dropped, including retransmissions."""
     directions = floats(tables.of_flow("drops", flow)["flow_direction"])
     return int((directions == DATA).sum()), int((directions == ACK).sum())
 
 
 def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
-    """Queueing discipline of each direction that has one of its own, and whether it marks."""
+    """Queueing discipline of each direction with its own one, and whether it marks."""
     timeline = tables.timeline
     if "queue" not in timeline.columns:
         return {}
@@ -158,7 +158,8 @@ def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
-    """When each link was up, from the timeline's `link` events: (from, until) in ns, by time; of both ways at once."""
+    """When each link was up, from the timeline's `link` events: (from, until) in ns, by time; for both directions
+    together."""
     spans: dict[frozenset[str], list[tuple[int, int]]] = {}
     timeline = tables.timeline
     if "up" not in timeline.columns:
@@ -166,7 +167,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     since: dict[frozenset[str], int] = {}
     for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
         link = frozenset((a, b))
-        # A link with two up events goes on; a link that is up at the end is up until then.
+        # A second up event changes nothing; a link that is up at the end is up until then.
         if up and link not in since:
             since[link] = int(t_ns)
         elif not up and link in since:
@@ -177,7 +178,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
 
 
 def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int]]]:
-    """When a path of any pair of stations led over each direction; empty without routes."""
+    """When a path of any pair of stations used each direction; empty without routes."""
     found: dict[Pair, list[tuple[int, int]]] = {}
     pairs = dict.fromkeys(zip(tables.routes["source"], tables.routes["destination"], strict=True))
     for pair in pairs:
@@ -189,7 +190,7 @@ def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int
 
 
 def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The union of spans, in order of time, without two that touch."""
+    """The union of spans, in chronological order, with adjacent ones merged."""
     union: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if union and start <= union[-1][1]:
@@ -204,7 +205,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Bits that the direction could have carried: the integral of its rate over the spans; None if ever unshaped."""
+    """Bits that the direction could have carried: the integral of its rate over the spans; None if it was ever
+    unshaped."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 

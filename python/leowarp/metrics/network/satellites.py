@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Use, drops and longest queues of each satellite: what its links that send carried, together."""
+"""Use, drops and longest queues of each satellite, over all its sending links together."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from leowarp.metrics.network.queues import DROP_STEMS, joined, length_ns, on_pat
 
 
 def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[str], end_ns: int) -> pd.DataFrame:
-    """One row a satellite that was offered a packet, by name; columns as in `SATELLITE_COLUMNS`.
+    """One row per satellite to which a packet was offered, by name; columns as in `SATELLITE_COLUMNS`.
 
-    links: As `link_use` gives it.
+    links: Table from `link_use`.
     satellites: Nodes that are satellites.
     """
     spans = on_path_spans(tables, end_ns)
     rows = []
     for name, mine in links[links["a"].isin(set(satellites))].groupby("a", sort=True):
-        # Joined, not added: two of its links may be on a path at the same time, and time on a path is counted once.
+        # Merged, not added: two of its links may be on a path at the same time, and that time counts once.
         mine_spans = joined([span for (a, _), of_link in spans.items() if a == name for span in of_link])
         rows.append({
             "satellite": name, "directions": len(mine),
@@ -36,19 +36,19 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
 
 
 def _sum(column: pd.Series) -> int | None:
-    """None if one of them is unknown."""
-    # A sum over the known ones would look like the whole.
+    """The sum; None if a value is unknown."""
+    # A sum over the known ones would look complete.
     return None if column.isna().any() else int(column.sum())
 
 
 def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
-    """The longest queue of all directions, its instant, and where it stood; of equal ones the first in time."""
+    """The longest queue of all directions, its instant, and its place; of equal ones, the first in time."""
     stem = f"queue_max_{unit}"
     longest = floats(links[stem])
     at = np.flatnonzero(~np.isnan(longest))
     if len(at) == 0:
         return {}
-    # By its length, then by its instant; an unknown one (nan) is last.
+    # By length, then by instant; an unknown one (nan) is last.
     order = np.lexsort((floats(links[f"{stem}_at_ns"])[at], -longest[at]))
     row = links.iloc[at[order[0]]]
     return {stem: row[stem], f"{stem}_at_ns": row[f"{stem}_at_ns"], f"{stem}_to": row["b"] if row[stem] else None}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a TCP flow was acknowledged, and what its sender made of it: ACKs per segment, how long segments waited for
-their ACK, duplicate ACKs, timeouts, and which retransmissions were spurious or a timeout's.
+"""ACKs of a TCP flow and their effects at the sender: ACKs per segment, how long segments waited for their ACK,
+duplicate ACKs, timeouts, and which retransmissions were spurious or due to a timeout.
 
-An ACK answers the data segments that arrived since the one before it, in order or not, as the receiver's rule for
-delaying counts them (RFC 5681, 4.2); the first of them waited longest. All of this but the timeouts is known from what
-passed the hosts (`observe.truth`), the timeouts from the kernel's counters of the sender's host (None if another TCP
-flow starts there).
+An ACK answers the data segments that arrived since the previous ACK, in order or not, as counted by the receiver's rule
+for delaying (RFC 5681, 4.2); the first of them waited longest. All of this except the timeouts is known from packets
+captured at the hosts (`observe.truth`). The timeouts come from the kernel's counters of the sender's host (None if
+another TCP flow starts there).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 
 LONG_WAIT_NS = 10_000_000
-"""Threshold of a long wait in `ack_waits_long_ratio`: tauran2018 found a tenth of its waits longer."""
+"""Threshold of a long wait in `ack_waits_long_ratio`: in tauran2018, a tenth of the waits were longer."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
@@ -29,11 +29,11 @@ _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 def acknowledgement_scalars(
     tables: Tables, number: int, source: str, *, is_only_sender: bool
 ) -> dict[str, float | int | None]:
-    """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of one TCP flow; what the run did not record is None.
+    """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of one TCP flow; None for values that the run did not record.
 
-    is_only_sender: No other TCP flow has this source: the host's counters are this flow's.
-    Returns: dict of scalar to int, float or None. Waits in whole ns, ratios from 0 on (more than one ACK a segment is
-        possible).
+    is_only_sender: No other TCP flow has this source, so the host's counters are this flow's.
+    Returns: dict of scalar to int, float or None. Waits in whole ns; ratios are 0 or more (more than one ACK per
+        segment is possible).
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
@@ -41,7 +41,7 @@ def acknowledgement_scalars(
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
         row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
-    # Linux counts timeouts by network namespace, so by host: of two flows nobody knows whose they are.
+    # Linux counts timeouts by network namespace, so by host: with two flows they cannot be attributed.
     if is_only_sender:
         row |= _timeouts(host_counters(tables, source))
     sent_pkts, spurious_pkts = _data_sent(tables, number)
@@ -55,11 +55,11 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
     """The ACKs of a flow that answer segments; empty: none, or not recorded.
 
     Returns: DataFrame with `segments_pkts` (answered at once), `wait_ns` (of the first of them, in steps of 0.1 ms),
-        `acks_pkts` (how many ACKs did so after so long).
+        `acks_pkts` (number of such ACKs).
 
     Examples
     --------
-    Linux, which acknowledges every second segment, has most of its ACKs in rows with `segments_pkts` = 2:
+    Linux acknowledges every second segment, so most of its ACKs are in rows with `segments_pkts` = 2:
 
     >>> ack_waits(tables, 0).groupby("segments_pkts")["acks_pkts"].sum()      # doctest: +SKIP
     """
@@ -68,13 +68,13 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
 
 
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
-    """ACKs per segment, and quantiles over ACKs of how long the first segment of each waited, ns; nothing of no ACK."""
+    """ACKs per segment, and quantiles over ACKs of the first segment's wait, ns; empty without ACKs."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
-    # A row stands for many ACKs alike: sums and quantiles are weighted by how many.
+    # A row represents many equal ACKs: sums and quantiles are weighted by their number.
     answered = float((segments * count).sum())
     if not answered:
         return {}
-    # ACKs that answer no segment (window updates, repeated ones) count as ACKs, and waited for nothing.
+    # ACKs that answer no segment (window updates, repeated ones) count as ACKs, but have no wait.
     answers = segments > 0
     wait, weight = wait[answers], count[answers]
     quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
@@ -86,17 +86,17 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
 
 
 def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
-    """Timeouts of a host, and the retransmissions that they led to; nothing if a counter is missing.
+    """Timeouts of a host, and the resulting retransmissions; empty if a counter is missing.
 
-    At each timeout the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). The others that it
-    marks lost go in the slow start after it, which has a counter of its own (tcp_xmit_retransmit_queue,
-    net/ipv4/tcp_output.c). SYNs are no data.
+    At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Other packets that
+    it marks lost are sent in the following slow start, which has its own counter (tcp_xmit_retransmit_queue,
+    net/ipv4/tcp_output.c). SYNs are not data.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
     if any(name not in counters for name in names):
         return {}
     timeouts, slow_start, syns = (int(counters[name]) for name in names)
-    # A SYN that is sent again is a timeout too, of a handshake that carries no data.
+    # A retransmitted SYN is also a timeout, of a handshake without data.
     return {"timeouts": timeouts, "timeout_retransmissions_pkts": timeouts - syns + slow_start}
 
 
@@ -107,13 +107,13 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
     bins = tables.of_flow("bins", number)
     is_data = bins["direction"].to_numpy() == DATA
     again, spurious = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
-    # The ratios of tauran2018 are per data packet sent, so handshakes and bare ACKs must not dilute them.
-    # The table counts first transmissions with payload; the bins of this direction also SYN, FIN and bare ACKs.
+    # The ratios of tauran2018 are per data packet sent, without handshakes and bare ACKs. The table counts first
+    # transmissions with payload; the bins of this direction also contain SYN, FIN and bare ACKs.
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
     return int(np.nansum(first)) + again, spurious
 
 
 def _whole(value: float | None) -> int | None:
-    """As int; None of None or nan."""
+    """As int; None for None or nan."""
     return None if value is None or np.isnan(value) else int(value)

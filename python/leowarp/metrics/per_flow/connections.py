@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows that nobody planned: the connections of programs, which are flows behind those of the plan."""
+"""Unplanned flows: the connections of programs, which follow the plan's flows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
     """The plan with a flow for each connection of its programs, numbered as in the trace.
 
-    plan: As planned, or with these connections already.
-    connections: Of `Tables`, which says which there were.
-    Returns: For whoever reads the trace; nobody runs it. The plan itself if no program had any connection.
+    plan: As planned, or already with these connections.
+    connections: From `Tables`.
+    Returns: A plan for reading the trace; it is never run. The plan itself if no program had any connection.
     """
     if not connections:
         return plan
@@ -44,10 +44,10 @@ def _flow(program: Any, connection: dict[str, Any]) -> Any:
 
 
 def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
-    """Traffic of the UDP connection of a program.
+    """Traffic of a program's UDP connection.
 
     lived: `life(...)` of the flow: from its first packet to its last.
-    Returns: The scalars of `scalars.of_flows.DATAGRAMS`; all None of a flow that is no program's.
+    Returns: The scalars of `scalars.of_flows.DATAGRAMS`; all None if the flow belongs to no program.
     """
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
     found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}
@@ -59,9 +59,9 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
 
 
 def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """How the programs of a flow ended, and what their connections carried, each byte once.
+    """How the programs of a flow ended, and the data of their connections, with each byte counted once.
 
-    Returns: The scalars of `scalars.of_programs.PROGRAMS`; None where it is not known, or there was no such program.
+    Returns: The scalars of `scalars.of_programs.PROGRAMS`; None if unknown, or if there was no such program.
     """
     ends = {end["role"]: end for end in tables.programs if end["flow"] == number}
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays of all packets of a flow, whatever is stored of them: one-way delays there and back, and round trips.
+"""Delays of all packets of a flow, stored or not: one-way delays in both directions, and round trips.
 
-The guest counts each packet in a narrow bin as it passes (table `delays`). It keeps the smallest, the largest and the
-sum of all (one way in `bins`, round trips in `flows`), so number, mean, smallest and largest are exact. A quantile is
-the smallest delay that a share of the packets does not exceed. Its bin is known, and its rank there: it is put where it
-would be if the delays of the bin were evenly spread. It is off by less than the bin's width, so by less than 1/128 of
-the delay and less than 8.192 us; `error_ns` says by how much at most.
+The guest counts each packet in a narrow bin when it passes (table `delays`). It also keeps the minimum, maximum and sum
+of all (one-way in `bins`, round trips in `flows`), so number, mean, minimum and maximum are exact. A quantile is the
+smallest delay that a share of the packets does not exceed. Its bin and its rank there are known: it is placed as if the
+delays of the bin were evenly spread. Its error is less than the bin's width, so less than 1/128 of the delay and less
+than 8.192 us; `error_ns` is an upper bound.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ ROUND_TRIP = 2
 """`quantity` of a round trip in the table `delays`; those of one-way delays are DATA (0) and ACK (1)."""
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
-"""Quantiles of delays in the summary, by the word in their names."""
+"""Quantiles of delays in the summary, by the word used in their names."""
 
 DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "max_ns", "error_ns")
-"""Names of what `Delays.scalars` gives, without the prefix."""
+"""Names of the results of `Delays.scalars`, without the prefix."""
 
 
 @dataclass(frozen=True)
 class Delays:
     """Delays of one quantity of one flow.
 
-    lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). Smallest delay of each bin, end of it (not part of it),
-        packets whose delay fell into it; ascending.
-    min_ns, max_ns, sum_ns: The smallest delay, the largest, the sum of all; 0 of no packets.
-    unanswered_pkts: Data packets that arrived and have no round trip: no packet back that left later arrived.
+    lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). Start of each bin, its end (exclusive), number of packets
+        in it; ascending.
+    min_ns, max_ns, sum_ns: Minimum, maximum and sum of all delays; 0 without packets.
+    unanswered_pkts: Data packets that arrived but have no round trip: no packet that left later in the other direction
+        arrived.
     """
 
     lower_ns: np.ndarray
@@ -46,19 +47,20 @@ class Delays:
 
     @property
     def total_pkts(self) -> int:
-        """Packets whose delay is known."""
+        """Number of packets with a known delay."""
         return int(self.pkts.sum())
 
     def quantile_ns(self, q: float) -> int | None:
-        """Smallest delay that a share `q` (0 to 1) of the packets does not exceed, ns; None of no packets."""
+        """Smallest delay that a share `q` (0 to 1) of the packets does not exceed, ns; None without packets."""
         return None if len(self.pkts) == 0 else self._place(q)[0]
 
     def error_ns(self, q: float) -> int | None:
-        """Largest error of `quantile_ns(q)` against that of the packets themselves, ns; None without packets."""
+        """Largest error of `quantile_ns(q)` compared with the quantile of the packets themselves, ns; None without
+        packets."""
         return None if len(self.pkts) == 0 else self._place(q)[1]
 
     def scalars(self, prefix: str) -> dict[str, int | None]:
-        """`<prefix>_<name>` for each name of `DELAY_SCALARS`, whole ns; all None of no packets.
+        """`<prefix>_<name>` for each name of `DELAY_SCALARS`, whole ns; all None without packets.
 
         prefix: {"rtt", "owd"}
 
@@ -75,26 +77,26 @@ class Delays:
             "mean_ns": round(self.sum_ns / self.total_pkts),
             **{f"{name}_ns": value for name, (value, _) in quantiles.items()},
             "max_ns": self.max_ns,
-            # One error for all quantiles: the largest, so that nobody has to look which it was.
+            # One error for all quantiles, the largest, for simplicity.
             "error_ns": max(error for _, error in quantiles.values()),
         }
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
 
     def _place(self, q: float) -> tuple[int, int]:
-        """A quantile and how far it may be off, both in ns, by the rule at the top of the file."""
+        """A quantile and its largest error, both in ns, by the rule in the module's docstring."""
         below = np.cumsum(self.pkts)
-        # Rounding must not push the rank past the packet that truly reaches q.
+        # Rounding must not move the rank past the packet that reaches q.
         rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
-        # The smallest and the largest are known exactly, whatever their bins.
+        # The minimum and the maximum are known exactly, whatever their bins.
         if rank in (1, int(below[-1])):
             return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
-        # The outermost bins reach no further than what was met.
+        # The outermost bins end at the minimum and maximum.
         low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)
-        # In integers, so that the same trace gives the same number everywhere.
-        # The middle of its share of the bin: of n packets the k-th (from 0) is at (2 k + 1) / 2 n.
+        # In integers, so that the same trace gives the same number everywhere. The middle of its share of the bin: of n
+        # packets the k-th (from 0) is at (2 k + 1) / 2 n.
         value = low + (high - low) * (2 * number + 1) // (2 * count)
         return value, max(value - low, high - value)
 
@@ -102,9 +104,9 @@ class Delays:
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
     """Delays of all packets of a flow; None: the run did not count them (no packet truth, or an older version).
 
-    quantity: `DATA`, `ACK`: one-way delays of that direction; `ROUND_TRIP`: of TCP flows, as
-        `metrics/per_flow/round_trips.py` has it.
-    Returns: Without a bin if nothing arrived, or a flow has no round trip (pings and UDP).
+    quantity: `DATA`, `ACK`: one-way delays in that direction; `ROUND_TRIP`: of TCP flows, as in
+        `metrics/per_flow/round_trips.py`.
+    Returns: Without bins if nothing arrived, or if a flow has no round trips (pings and UDP).
     """
     if not tables.has("delays"):
         return None
@@ -116,13 +118,13 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
 
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
-    """Delays by flow and quantity, of all flows at once: a thousand selections of few rows each cost seconds."""
-    # A row without edges counts what has no delay; it is one of round trips alone.
+    """Delays by flow and quantity, of all flows at once: a thousand selections of few rows each would take seconds."""
+    # A row without edges counts packets without a delay; this occurs only for round trips.
     rows = tables.delays.sort_values("lower_ns")
     lower, upper, pkts = (floats(rows[name]) for name in ("lower_ns", "upper_ns", "pkts"))
     has_edges = ~np.isnan(lower)
     extremes = _of_one_way(tables) | {(flow, ROUND_TRIP): three for flow, three in _of_round_trips(tables).items()}
-    # One number for flow and quantity, which are 0 to 2; `divmod` takes it apart.
+    # One number for flow and quantity (0 to 2); `divmod` separates them.
     keys = 3 * rows["flow"].to_numpy(dtype="int64") + rows["quantity"].to_numpy(dtype="int64")
     found = {}
     for key, at in rows_by(keys).items():
@@ -135,7 +137,7 @@ def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
 
 
 def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
-    """(smallest, largest, sum) of the round trips of flows that have any, ns, as the guest stored them in `flows`."""
+    """(minimum, maximum, sum) of the round trips of flows that have any, ns, as stored by the guest in `flows`."""
     if not tables.has("flows"):
         return {}
     answered = tables.flows[tables.flows["rtt_sum_ns"].notna()]
@@ -144,7 +146,7 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 
 
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """(smallest, largest, sum) of the one-way delays by flow and direction, ns, over the bins of `bins`."""
+    """(minimum, maximum, sum) of the one-way delays by flow and direction, ns, over the bins of `bins`."""
     bins = tables.bins[floats(tables.bins["delivered_pkts"]) > 0]
     keys = 2 * bins["flow"].to_numpy(dtype="int64") + bins["direction"].to_numpy(dtype="int64")
     least, most, total = (bins[f"owd_{name}_ns"].to_numpy(dtype="int64") for name in ("min", "max", "sum"))

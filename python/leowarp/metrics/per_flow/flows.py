@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scalars of one flow: round-trip times, packets and others.
 
-Smoothed RTT comes from samples of the sender's and the receiver's socket (`tcp_info`,
-include/uapi/linux/tcp.h), packets from the capture at both hosts, ECN marks, recoveries and undos from the kernel's
-counters of a host.
+Smoothed RTT comes from samples of the sender's and the receiver's socket (`tcp_info`, include/uapi/linux/tcp.h),
+packets from the capture at both hosts, and ECN marks, recoveries and undos from the kernel's counters of a host.
 """
 
 from __future__ import annotations
@@ -19,34 +18,34 @@ from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
 
 _ACK_GAP_NS = 1_000_000_000
-"""Stored ACKs further apart than this belong to two windows; no RTT is read across the gap."""
+"""Stored ACKs further apart than this belong to two windows; no RTT spans the gap."""
 
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
     """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns` (how long the sample holds, its weight).
 
     It is the sender's own filter (`tcpi_rtt`, RFC 6298, section 2, with Linux's changes), which lags behind the path
-    and holds the receiver's delay of ACKs; `round_trips` has what packets met.
+    and includes the receiver's delay of ACKs; `round_trips` has the round trips of packets.
     """
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
-    # 0: the sender has no sample of an RTT yet.
+    # 0: the sender has no RTT sample yet.
     known = ~np.isnan(value) & (value > 0)
     when, value = when[known], value[known]
     return pd.DataFrame({"t_ns": when, "srtt_us": value, "held_ns": holding_ns(when, end_ns)})
 
 
 def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
-    """RTT of each stored data packet: `sent_ns, rtt_ns`, to the arrival of the first ACK that covers it.
+    """RTT of each stored data packet: `sent_ns, rtt_ns`, until the arrival of the first ACK that covers it.
 
-    Left out are retransmissions that arrived, and originals with the same first byte as one of them (Karn's algorithm,
-    RFC 6298, section 3), and packets whose ACK was not stored. An original of which a retransmission repeats a part
-    from another byte on, or whose retransmission was lost, is not left out.
+    Excluded are retransmissions that arrived, originals with the same first byte as one of them (Karn's algorithm, RFC
+    6298, section 3), and packets whose ACK was not stored. An original stays included if a retransmission repeats only
+    a part of it from another byte on, or if its retransmission was lost.
     """
     packets = tables.of_flow("packets", flow)
     back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
     data = packets[(packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)]
-    # For bytes that were sent twice nobody can tell which copy an ACK answers.
+    # For bytes that were sent twice, it is unknown which copy an ACK answers.
     again = truths(data["is_retransmission"])
     data = data[~again & ~data["seq"].isin(data.loc[again, "seq"])]
     empty = pd.DataFrame({"sent_ns": pd.Series(dtype="int64"), "rtt_ns": pd.Series(dtype="int64")})
@@ -54,20 +53,20 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
         return empty
     back = back.sort_values("received_ns", kind="stable")
     arrived = floats(back["received_ns"])
-    # ACKs may arrive out of order; what was covered once stays covered.
+    # ACKs may arrive out of order; covered data stay covered.
     covered = np.maximum.accumulate(floats(back["ack"]))
     first = np.searchsorted(covered, floats(data["seq"]) + floats(data["len_bytes"]), side="left")
     is_answered = (first > 0) & (first < len(arrived))
     index = np.clip(first, 1, len(arrived) - 1)
     sent = data["sent_ns"].to_numpy(dtype="int64")
-    # The ACK before must have been stored too, or "the first that covers it" may be one of the next window.
+    # The previous ACK must also be stored; otherwise the first covering ACK may be one of the next window.
     is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
     sent, arrived = sent[is_answered], arrived[index][is_answered]
     return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
 
 
 def identity(number: int, flow: Any) -> dict[str, Any]:
-    """The scalars of `scalars.of_flows.IDENTITY`, which the plan says."""
+    """The scalars of `scalars.of_flows.IDENTITY`, from the plan."""
     return {
         "flow": number,
         "name": flow.name,
@@ -88,10 +87,10 @@ def flow_summary(
     is_only_sender: bool = True,
     is_only_receiver: bool = True,
 ) -> dict[str, Any]:
-    """Scalars of one flow under stable names; what the run did not record is None.
+    """Scalars of one flow with stable names; None for values that the run did not record.
 
     lived: `life(...)` of the flow.
-    is_only_sender: Whether no other TCP flow starts at its source: what a host counts is then this flow's.
+    is_only_sender: Whether no other TCP flow starts at its source, so that the host's counters are this flow's.
     is_only_receiver: Whether no other TCP flow ends at its destination.
     Returns: dict of scalar to value. Names, units and definitions: `scalars/of_flows.py`. Values are plain Python
         numbers or text.
@@ -102,12 +101,12 @@ def flow_summary(
     for name in ("bytes", "completion_ns", "connect_ns", "error"):
         value = optional(floats(ending[name])[0]) if len(ending) else None
         ends[name] = None if value is None else int(value)
-    # Packets of every kind; then what only a socket or only a probe has.
+    # First packets, for every kind; then values that only sockets or only probes have.
     row |= _packet_scalars(tables, number)
     row |= _tcp_scalars(tables, number, lived, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
     row |= {"start_ns": lived.start_ns, "stop_ns": lived.stop_ns} | ends
     if flow.kind == "tcp":
-        # The kernel counts by network namespace, so by host: with several flows these are nobody's.
+        # The kernel counts by network namespace, so by host: with several flows the counts cannot be attributed.
         row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
         marked = host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
         row["received_ce_pkts"] = None if marked is None else int(marked)
@@ -122,7 +121,7 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""Counts of the sender's socket from its start on: known also for a run whose packets were not followed."""
+"""Counts of the sender's socket from its start: also known for a run without packet truth."""
 
 
 _HOST_COUNTS = {
@@ -130,17 +129,17 @@ _HOST_COUNTS = {
     "sender_undos": ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"),
     "sender_tail_loss_probes": ("TCPLossProbes",),
 }
-"""The kernel's counts by host: how often the sender marked packets lost, undid the reduction, and asked by a probe
-whether its last packets arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
+"""The kernel's counts per host: how often the sender marked packets lost, undid the reduction, and probed whether its
+last packets arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
-A recovery has one counter with SACK and one without (tcp_enter_recovery, net/ipv4/tcp_input.c). Each way to find out
-that it was spurious has one, too (tcp_try_undo_recovery and its like, the same file)."""
+Recoveries have separate counters with and without SACK (tcp_enter_recovery, net/ipv4/tcp_input.c). Each method to
+detect a spurious recovery has one, too (tcp_try_undo_recovery and others, the same file)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
     """Counts of the sender's host until the end; None if they were not recorded.
 
-    source: Station from which the flow's data come.
+    source: Station that sends the flow's data.
     Returns: dict with the keys of `_HOST_COUNTS`, each the sum of its counters.
     """
     last = host_counters(tables, source)
@@ -152,41 +151,41 @@ def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
 
 
 def received_ce_pkts(tables: Tables) -> int | None:
-    """Packets that arrived at any host with a mark of congestion; None if no host told."""
+    """Packets that arrived at any host with a congestion mark; None if no host reported them."""
     told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
     known = [int(value) for value in told if value is not None]
-    # 0 where a host counted and saw none; null where nobody counted.
+    # 0 if a host counted and saw none; null if no host counted.
     return sum(known) if known else None
 
 
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
     """Last value of each counter of a station's host, by name (`TcpExt.TCPTimeouts`).
 
-    Names are those of /proc/net/netstat and /proc/net/snmp; no entries: the trace does not know the host, or no
-    counters were read.
+    Names are those of /proc/net/netstat and /proc/net/snmp; empty: the trace does not contain the host, or no counters
+    were read.
     """
     host = tables.host_number(station)
     return {} if host is None else tables.last_counters.get(host, {})
 
 
 def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
-    """Goodput of a TCP flow, and scalars from the samples of its sockets; what was not sampled is None."""
+    """Goodput of a TCP flow, and scalars from its socket samples; None if not sampled."""
     samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
         row[f"goodput_{series}_mean_bps"] = lived.rate_bps(payload_bytes(tables, number, lived, series))
-    # The plain name is the in-order reading: what an application at the receiver gets.
+    # The plain name is the in-order reading: the data that an application at the receiver gets.
     row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
     rtt = srtt(tables, number, end_ns)
     for name, q in (("p50", 0.5), ("p99", 0.99)):
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
-        # The largest, not the last: of `reordering_pkts` too, which the sender takes back after a timeout
+        # The maximum, not the last value, also for `reordering_pkts`, which the sender resets after a timeout
         # (tcp_enter_loss, net/ipv4/tcp_input.c); the others only grow.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
-    # Weighted by time: samples are not evenly spaced where a flow starts, ends or is cut off.
+    # Weighted by time, because samples are not evenly spaced where a flow starts, ends or is cut off.
     weights = holding_ns(samples["t_ns"].to_numpy(dtype="int64"), end_ns) if len(samples) else np.zeros(0)
     row["cwnd_p50_pkts"] = weighted_quantile(cwnd, weights, 0.5)
     for name in ("rttvar", "rto"):
@@ -195,14 +194,14 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
 
 
 def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Packets by what became of them, from the counts of `bins`, which are complete, and from `drops`.
+    """Packets by outcome, from the counts of `bins`, which are complete, and from `drops`.
 
     All None without packet truth.
     """
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
-    # Null is not 0: a run whose packets nobody followed has not lost none.
+    # Null is not 0: without packet truth, the number of lost packets is unknown.
     row: dict[str, Any] = dict.fromkeys(
         [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts"]
     )
@@ -219,7 +218,7 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Probes of a ping or UDP flow, and their one-way delays there, ns; replies are `probes.probe_scalars`."""
+    """Probes of a ping or UDP flow, and their forward one-way delays, ns; for replies see `probes.probe_scalars`."""
     echoes = tables.of_flow("echoes", number)
     there = floats(echoes["received_ns"]) - floats(echoes["sent_ns"])
     known = tables.has("echoes")
@@ -227,7 +226,7 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
         "probes_pkts": len(echoes) if known else None,
         "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
     }
-    # Here a probe that is under way at the end counts as lost, as is documented; `probes.probes` leaves those out.
+    # As documented, a probe in flight at the end counts as lost here; `probes.probes` leaves those out.
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput: payload over time, over the life of a flow and in bins. Every goodput of a run is computed here.
+"""Goodput: payload over time, over the life of a flow and in bins. Every goodput of a run is computed in this module.
 
-A flow lives from its start, its first SYN or datagram, to its completion, its stop or the end of the run, whichever
-comes first. The last payload byte completes a flow that has a size. A connection of a program stops with its last
-packet. Over any other time a mean misleads: a short flow counted from the first sample of its socket on may seem faster
+A flow lives from its start (its first SYN or datagram) to its completion, its stop or the end of the run, whichever
+comes first. A flow with a size is complete with its last payload byte. A program's connection stops with its last
+packet. A mean over any other time is misleading: a short flow counted from its socket's first sample on may seem faster
 than its link.
 """
 
@@ -24,7 +24,7 @@ GOODPUT_SERIES = {
     "acked": "bytes cumulatively acknowledged at the sender",
     "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
 }
-"""The three readings of goodput: they differ around a route change, so every number says which it is."""
+"""The three readings of goodput. They differ around a route change, so every number names its reading."""
 
 _COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
 _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
@@ -34,13 +34,13 @@ _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
 def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
     """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`.
 
-    Returns t_ns: int64 array of shape (n,). Samples at which the counter is known.
-    Returns delivered: float64 array of shape (n,), bytes. The series "sacked" may fall: a segment that is not full
-        counts as a full one until it is acknowledged.
+    Returns t_ns: int64 array of shape (n,). Samples with a known counter.
+    Returns delivered: float64 array of shape (n,), bytes. The series "sacked" may decrease: a partial segment counts as
+        a full one until it is acknowledged.
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
-        # The kernel counts SACKed data in segments (tcpi_sacked), so it is taken as full ones.
+        # The kernel counts SACKed data in segments (tcpi_sacked), so they count as full ones.
         delivered = floats(samples["bytes_acked"]) + floats(samples["sacked_pkts"]) * floats(samples["snd_mss_bytes"])
     else:
         delivered = floats(samples[_COUNTER[series]])
@@ -49,13 +49,13 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
 
 
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
-    """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`; no rows of fewer than two samples.
+    """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`; no rows with fewer than two samples.
 
     series: {"in_order", "acked", "sacked"}. The bytes that count, see `GOODPUT_SERIES`.
-    bin_ns: Length of a bin; default: the interval of the socket samples, which needs no interpolation at all.
-    Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending; bins that the samples do not cover
-        are not in it.
-    Raises TraceError if a bin is not longer than 0.
+    bin_ns: Length of a bin; default: the interval of the socket samples, which needs no interpolation.
+    Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending, without bins that the samples do not
+        cover.
+    Raises TraceError if the length of a bin is not positive.
     """
     t_ns, delivered = counter(tables, flow, series)
     if len(t_ns) < 2:
@@ -63,7 +63,7 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
     if bin_ns is None:
         edges = t_ns
     else:
-        # Bins sit on whole multiples of their length on the run's clock, so that flows and runs can be compared.
+        # Bins begin at whole multiples of their length on the run's clock, so that flows and runs can be compared.
         first = -(-int(t_ns[0]) // bin_ns) * bin_ns
         edges = bin_edges(first, int(t_ns[-1]), bin_ns)
     return pd.DataFrame({"t_ns": edges[:-1], "goodput_bps": rate_in_bins(t_ns, delivered, edges)})
@@ -71,11 +71,11 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 
 @dataclass(frozen=True)
 class Life:
-    """When a flow lived, on the run's clock.
+    """The lifetime of a flow, on the run's clock.
 
-    start_ns, stop_ns: It lives before `stop_ns`; both are equal of a flow that had not begun when the run was over.
-    payload_bytes: All that it carried, if all arrived in its life: it was complete, or it is a connection that ended
-        before the run. None: it was cut off, and only counters know what it had carried by then.
+    start_ns, stop_ns: It lives before `stop_ns`; both are equal if the flow had not begun at the end of the run.
+    payload_bytes: Its total payload, if all of it arrived in its life: it was complete, or is a connection that ended
+        before the run. None: it was cut off, and only counters give its payload.
     """
 
     start_ns: int
@@ -83,7 +83,7 @@ class Life:
     payload_bytes: int | None = None
 
     def rate_bps(self, payload_bytes: float | None) -> float | None:
-        """Goodput of a flow that carried this in its life; None if that is unknown, or it did not live."""
+        """Goodput of a flow with this payload over its life; None if that is unknown, or if it did not live."""
         length_ns = self.stop_ns - self.start_ns
         return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
 
@@ -110,15 +110,15 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
     all_bytes = None if np.isnan(carried) else int(carried)
     if complete_ns <= stop_ns:
         return Life(start_ns, int(complete_ns), all_bytes)
-    # A connection's stop is its last packet, and nothing of it arrives later.
+    # A connection stops at its last packet, and nothing of it arrives later.
     is_closed = bool(tables.connections) and number >= tables.connections[0]["flow"] and stop_ns < end_ns
     return Life(start_ns, max(start_ns, stop_ns), all_bytes if is_closed else None)
 
 
 def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
-    """First sample at which all of a flow had arrived, nan if there is none.
+    """First sample at which all data of a flow had arrived, nan if there is none.
 
-    Without the capture nothing records the instant itself. The sample is later, so the goodput is never too high.
+    Without the capture, the exact instant is not recorded. The sample is later, so the goodput is never too high.
     """
     t_ns, received = counter(tables, number, "in_order")
     done = np.flatnonzero(received >= size_bytes)
@@ -128,8 +128,8 @@ def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
 def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_order") -> float | None:
     """Payload of a TCP flow by the end of its life; None: its sockets were not sampled.
 
-    It is exact, and the same in every reading, if all of it arrived in the life. If the flow was cut off, it is the
-    counter at the last sample of the life, which is taken as the flow stops.
+    It is exact and equal in every reading, if all of it arrived in the life. If the flow was cut off, it is the counter
+    at the last sample of the life, taken when the flow stops.
 
     lived: `life(...)` of the flow.
     series: {"in_order", "acked", "sacked"}. The bytes that count, see `GOODPUT_SERIES`.
@@ -143,17 +143,17 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
 
 @dataclass(frozen=True)
 class Arrived:
-    """Packets of one direction of a flow that arrived in its life, retransmissions included."""
+    """Packets in one direction of a flow that arrived in its life, including retransmissions."""
 
     payload_bytes: float
     pkts: float
 
 
 def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived | None:
-    """Packets of a flow that arrived in its life; None: packets were not followed.
+    """Packets of a flow that arrived in its life; None: no packet truth.
 
-    Packets are counted in bins of 50 ms of sending time. If the flow was cut off, bins of which a packet may have
-    arrived later are left out.
+    Packets are counted in bins of 50 ms of sending time. If the flow was cut off, bins with packets that may have
+    arrived later are omitted.
 
     direction: {DATA, ACK}
     lived: `life(...)` of the flow.

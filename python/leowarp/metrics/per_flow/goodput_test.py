@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput of made-up runs, against sums over their packets."""
+"""Goodput of synthetic runs, compared with sums over their packets."""
 
 import dataclasses
 
@@ -55,7 +55,7 @@ def test_goodput_is_what_the_packets_brought_over_the_flow_s_life(planned, conne
             assert carried["acked"] == carried["in_order"] == lived.payload_bytes
         rate = lived.rate_bps(carried["in_order"])
         if rate is None:
-            # The run was over before, or it stopped as it began.
+            # The run ended before, or it stopped at its start.
             assert lived.stop_ns == lived.start_ns
             continue
         assert rate * (lived.stop_ns - lived.start_ns) / 8e9 == pytest.approx(carried["in_order"])
@@ -82,7 +82,7 @@ def test_100_kB_in_190_ms_are_4_Mbit_per_second():
     (flow,) = metrics(run.tables, run.plan).summary["flows"]
     assert flow["goodput_mean_bps"] == 100_000 * 8e9 / flow["completion_ns"]
     assert (flow["start_ns"], flow["stop_ns"]) == (100 * MS, 100 * MS + flow["completion_ns"])
-    # From its first sample on it would seem twice as fast.
+    # Counted from its first sample, it would seem twice as fast.
     assert 5e6 < flow["goodput_mean_bps"] < flow["path_capacity_mean_bps"]
     assert flow["capacity_used_ratio"] == flow["goodput_mean_bps"] / flow["path_capacity_mean_bps"]
 
@@ -119,7 +119,7 @@ def test_packets_that_arrive_after_the_end_are_none_of_a_flow_s_life():
     in_time = int((run.data["received_ns"] <= END_NS).sum())
     found = arrived(run.tables, 0, DATA, lived)
     assert found is not None
-    # Those of the last 50 ms are left out, of which some came in time.
+    # Packets of the last 50 ms are omitted, although some arrived in time.
     assert in_time - 5 <= found.pkts < in_time < len(run.data)
     assert found.payload_bytes == found.pkts * PAYLOAD_BYTES
     whole = arrived(run.tables, 0, DATA, Life(0, END_NS, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iperf3's own results as scalars of its flow, to be found again in the sums of the trace."""
+"""iperf3's own results as scalars of its flow, for comparison with sums of the trace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leowarp.trace.iperf3 import KIND
 
 
 def said(tables: Tables, number: int) -> dict[str, Any] | None:
-    """Results of the iperf3 client of a flow of programs (`trace.iperf3.line_of`); None: it was not iperf3 -J."""
+    """Results of the iperf3 client of a flow of kind program (`trace.iperf3.line_of`); None: it was not iperf3 -J."""
     if not tables.has("measures"):
         return None
     mine = tables.of_flow("measures", number)
@@ -24,9 +24,9 @@ def said(tables: Tables, number: int) -> dict[str, Any] | None:
 
 
 def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Results of the iperf3 client of a flow of programs.
+    """Results of the iperf3 client of a flow of kind program.
 
-    Returns: The scalars of `scalars.of_programs.IPERF3`; None where iperf3 does not say it, or it was not iperf3 -J.
+    Returns: The scalars of `scalars.of_programs.IPERF3`; None if iperf3 does not report them, or it was not iperf3 -J.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(IPERF3))
     given = said(tables, number)
@@ -48,9 +48,9 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
 def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) -> dict[str, Any]:
     """The same quantities from the packets: sums over the test's own connections, from source to destination.
 
-    flows: Of `summary.json`.
-    Returns: By the names of `IPERF3`; what the trace does not have is missing. For TCP the first connection is left
-        out, over which client and server agree on the test.
+    flows: Those in `summary.json`.
+    Returns: By the names of `IPERF3`, without those that the trace does not contain. For TCP the first connection is
+        excluded, over which client and server negotiate the test.
     """
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
     udp = [flows[flow] for flow in mine if flows[flow]["kind"] == "udp"]
@@ -70,6 +70,6 @@ def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) ->
 
 
 def _sum(flows: list[Mapping[str, Any]], name: str) -> Any:
-    """None if one of them is not known, or there is none."""
+    """The sum; None if a value is unknown, or if there is none."""
     values = [flow[name] for flow in flows]
     return None if not values or None in values else sum(values)

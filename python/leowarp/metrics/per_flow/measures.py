@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements of programs as scalars of their flow: transactions, page loads, segmented video, paced frames.
+"""Measurements by programs as scalars of their flow: transactions, page loads, segmented video, paced frames.
 
-Times are each from `start_ns` on. A kind of which a program wrote no line has null scalars: nobody looked.
+Times are relative to `start_ns`. Scalars of a kind without any line from a program are null, because nothing was
+measured.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""A freeze is relative to the mean of this number of intervals between rendered frames, this one included (W3C
+"""A freeze is relative to the mean of this number of intervals between rendered frames, including the current one (W3C
 webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc, kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
-"""It takes at least this number of intervals (kMinFrameSamplesToDetectFreeze)."""
+"""At least this number of intervals is required (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
-"""Above the mean, and no less than three times it (kMinIncreaseForFreezeMs)."""
+"""Excess over the mean; a freeze is also at least three times the mean (kMinIncreaseForFreezeMs)."""
 
 
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
-    """Measurements of the programs of a flow.
+    """Measurements by the programs of a flow.
 
     number: Flow of kind program.
-    end_ns: End of the run: what was not over then (a stall) is counted up to it.
-    Returns: The scalars of `scalars.of_programs.MEASURES`; None where the program measured nothing of that kind.
+    end_ns: End of the run: events that were not over (a stall) are counted up to it.
+    Returns: The scalars of `scalars.of_programs.MEASURES`; None if the program measured nothing of that kind.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
     if not tables.has("measures"):
@@ -52,14 +53,14 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
     """Lengths of the freezes of a video, ns, in order.
 
     A freeze is an interval between two rendered frames of at least three times the mean interval, and of at least that
-    mean plus 150 ms. The mean is over the last 30 intervals, this one included, and there must be 5 of them.
+    mean plus 150 ms. The mean is over the last 30 intervals, including this one, and at least 5 of them are required.
 
-    rendered_ns: int array of shape (n,). When frames were rendered, increasing.
+    rendered_ns: int array of shape (n,). Rendering times of frames, increasing.
 
     References
     ----------
-    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`; which intervals the mean is
-    over is libwebrtc's, video/video_quality_observer2.cc.
+    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`; the selection of intervals
+    for the mean is libwebrtc's, video/video_quality_observer2.cc.
     """
     intervals = np.diff(np.asarray(rendered_ns, dtype="int64"))
     sums = np.concatenate(([0], np.cumsum(intervals)))
@@ -71,8 +72,8 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
 
 def rendered_ns(frames: pd.DataFrame) -> np.ndarray:
-    """Instants at which the frames of a video were rendered, ns, increasing. Each was rendered as soon as it was
-    complete, except for those after which a later one had been rendered."""
+    """Instants at which the frames of a video were rendered, ns, increasing. Each was rendered when it was complete,
+    except if a later frame had been rendered before."""
     whole = frames[frames["end_ns"].notna()].sort_values(["end_ns", "number"], kind="stable")
     numbers = floats(whole["number"])
     in_order = numbers > np.concatenate(([-1.0], np.maximum.accumulate(numbers)[:-1]))
@@ -104,13 +105,13 @@ def _pages(rows: pd.DataFrame, objects: pd.DataFrame | None) -> dict[str, Any]:
 
 
 def _video(of_kind: dict[str, pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """For a player: startup, quality, stalls and distance behind."""
+    """For a player: startup, quality, stalls and latency."""
     found: dict[str, Any] = {}
     if "startup" in of_kind:
         found["startup_ns"] = _quantile(_took_ns(of_kind["startup"][:1], "end_ns"), 1.0)
     stalls = of_kind.get("stall")
     found["stalls"] = 0 if stalls is None else len(stalls)
-    # One that never ended lasted as long as anybody looked.
+    # A stall that never ended lasted until the end of the observation.
     stalled_ns = 0 if stalls is None else int((stalls["end_ns"].fillna(end_ns) - stalls["start_ns"]).sum())
     found["stalled_ns"] = stalled_ns
     if "segment" not in of_kind:
@@ -146,6 +147,6 @@ def _took_ns(rows: pd.DataFrame, until: str) -> np.ndarray:
 
 
 def _quantile(values_ns: np.ndarray, q: float) -> int | None:
-    """A value that was measured, so a whole number; None if there is none."""
+    """A measured value, and therefore an integer; None if there is none."""
     value = weighted_quantile(values_ns, np.ones(len(values_ns)), q)
     return None if value is None else int(value)

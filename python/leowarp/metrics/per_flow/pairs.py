@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TCP flows of a run by where they come from and where they go: one row an ordered pair of stations."""
+"""The TCP flows of a run by source and destination: one row per ordered pair of stations."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from leowarp.scalars.overview import total_goodput_bps
 
 
 def pairs(flows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """One row an ordered pair of stations between which TCP flows go, in the order of the first flow of each.
+    """One row per ordered pair of stations with TCP flows, in the order of the first flow of each.
 
-    flows: As `flows` of a run's summary has them.
-    Returns: DataFrame with the columns of `PAIR_COLUMNS`. A sum is null if one of its values is unknown.
+    flows: As in `flows` of a run's summary.
+    Returns: DataFrame with the columns of `PAIR_COLUMNS`. A sum is null if any of its values is unknown.
     """
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for flow in flows:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of probes: round-trip times, their steps from reply to reply, losses and how they bunch, slots of a path.
+"""Results of probes: round-trip times, their steps from reply to reply, losses and their runs, slots of a path.
 
-A probe counts as lost if no reply came (of a flow without replies: if it did not arrive). Probes that were still under
-way when the run was over, sent later than the longest round trip before the end, are neither.
+A probe counts as lost if no reply came (for a flow without replies: if it did not arrive). Probes possibly still in
+flight at the end of the run, sent later than the longest round trip before the end, are excluded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import REPLIES
 
 NEAR_NS = 1_000_000_000
-"""This long before and after a route change counts as near it (`huston2024`'s losses lie at the handovers)."""
+"""This long before and after a route change counts as near it (the losses in `huston2024` are at the handovers)."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Probes:
     """Probes of one flow in order of sending.
 
     sent_ns: int64 array of shape (n,), ascending. On the run's clock.
-    delay_ns: float64 array of shape (n,). Round-trip time, or one-way delay of a flow without replies; nan = lost.
+    delay_ns: float64 array of shape (n,). Round-trip time, or one-way delay for a flow without replies; nan = lost.
     """
 
     sent_ns: np.ndarray
@@ -39,32 +39,32 @@ class Probes:
         return np.isnan(self.delay_ns)
 
     def between(self, start_ns: int, end_ns: int) -> Probes:
-        """Those sent from `start_ns` on and before `end_ns` (views of these arrays, no copies)."""
+        """Probes sent from `start_ns` on and before `end_ns` (views of these arrays, no copies)."""
         low, high = np.searchsorted(self.sent_ns, [start_ns, end_ns], side="left")
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
     def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
-        """Those that were not sent within `within_ns` before or after any of the instants (ns, sorted)."""
+        """Probes not sent within `within_ns` before or after any of the instants (ns, sorted)."""
         keep = ~near(self.sent_ns, instants_ns, within_ns)
         return Probes(self.sent_ns[keep], self.delay_ns[keep])
 
 
 def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> Probes:
-    """Probes of a ping or udp flow; what was under way at the end is left out.
+    """Probes of a ping or udp flow, without those in flight at the end.
 
-    one_way: The way there alone: for flows without replies.
-    Returns: Empty if nothing was sent, or the table `echoes` was not recorded.
+    one_way: Only the forward direction: for flows without replies.
+    Returns: Empty if nothing was sent, or if the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     delay = floats(echoes["received_ns" if one_way else "reply_ns"]) - sent
     order = np.argsort(sent, kind="stable")
-    # The agent writes a UDP probe when its fate is known (crates/agent/src/packets/ledger.rs, `echo`), so one that came
-    # late stands out of the order of sending.
+    # The agent writes a UDP probe when its outcome is known (crates/agent/src/packets/ledger.rs, `echo`), so a late one
+    # is not in the order of sending.
     sent, delay = sent[order], delay[order]
     arrived = delay[~np.isnan(delay)]
     longest_ns = float(arrived.max()) if len(arrived) else 0.0
-    # Sent later than the longest round trip before the end, its reply may have been under way still.
+    # A probe sent later than the longest round trip before the end may still have had its reply in flight.
     known = ~np.isnan(delay) | (sent <= end_ns - longest_ns)
     return Probes(sent[known], delay[known])
 
@@ -79,23 +79,23 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
     if len(instants_ns) == 0:
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
-    # In a sorted list only the neighbours on both sides can be near; at its ends the two are the same.
+    # In a sorted list, only the two neighbours can be near; at the ends they are the same.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
     return np.minimum(ahead, behind) <= within_ns
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """Smallest of the values that a share `q` of them does not exceed; None of no values. No interpolation.
+    """Smallest of the values that a share `q` of them does not exceed; None without values. No interpolation.
 
-    values: float64 array of shape (n,). Without nan; infinite ones count as largest.
+    values: float64 array of shape (n,). Without nan; infinite values count as largest.
 
     >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
     2.0
     """
     if len(values) == 0:
         return None
-    # 0.1 * 30 is 3.0000000000000004: without the factor ceil would take the next value.
+    # 0.1 * 30 is 3.0000000000000004: without the factor, ceil would give the next value.
     place = max(int(np.ceil(q * len(values) * (1 - 1e-12))) - 1, 0)
     return float(np.partition(values, place)[place])
 
@@ -111,13 +111,13 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
 
 
 def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
-    """Scalars of a flow's probes (`scalars.of_flows.REPLIES`); what there is nothing to count of is None.
+    """Scalars of a flow's probes (`scalars.of_flows.REPLIES`); None where there is nothing to count.
 
     probed: None: not recorded.
     changes_ns: int64 array, sorted. Route changes there or back.
-    replies: Whether the probes are answered; else there are only runs of losses.
+    replies: Whether the probes are answered; otherwise there are only runs of losses.
     Returns: dict of scalar to int, float or None. Times are whole ns; `rtt_step_mean_ns` is the mean of |RTT - RTT of
-        the reply before|.
+        the previous reply|.
     """
     row: dict[str, Any] = dict.fromkeys(names(REPLIES))
     if probed is None:
@@ -131,7 +131,7 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
     if not replies:
         return row
     delay = probed.delay_ns[~probed.is_lost]
-    # From reply to reply, losses in between left out: the jitter that an application sees.
+    # From reply to reply, ignoring losses in between: the jitter that an application sees.
     steps = np.abs(np.diff(delay))
     return row | {
         "replies_pkts": len(delay),
@@ -151,21 +151,23 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
     """Results of the probes between two route changes; columns as in `SLOT_COLUMNS`.
 
     probed: With replies.
-    changes_ns: int64 array, sorted. Instants of the changes; before the first and after the last is a slot too.
-    guard_ns: So much after the change that begins a slot and before the one that ends it is left out of all but the
-        counts.
-    Returns: DataFrame, a row per slot in which something was sent, by time; round-trip times are nan if nothing inside
-        was answered.
+    changes_ns: int64 array, sorted. Instants of the changes; the times before the first and after the last are slots,
+        too.
+    guard_ns: Time after the change that begins a slot and before the change that ends it, excluded from everything but
+        the counts.
+    Returns: DataFrame, one row per slot in which something was sent, by time; round-trip times are nan if nothing
+        inside was answered.
     """
     borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
     rows: list[dict[str, Any]] = []
     for t_ns, until_ns in itertools.pairwise(borders.tolist()):
-        # A slot is known by what was sent in it: a reply that comes after the change met the old path on its way there.
+        # A probe belongs to the slot in which it was sent: a reply after the change used the old path in the forward
+        # direction.
         whole = probed.between(t_ns, until_ns)
         if len(whole.sent_ns) == 0:
             continue
-        # The run's own start and end are no changes, and need no guard.
-        # A handover's addition to the delay must not be in the minimum and deviation of the slot that it begins.
+        # The run's own start and end are not changes, and need no guard. A handover's additional delay must not affect
+        # the minimum and deviation of the slot that it begins.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]
         steps = np.abs(np.diff(delay))
@@ -181,7 +183,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
 
 
 def _whole(value: Any) -> int | None:
-    """The nearest whole number; None stays None."""
+    """The nearest integer; None stays None."""
     return None if value is None else round(float(value))
 
 

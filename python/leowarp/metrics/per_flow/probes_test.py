@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes whose truth is written down: steps, runs of losses, what is near a change, slots."""
+"""Probes with known results: steps, runs of losses, probes near a change, slots."""
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ def test_nothing_is_near_no_change():
 
 
 def test_slots_step_at_the_changes_and_leave_the_spikes_out():
-    # 15 s at 30 ms with a spike at the change, then 15 s at 45 ms, every other probe 2 ms more.
+    # 15 s at 30 ms with a spike at the change, then 15 s at 45 ms; every other probe has 2 ms more.
     delays = [30 + 2 * (k % 2) for k in range(15)] + [80] + [45 + 2 * (k % 2) for k in range(14)]
     delays[14] = None
     frame = slots(made(delays), np.array([15 * S]), 30 * S)
@@ -72,7 +72,7 @@ def test_slots_step_at_the_changes_and_leave_the_spikes_out():
 def test_what_is_under_way_at_the_end_is_not_lost(tables):
     from dataclasses import replace
 
-    # The longest round trip is 80 ms, the run ends at 3.05 s: the probe of 3 s has no verdict, that of 2 s is lost.
+    # The longest round trip is 80 ms, the run ends at 3.05 s: the probe at 3 s is undecided, the one at 2 s is lost.
     echoes = pd.DataFrame({"flow": 0, "index": range(4), "sent_ns": [0, S, 2 * S, 3 * S],
                            "received_ns": [40 * MS, S + 40 * MS, 2 * S + 40 * MS, np.nan],
                            "reply_ns": [80 * MS, S + 70 * MS, np.nan, np.nan]})  # fmt: skip

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of a flow's first transmissions, as it was measured where the packets passed: in the whole run, in windows
-of sending time, and around each change of the flow's path.
+"""Reordering of a flow's first transmissions, as measured where the packets passed: in the whole run, in windows of
+sending time, and around each change of the flow's path.
 
-Each scope is a sequence of its own, from its first packet on, so the counts of windows do not add up to those of the
-run. A packet that is overtaken across the border of two windows is late in neither.
+Each scope is a separate sequence, starting with its first packet, so the counts of windows do not add up to those of
+the run. A packet overtaken across the border of two windows is late in neither.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ SCALARS = {
     "reordering_free_run_mean_pkts": "run_mean_pkts",
     "density_beyond_pkts": "density_beyond_pkts",
 }
-"""Scalars of a flow in the summary, and the columns of `REORDERING_COLUMNS` that they are, over the whole run."""
+"""Scalars of a flow in the summary, and the corresponding columns of `REORDERING_COLUMNS`, over the whole run."""
 
 
 def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row a flow and scope; columns as in `REORDERING_COLUMNS`. No rows: nothing was measured.
+    """One row per flow and scope; columns as in `REORDERING_COLUMNS`. No rows: nothing was measured.
 
-    tables: With `reordering` (as the guest measured it) and routes.
+    tables: With `reordering` (as measured by the guest) and routes.
     pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
     Returns: DataFrame in the order of the trace: by flow, then scope (run, windows, changes), then number.
     """
@@ -69,9 +69,9 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
 
 
 def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row a bar of a histogram; columns as in `DENSITY_COLUMNS`. No rows: nothing was measured.
+    """One row per bar of a histogram; columns as in `DENSITY_COLUMNS`. No rows: nothing was measured.
 
-    Only bars with packets have rows; RD and RBD of one scope add up to 1 (RFC 5236, 3.6 and 3.11).
+    Only non-empty bars have rows; RD and RBD of one scope add up to 1 (RFC 5236, 3.6 and 3.11).
 
     pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
     """
@@ -81,8 +81,8 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
     keys = ["flow", "scope", "number"]
     whole = frame.groupby([*keys, "kind"])["pkts"].transform("sum").to_numpy(dtype="float64")
     of_scope = tables.reordering.set_index(keys).reindex(pd.MultiIndex.from_frame(frame[keys]))
-    # n-reordering is cumulative (a packet that is 3-reordered is 2-reordered too), so its bars add up to more than all
-    # packets; RFC 4737, 5.3 divides by those received.
+    # n-reordering is cumulative (a 3-reordered packet is also 2-reordered), so its bars add up to more than the number
+    # of packets; RFC 4737, 5.3 divides by the number received.
     is_n = frame["kind"].to_numpy() == DENSITIES.index("n_reordering")
     made = frame.assign(
         scope=[SCOPES[number] for number in frame["scope"]],
@@ -95,7 +95,7 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
 
 
 def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", number: int = 0) -> pd.DataFrame:
-    """One histogram out of `densities(...)`: `index, pkts, share_ratio`, by index, only where packets are.
+    """One histogram from `densities(...)`: `index, pkts, share_ratio`, by index, without empty bars.
 
     bars: `densities(...)`.
     kind: {"density", "buffer_density", "n_reordering", "extent"}
@@ -109,9 +109,10 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
 
 
 def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
-    """Raise if there is no such scope or kind of histogram: no row has it, which would look as if none was measured.
+    """Raise if there is no such scope or kind of histogram: otherwise an empty result would look as if nothing was
+    measured.
 
-    Raises ScenarioError: With the names that there are.
+    Raises ScenarioError: With the existing names.
     """
     for name, given, known in (("density", kind, DENSITIES), ("scope of reordering", scope, SCOPES)):
         if given is not None and given not in known:
@@ -134,7 +135,8 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     for name in ("reordered", "reordered3"):
         row[f"{name}_ratio"] = row[f"{name}_pkts"] / row["received_pkts"] if row["received_pkts"] else None
     scalars = {name: row.get(column) for name, column in SCALARS.items()}
-    # A column that may miss values is float64 in pandas: counts become whole again before they are written as JSON.
+    # In pandas, a column that may have missing values is float64: counts become integers again before they are written
+    # as JSON.
     return {
         name: int(value) if value is not None and REORDERING_COLUMNS[SCALARS[name]][0] == "Int64" else value
         for name, value in scalars.items()
@@ -144,14 +146,14 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def _change_instants(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame
 ) -> pd.arrays.IntegerArray:
-    """Instant of the change that each row is around; missing for other scopes."""
+    """Instant of the change for each row; missing for other scopes."""
     instants = {
         (flow, change.number): change.t_ns
         for pair, flows in pairs.items()
         for change in path_changes(tables, pair)
         for flow in flows
     }
-    # The guest names a change by its number alone; its instant is that of the routes table.
+    # The guest identifies a change only by its number; its instant is that of the routes table.
     is_change = frame["scope"].to_numpy() == SCOPES.index("change")
     values = [
         instants.get((flow, number)) if of_change else None
@@ -166,7 +168,7 @@ def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """part / whole, nan where the whole is 0: a share of nothing is not known, and not 0."""
+    """part / whole, nan where the whole is 0: a share of nothing is unknown, not 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the synthetic run, whose arithmetic is known, and of the worked examples of the RFCs."""
+"""Reordering of the synthetic run, with known arithmetic, and of the worked examples of the RFCs."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ S = syn.S
 
 
 def example(*arrivals):
-    """The obvious implementation on arrivals of packets numbered from 1; the n-th arrives at n ns."""
+    """The reference implementation on arrivals of packets numbered from 1; the n-th arrives at n ns."""
     received = np.full(max(arrivals), np.nan)
     for when, number in enumerate(arrivals):
         received[number - 1] = when
@@ -49,18 +49,18 @@ def test_the_obvious_implementation_knows_the_worked_examples():
     # RFC 4737, table 4: discontinuities 7 apart, runs of 5, 0, 5.
     row, _ = example(1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 12, 13, 11, 14, 15, 16)
     assert (row["discontinuities"], row["gap_mean_pkts"], row["runs"]) == (2, 7, 3)
-    # 13 packets in order, those of the last run too.
+    # 13 packets in order, including those of the last run.
     assert row["run_mean_pkts"] == pytest.approx(13 / 3)
 
 
 def of_run(packets, plan):
-    """Summary of the flow in a run that recorded these packets, and of their first transmissions what was sent."""
+    """Summary of the flow in a run that recorded these packets, and the first transmissions among them."""
     (flow,) = metrics(tables_of(transfer.tables_of_run(packets)), plan).summary["flows"]
     return flow, int((~packets["is_retransmission"]).sum())
 
 
 def agree(flow, answer):
-    """The scalars of a flow are what `leowarp reorder` says."""
+    """Check that the scalars of a flow equal the output of `leowarp reorder`."""
     said = run_scalars(answer)
     assert said.keys() == SCALARS.keys()
     for name, value in said.items():
@@ -82,7 +82,7 @@ def test_scalars_of_a_run_are_those_of_its_first_transmissions_whatever_was_repe
     lengths = [syn.PAYLOAD_BYTES] * len(first)
     again = measure(first["number"], t_ns=first["received_ns"], len_bytes=lengths, sent_pkts=sent_pkts, first_seq=0)
     agree(flow, again.to_dict())
-    # Late packets are counted among all: whatever was sent later may have overtaken them.
+    # Late packets are counted among all packets: any packet sent later may have overtaken them.
     order = came["sent_ns"].to_numpy()
     late = [order[place] < order[:place].max(initial=-1) for place in range(len(came))]
     assert flow["late_pkts"] == int((late & ~came["is_retransmission"].to_numpy(dtype=bool)).sum()) >= len(extents)
@@ -101,7 +101,8 @@ def test_scalars_of_a_run_are_those_of_its_receivers_capture(packets, plan, tmp_
 
 
 def test_a_retransmission_that_arrives_in_between_lengthens_no_extent(plan):
-    # 1 is 30 ms late; 0 is sent again, and comes while 1 is under way: 2 to 9 are eight arrivals before it, not nine.
+    # Packet 1 is 30 ms late; packet 0 is sent again, and arrives while 1 is in flight: 2 to 9 are eight arrivals before
+    # it, not nine.
     packets = transfer.packets_of([(2, 5), (30, None), *[(2, None)] * 8])
     flow, _ = of_run(packets, plan)
     assert flow["reordering_extent_max_pkts"] == 8
@@ -113,18 +114,18 @@ def test_each_scope_of_the_synthetic_run(result):
     assert frame.groupby("scope").size().to_dict() == {"run": 1, "window": 7, "change": 2}
     run = frame.loc["run", 0]
     assert run["sent_pkts"] == 60_000
-    # Three were dropped, 45 under way at the end.
+    # Three were dropped, and 45 were in flight at the end.
     assert run["lost_pkts"] == 48
     assert run["reordered_pkts"] == syn.LATE_PKTS
     assert run["reordered_ratio"] == syn.LATE_PKTS / (60_000 - 48)
     assert run["extent_max_pkts"] == syn.EXTENT_MAX_PKTS
     assert pd.isna(run["change_ns"])
-    # The change at 20 s lies within the window from 15 s on.
+    # The change at 20 s lies within the window that begins at 15 s.
     assert frame.loc["window", "reordered_pkts"].tolist() == [0, 0, syn.LATE_PKTS, 0, 0, 0, 0]
     assert frame.loc["change", "reordered_pkts"].tolist() == [syn.LATE_PKTS, 0]
     assert frame.loc["change", "change_ns"].tolist() == list(syn.CHANGES_NS)
     assert frame.loc["change", "t_ns"].tolist() == [19 * S, 39 * S]
-    # Nothing is reordered in a sequence without reordering: null, where a 0 would be a measurement.
+    # In a sequence without reordering the value is null; a 0 would be a measurement.
     assert pd.isna(frame.loc["change", 1]["extent_mean_pkts"])
 
 
@@ -134,7 +135,7 @@ def test_scalars_of_the_summary_are_those_of_the_whole_run(result):
     for name, column in SCALARS.items():
         expected = None if pd.isna(run[column]) else run[column]
         assert flow[name] == expected, name
-    # 26 packets late by up to 26, 51 early by up to 26: all other displacements are 0.
+    # 26 packets are late by up to 26, 51 early by up to 26: all other displacements have 0 packets.
     density = histogram(result.densities, 0, "density")
     shares = density["share_ratio"].to_numpy(dtype="float64")
     assert flow["mean_displacement_pkts"] == pytest.approx((np.abs(density["index"]) * shares).sum())

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round-trip times that the packets of a flow met, from packet truth: not what the sender's filter made of them.
+"""Round-trip times of a flow's packets, from packet truth and not from the sender's filter.
 
 The round trip of a data packet that arrived (retransmissions too) is its one-way delay plus that of the first packet
-back that left once it had arrived, and arrived itself. So it is what links and queues took, without what the receiver
-waited before it acknowledged and without what a hole in the sequence held up.
+back that left once it had arrived, and arrived itself. So it is the time in links and queues, without the receiver's
+wait before the acknowledgement and without any wait for a hole in the sequence.
 
-The guest counts it for every packet (`metrics/per_flow/delays.py`). A run of an older version has stored packets alone:
-there it is exact for each packet that is stored together with its answer. Some packets are known only by counts per 50
-ms of sending time. These take part with the mean delay of their bin, and that of the bin in which their answer left.
-This smooths the variation within 50 ms, and `rtt_error_ns` is null.
+The guest counts this time for every packet (`metrics/per_flow/delays.py`). A run of an older version has only stored
+packets: there the round trip is exact for each packet that is stored together with its answer. Other packets are known
+only by counts per 50 ms of sending time. They contribute the mean delay of their bin plus that of the bin in which
+their answer left. This smooths the variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ BIN_NS = 50_000_000
 
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), whole ns; all None without packet truth."""
+    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), as whole ns; all are None without packet
+    truth."""
     row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
     if counted is not None:
@@ -39,7 +40,7 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     rtt_ns, weight, exact = rtt_ns[order], weight[order], exact[order]
     below = np.cumsum(weight)
     for name, q in QUANTILES.items():
-        # A value that was met: the first that this share of the packets does not exceed.
+        # The quantile is a measured value: the first one that this share of the packets does not exceed.
         place = int(np.searchsorted(below, q * below[-1] * (1 - 1e-12), side="left"))
         row[f"rtt_{name}_ns"] = round(float(rtt_ns[place]))
     row["rtt_min_ns"], row["rtt_max_ns"] = round(float(rtt_ns[0])), round(float(rtt_ns[-1]))
@@ -49,10 +50,11 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 
 
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Round trips of a flow's data packets as far as they are stored, and of the others means of 50 ms.
+    """Round trips of a flow's stored data packets, and means over 50 ms for the others.
 
-    Returns: arrays of shape (n,), float64, float64, bool. Round trips in ns, packets that each stands for, whether it
-        is exact. Not sorted. Empty without packet truth, or if nothing came through one way or the other.
+    Returns: arrays of shape (n,), float64, float64, bool. Round trips in ns, the number of packets that each stands
+        for, and whether each is exact. They are not sorted. All are empty without packet truth, or if no packet arrived
+        in one of the two directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):
@@ -60,13 +62,13 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     data, back = _Way(tables, flow, DATA), _Way(tables, flow, ACK)
     if len(data.mean_ns) == 0 or len(back.mean_ns) == 0:
         return nothing
-    # In bins of which only some packets are stored (late, lost, sent again) these would count twice: they are in the
-    # bin's mean as well.
+    # In bins of which only some packets are stored (late, lost, sent again), these packets would count twice: the bin's
+    # mean includes them.
     whole = data.is_whole(data.stored_sent)
     arrived = data.stored_sent[whole] + data.stored_delay[whole]
     answer, exact = back.answer_ns(arrived)
     rest = ~data.is_bin_whole
-    # Packets of a bin are taken to have left in its middle.
+    # Packets of a bin are assumed to have left in its middle.
     middle = data.bin_ns[rest] + BIN_NS // 2
     of_bins = data.mean_ns[rest] + back.mean_at(middle + data.mean_ns[rest])
     return (
@@ -77,7 +79,7 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 class _Way:
-    """Known delays of one direction of a flow: means of bins, and of some bins each packet."""
+    """Known delays of one direction of a flow: bin means, and for some bins the delay of each packet."""
 
     def __init__(self, tables: Tables, flow: int, direction: int) -> None:
         bins = tables.of_flow("bins", flow)
@@ -88,9 +90,9 @@ class _Way:
         mine = packets["direction"].to_numpy() == direction
         stored = packets["sent_ns"].to_numpy(dtype="int64")[mine]
         received = floats(packets["received_ns"])[mine]
-        # A bin is whole if as many packets of it are stored as were sent: nothing else says so.
+        # A bin is stored whole if it has as many stored packets as sent packets: no other field tells.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
-        # Bins from which nothing arrived have no delay; their stored packets were lost, or are in flight.
+        # Bins from which no packet arrived have no delay; their stored packets were lost or are in flight.
         some = delivered > 0
         self.bin_ns, self.delivered = starts[some], delivered[some]
         self.mean_ns = floats(bins["owd_sum_ns"])[some] / delivered[some]
@@ -99,27 +101,29 @@ class _Way:
         order = np.argsort(stored[arrived], kind="stable")
         self.stored_sent = stored[arrived][order]
         self.stored_delay = received[arrived][order] - self.stored_sent
-        # Number of bins before each that are not stored whole, those from which nothing arrived among them.
+        # Number of bins before each one that are not stored whole; this includes bins from which no packet arrived.
         self._starts, self._gaps = starts, np.append(0, np.cumsum(kept != sent))
 
     def is_whole(self, sent_ns: np.ndarray) -> np.ndarray:
-        """Whether each packet of the bin that holds an instant is stored."""
+        """Whether every packet of the bin that holds an instant is stored."""
         place = np.searchsorted(self.bin_ns, sent_ns, side="right") - 1
         return (place >= 0) & self.is_bin_whole[np.maximum(place, 0)]
 
     def mean_at(self, t_ns: np.ndarray) -> np.ndarray:
-        """Mean delay in the first bin with arrivals that ends after an instant; of the last one after that."""
+        """Mean delay in the first bin with arrivals that ends after an instant; for later instants, that of the last
+        such bin."""
         place = np.searchsorted(self.bin_ns + BIN_NS, t_ns, side="right")
         return self.mean_ns[np.minimum(place, len(self.mean_ns) - 1)]
 
     def answer_ns(self, t_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(delay of the first packet sent from an instant on, whether it is that packet's own and not a mean)."""
+        """Delay of the first packet sent at or after an instant, and whether it is the packet's own delay and not a
+        mean."""
         if len(self.stored_sent) == 0:
             return self.mean_at(t_ns), np.zeros(len(t_ns), dtype=bool)
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
         is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
-        # Another may have left in between, unless all bins from here to there are stored whole.
+        # Another packet may have left in between, unless all bins from this one to that one are stored whole.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
         exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])

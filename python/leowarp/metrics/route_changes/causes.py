@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Late, lost and retransmitted packets by the route change that caused them, from the truth of each packet.
+"""Late, lost and retransmitted packets by the route change that caused them, from packet truth.
 
-An effect that none of these rules attributes to a change is attributed to none, and counted as such. For data packets:
+If none of these rules attributes an effect to a change, the effect is counted under "no change". For data packets:
 
 late
-    A packet on links that keep their order can only be overtaken where two paths meet. So a route change came
-    while it was under way: it was sent before all nodes had switched, and arrived after the change began. If that was
-    one change, it is the cause. If there were several changes, it is the one between the path on which the packet left
-    and the path of the first packet that overtook it. Only one may lie between, and that packet must be stored. On a
-    link that jitters or keeps no order packets overtake each other on the same path: there the second rule alone
-    decides.
+    A packet on links that keep their order can only be overtaken where two paths meet. So a route change happened while
+    it was in flight: it was sent before all nodes had switched, and it arrived after the change began. If that was one
+    change, it is the cause. If there were several changes, the cause is the one between the path on which the packet
+    left and the path of the first packet that overtook it. Only one change may lie between these two paths, and the
+    overtaking packet must be stored. On a link that jitters or keeps no order, packets overtake each other on the same
+    path, so only the second rule applies.
 lost
     `link_down`: the last change before the drop, if the link that went down was on its old path and is not on its new
-    one. `no_route`: the change that took the path away, for packets sent after it; the one change in the 2 s after it
-    was sent, or that was not over then, for others. A full queue, the link's own loss and unknown causes are no
-    change's doing.
+    one. `no_route`: for packets sent after the change that took the path away, that change; for other packets, the only
+    change that happened within 2 s after the packet was sent or was not yet complete at that time. Losses at a full
+    queue, the link's own losses and unknown losses have no change as their cause.
 needed retransmission
-    The cause of the loss of the first transmission of its bytes.
+    Its cause is that of the loss of the first transmission of its bytes.
 spurious retransmission
-    The cause of the lateness of the first transmission of its bytes.
+    Its cause is that of the lateness of the first transmission of its bytes.
 
-A retransmission whose bytes were first sent in several packets has a cause if all of these have the same.
+If the bytes of a retransmission were first sent in several packets, it has a cause only if all of these packets have
+the same one.
 """
 
 from __future__ import annotations
@@ -35,24 +36,26 @@ from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
 
 NONE = -1
-"""Number of the change that stands for no change, while they are counted; null in the table."""
+"""Number that stands for "no change" during the count; it becomes null in the table."""
 
 UNDER_WAY_NS = 2_000_000_000
-"""No packet is under way longer: 500 packets of queue at 100 Mbit/s are 60 ms a hop, so 2 s are 33 full queues."""
+"""No packet is in flight for longer: a queue of 500 packets at 100 Mbit/s takes 60 ms per hop, so 2 s are 33 full
+queues."""
 
 _QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
 
 
 def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row a flow and route change, and one a flow for what no change caused; columns as in `CAUSE_COLUMNS`.
+    """One row per flow and route change, and one row per flow for effects without a change; columns as in
+    `CAUSE_COLUMNS`.
 
-    Each column adds up to the flow's total. No rows: packets were not recorded.
+    Each column adds up to the flow's total. There are no rows if packets were not recorded.
 
     tables: With `packets`, `bins`, `drops`, routes and timeline.
-    pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
-    Returns: DataFrame, ordered by flow; within a flow by change, the row of no change last.
+    pairs: mapping of (source, destination) to flow numbers. The value of `flow_pairs(plan.flows)`.
+    Returns: DataFrame, ordered by flow, and within a flow by change; the row of "no change" is last.
     """
-    # `packets` alone would not do: without the hosts' capture there is nothing in it that could be late or lost.
+    # The table `packets` is not enough: without the hosts' capture it cannot show late or lost packets.
     if not (tables.has("packets") and tables.has("bins")):
         return typed_frame([], CAUSE_COLUMNS)
     rows = []
@@ -68,11 +71,11 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
 
 def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
-    """The summary's scalars by flow: totals by cause of loss, and what route changes caused, in packets.
+    """The summary's scalars by flow: totals by cause of loss, and effects of route changes, in packets.
 
     caused: `causes(...)` of the run.
-    Returns: dict of flow to dict of name to packets. Without the flows that have no row, as their packets were not
-        recorded: they have `NO_CAUSE_SCALARS`.
+    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded have no row here: their
+        values are `NO_CAUSE_SCALARS`.
     """
     if len(caused) == 0:
         return {}
@@ -83,7 +86,7 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
-    """Packets of each column by change; the last place is for those of no change.
+    """Packets of each column by change; the last entry counts those of no change.
 
     Returns: dict of column to int64 array of shape (len(changes) + 1,)
     """
@@ -99,8 +102,8 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
         settled = np.array([change.settled_ns for change in changes], dtype="int64")
         late_by[late] = _of_late(data, late, instants, settled, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
-    # A spurious retransmission repeats what was merely late, a needed one what was lost. The cause is that of the first
-    # transmission: of a retransmission of a retransmission, too, the change is to blame that began it.
+    # A spurious retransmission repeats a packet that was only late, a needed one a packet that was lost. The cause is
+    # that of the first transmission, also for a retransmission of a retransmission.
     spurious_by = _inherited(data, spurious, late & ~again, late_by)
     needed_by = _inherited(data, again & ~spurious, lost & ~again, lost_by)
     places = len(changes) + 1
@@ -120,34 +123,36 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
 def _of_late(
     data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, settled: np.ndarray, reorders: bool
 ) -> np.ndarray:
-    """Change of each late packet, NONE if no rule decides (the rules: top of the file).
+    """Change that made each packet late, NONE if no rule decides (the rules are at the top of the file).
 
     data: Data packets of one flow, sorted by `sent_ns`.
     late: bool array of shape (len(data),)
-    instants: int64 array, sorted. Instants of the changes, ns.
-    settled: int64 array, sorted. When the last node had switched, ns; the same where all switch at once.
-    reorders: Whether packets may overtake each other on a link of the path: a change under way then proves nothing.
-    Returns: int array of shape (late.sum(),). Places in `instants`.
+    instants: int64 array, sorted. Instants at which the changes began, ns.
+    settled: int64 array, sorted. Instants at which the last node had switched, ns; equal to `instants` where all nodes
+        switch at once.
+    reorders: Whether packets may overtake each other on a link of the path: then a change while a packet was in flight
+        proves nothing.
+    Returns: int array of shape (late.sum(),). Indexes into `instants`.
     """
     sent = data["sent_ns"].to_numpy(dtype="int64")
     received = floats(data["received_ns"])
-    # Number of the first change that was not over when a packet was sent. One that ended at its very instant has taken
-    # effect: events of an instant come before what is sent in it.
+    # Number of the first change that was not complete when a packet was sent. A change that ended at that very instant
+    # has taken effect: events of an instant come before packets sent in it.
     before = np.searchsorted(settled, sent[late], side="right")
     under_way = np.searchsorted(instants, received[late], side="right") - before
-    # The first to arrive of those sent later: the running minimum from the end, one place on.
+    # The earliest arrival among packets sent later: the running minimum from the end, shifted by one entry.
     arrival = np.where(np.isnan(received), np.inf, received)
     first = np.append(np.minimum.accumulate(arrival[::-1])[::-1], np.inf)
-    # side="right": packets of the very instant left in one burst, and which of them was first the instant does not
-    # tell.
+    # side="right": packets of the same instant left in one burst, and the instant does not tell which of them was
+    # first.
     overtaken_at = first[np.searchsorted(sent, sent[late], side="right")]
     by_arrival = np.argsort(arrival, kind="stable")
     place = np.searchsorted(arrival[by_arrival], overtaken_at, side="left")
     overtaker = by_arrival[np.minimum(place, len(by_arrival) - 1)]
     between = np.searchsorted(instants, sent[overtaker], side="right") - before
     of_overtaker = (overtaken_at < received[late]) & (between == 1)
-    # A change that came under way proves it only where nothing else lets packets overtake; the two paths prove it
-    # always.
+    # A change while the packet was in flight proves the cause only if packets cannot overtake for another reason; the
+    # two paths always prove it.
     certain = of_overtaker if reorders else (under_way == 1) | ((under_way > 1) & of_overtaker)
     return np.where(certain, before, NONE)
 
@@ -155,27 +160,28 @@ def _of_late(
 def _of_lost(
     tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
 ) -> np.ndarray:
-    """Change of each lost packet, NONE if no rule decides (the rules: top of the file).
+    """Change that lost each packet, NONE if no rule decides (the rules are at the top of the file).
 
     lost: Rows of lost data packets of the flow, sorted by `sent_ns`.
     instants: int64 array, sorted. Instants of the changes, ns.
-    Returns: int array of shape (len(lost),). Places in `changes`.
+    Returns: int array of shape (len(lost),). Indexes into `changes`.
     """
     cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
     change_numbers = np.full(len(lost), NONE)
     last = np.searchsorted(instants, sent, side="right") - 1
     coming = np.searchsorted(instants, sent + UNDER_WAY_NS, side="right") - 1 - last
-    # A node without an entry drops: after the change that took the path away, or, under way, at a node that lost its
-    # entry meanwhile; which of two changes did that is not known.
+    # A node without an entry drops the packet: either the packet was sent after the change that took the path away, or
+    # a node lost its entry while the packet was in flight; with two changes it is unknown which of them removed the
+    # entry.
     for index in np.flatnonzero(cause == _NO_ROUTE):
         if last[index] >= 0 and changes[last[index]].after is None:
             change_numbers[index] = last[index]
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
         elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
-            # Nodes switched one by one, and this packet met one that had no entry yet, or went in a circle.
+            # Nodes switched one by one, and this packet met one that had no entry yet, or it went in a loop.
             change_numbers[index] = last[index]
-    # Within an instant paths change before links go down (timeline/schema.py), so the change is never later than the
+    # At one instant, paths change before links go down (timeline/schema.py), so the change is never later than the
     # drop.
     down = np.flatnonzero(cause == _LINK_DOWN)
     if len(down) == 0:
@@ -193,10 +199,11 @@ def _of_lost(
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
-    """When each packet that went with its link was dropped, ns: float64 array of shape (len(lost),), nan = not found.
+    """When each packet that was lost with its link was dropped, ns: float64 array of shape (len(lost),), nan if not
+    found.
 
-    `packets` knows by which link a packet was dropped and not when, `drops` knows when. The two are matched by
-    direction and first byte; of packets with equal bytes (retransmissions) the n-th sent is taken to be the n-th
+    `packets` tells at which link a packet was dropped but not when; `drops` tells when. The two are matched by
+    direction and first byte; among packets with equal bytes (retransmissions), the n-th sent is assumed to be the n-th
     dropped.
     """
     drops = tables.of_flow("drops", flow)
@@ -209,28 +216,29 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change of each retransmission: that of the first transmissions, among the candidates, that its bytes were in.
+    """Change of each retransmission: that of the candidates, first transmissions, that contained its bytes.
 
     data: Data packets of one flow.
-    again, candidates: bool arrays of shape (len(data),). The retransmissions that are asked about, and the first
-        transmissions that may be their origin.
+    again, candidates: bool arrays of shape (len(data),). The retransmissions to attribute, and the first transmissions
+        that may be their origin.
     by: int array of shape (len(data),). Change of each candidate.
-    Returns: int array of shape (again.sum(),). NONE where no candidate overlaps, or several do that have different
-        changes.
+    Returns: int array of shape (again.sum(),). NONE where no candidate overlaps, or where several candidates with
+        different changes do.
     """
     if not again.any() or not candidates.any():
         return np.full(int(again.sum()), NONE)
     seq, end = floats(data["seq"]), floats(data["seq"]) + floats(data["len_bytes"])
     order = np.flatnonzero(candidates)
-    # First transmissions do not overlap, so they are sorted by their ends too.
+    # First transmissions do not overlap, so this order is also the order of their ends.
     order = order[np.argsort(seq[order], kind="stable")]
-    # The first candidate that ends beyond the first byte, up to those that begin before the last one: all that overlap.
+    # From the first candidate that ends after the first byte up to the last one that begins before the last byte: these
+    # are all that overlap.
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
-    # How often the cause has changed up to each candidate: from low to high it must not.
+    # How often the cause has changed up to each candidate: it must not change between `low` and `high`.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)
@@ -243,7 +251,7 @@ CAUSED = {
     "needed_retransmissions_pkts": "needed_by_changes_pkts",
     "spurious_retransmissions_pkts": "spurious_by_changes_pkts",
 }
-"""Columns of the table of causes, and what the summary calls their sum over all changes."""
+"""Columns of the table of causes, and the summary's names for their sums over all changes."""
 
 _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retransmissions_pkts"]
 """Columns of the table of causes whose sum over all rows of a flow is a scalar of the same name."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Causes of effects: one packet per rule, then the synthetic run, whose sums must be its totals."""
+"""Tests that effects get the right cause: one packet per rule, then the synthetic run, where the sums must equal the
+totals."""
 
 import dataclasses
 
@@ -14,12 +15,12 @@ from support.synthetic import run as syn
 MS, S = syn.MS, syn.S
 PAIR = syn.STATIONS
 COUNTS = ["late_pkts", "lost_pkts", "needed_retransmissions_pkts", "spurious_retransmissions_pkts"]
-# A link of the first path that the second lacks.
+# A link that is on the first path and not on the second.
 LEFT = 2 * syn.LINKS.index(("s-00-00", "s-01-00"))
 
 
 def with_packets(tables, packets, *, no_path_from=None, drops=()):
-    """The synthetic run's tables with other packets; `no_path_from`: number of the first path that is none."""
+    """The synthetic run's tables with other packets; `no_path_from` is the number of the first route without a path."""
     rows = [
         {"flow": 0, "direction": 0, "len_bytes": 1000, "is_retransmission": False, "is_late": False,
          "drop_direction": None, "drop_cause": None, "is_spurious": None} | packet
@@ -35,7 +36,7 @@ def with_packets(tables, packets, *, no_path_from=None, drops=()):
 
 
 def counted(tables, **jitter):
-    """The counts that are not 0, by number of the change; -1 stands for none."""
+    """The counts that are not 0, by number of the change; -1 stands for no change."""
     frame = causes(tables, {PAIR: [0]}).set_index("change")[COUNTS]
     frame.index = frame.index.fillna(NONE).astype("int64")
     found = frame.stack()
@@ -54,7 +55,7 @@ def test_the_changes_are_those_that_the_routes_number(tables):
     assert (second.t_ns, second.before, second.after) == (40 * S, *syn.PATHS[1:])
     gone = path_changes(with_packets(tables, [packet(0, 0, 1)], no_path_from=2), PAIR)
     assert gone[1].after is None
-    # Back to a path that was there before is a change like any other.
+    # A return to an earlier path is a change like any other.
     assert len(path_changes(tables, tuple(reversed(PAIR)))) == 2
 
 
@@ -63,7 +64,7 @@ def test_the_changes_are_those_that_the_routes_number(tables):
     [
         (20 * S - 1, 20 * S, 0),
         (40 * S - MS, 40 * S + 90 * MS, 1),
-        # Sent with the change: on the new path, and none came while it was under way.
+        # Sent at the instant of the change: it takes the new path, and no change came while it was in flight.
         (20 * S, 20 * S + 80 * MS, NONE),
         (30 * S, 30 * S + 80 * MS, NONE),
     ],
@@ -80,7 +81,7 @@ def test_a_late_packet_belongs_to_the_one_change_that_came_while_it_was_under_wa
 def test_of_several_changes_the_one_between_its_path_and_its_overtakers_counts(tables, overtaker_ns, change):
     slow = packet(0, 20 * S - 2 * MS, 41 * S, is_late=True)
     overtaker = [] if overtaker_ns is None else [packet(1000, overtaker_ns, 40 * S + 500 * MS)]
-    # Arrives after it, so it overtook nothing.
+    # This packet arrives after it, so it overtook nothing.
     after = packet(2000, 20 * S + 5 * MS, 42 * S)
     assert counted(with_packets(tables, [slow, *overtaker, after])) == {(change, "late_pkts"): 1}
 
@@ -105,9 +106,9 @@ def test_on_a_path_that_jitters_a_change_under_way_is_no_cause(tables):
     [
         (3, LEFT, 20 * S, 0),
         (3, LEFT, 20 * S + 30 * MS, 0),
-        # Before any change: the link went, the path stayed.
+        # Before any change: the link went down, the path stayed.
         (3, LEFT, 19 * S, NONE),
-        # A link that both paths have.
+        # A link that is on both paths.
         (3, 0, 20 * S, NONE),
         (1, LEFT, 20 * S, NONE),
         (2, LEFT, 20 * S, NONE),
@@ -126,7 +127,7 @@ def test_a_packet_and_its_retransmission_that_both_went_down_are_told_apart(tabl
         packet(7000, 20 * S - MS, drop_cause=3, drop_direction=LEFT, is_retransmission=True, is_spurious=False),
     ]
     found = counted(with_packets(tables, lost, drops=[(20 * S, LEFT, 7000), (10 * S + MS, LEFT, 7000)]))
-    # The retransmission was needed because of the first loss, which was no change's doing.
+    # The retransmission was needed because of the first loss, which no change caused.
     assert found == {(NONE, "lost_pkts"): 1, (0, "lost_pkts"): 1, (NONE, "needed_retransmissions_pkts"): 1}
 
 
@@ -166,7 +167,7 @@ def test_retransmissions_inherit_the_cause_of_what_they_repeat(tables):
     assert only(again(4000, True)) == {(1, vain): 1}
     # Its original was not late: the sender had other reasons.
     assert only(again(5000, True)) == {(NONE, vain): 1}
-    # Bytes that two changes made late.
+    # Two changes made parts of its bytes late.
     assert only(again(0, True, 5000)) == {(NONE, vain): 1}
 
 

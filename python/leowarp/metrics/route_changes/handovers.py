@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects of all route changes on a flow together: losses near them and elsewhere, recovery, spikes.
+"""Effects of all route changes on a flow together: losses near changes and elsewhere, recovery, delay spikes.
 
-Near a change is within 1 s before or after it (`probes.NEAR_NS`). Whether a change lost packets is asked of those that
-were lost otherwise than at a full queue: what TCP drops at a queue is its own doing.
+Near a change is within 1 s before or after it (`probes.NEAR_NS`). The share of changes with losses leaves out losses at
+a full queue: TCP itself causes those.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
 
 LEAST_PROBES = 5
-"""Sent in the second before a change and in the second after it: an interval of 200 ms at most."""
+"""At least this many probes must be sent in the second before a change and as many in the second after it: an interval
+of 200 ms at most."""
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 
 def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, int | None]:
-    """Data packets of a flow that were lost near a route change, and of those by cause; None: not recorded.
+    """Data packets of a flow that were lost near a route change, in total and by cause; None if not recorded.
 
-    changes_ns: int64 array, sorted. Changes of its path there or back.
+    changes_ns: int64 array, sorted. Changes of the flow's path in either direction.
     Returns: `lost_near_changes_pkts` and `lost_<cause>_near_changes_pkts` for each of `CAUSES`.
     """
     names = [f"lost_{name}_near_changes_pkts" for name in CAUSES.values()]
     if not tables.knows_drops:
         return dict.fromkeys(["lost_near_changes_pkts", *names])
     t_ns, cause = _losses(tables, flow)
-    # By when it was dropped: what waited in a queue left up to 60 ms earlier (500 packets at 100 Mbit/s).
+    # The time of the drop counts: a packet may have left up to 60 ms earlier and waited in a queue (500 packets at 100
+    # Mbit/s).
     close = cause[near(t_ns, changes_ns)]
     counted: dict[str, int | None] = {"lost_near_changes_pkts": len(close)}
     return counted | {name: int((close == number).sum()) for name, number in zip(names, CAUSES, strict=True)}
 
 
 def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarray) -> dict[str, Any]:
-    """Share of changes near which packets were lost, and exactly one; None without changes.
+    """Share of changes near which packets were lost, and share near which exactly one was lost; None without changes.
 
     lost_ns: int64 array, sorted. When each packet was lost.
 
@@ -69,7 +71,7 @@ def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, A
 def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
     """`changes_with_loss` of probes, and quantiles of their spikes: `spike_p50_ns`, `spike_p90_ns`.
 
-    All losses count, at a full queue as well: where a probe or its reply was lost is not looked for.
+    All losses count, also those at a full queue: the place where a probe or its reply was lost is not determined.
     """
     if probes is None:
         return changes_with_loss(np.zeros(0), ()) | {f"spike_{name}_ns": None for name, _ in _QUANTILES}
@@ -80,19 +82,19 @@ def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
 
 
 def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
-    """The largest delay within 1 s of each change, less the median of the second before it.
+    """The largest delay within 1 s of each change, minus the median of the second before it.
 
-    A probe that is under way at the change meets the spike too, so the largest is looked for on both sides.
+    A probe in flight at the change also meets the spike, so the maximum covers both sides.
 
-    Returns: float64 array, ns. One a change with replies in the second before it and `LEAST_PROBES` probes sent in the
-        second before and in the second after, in the order of the changes. Fewer probes mostly miss a spike, which is
-        much shorter than a second. With one a second, the result would be 0 wherever the delay fell: both sides count
-        for the largest.
+    Returns: float64 array, ns. There is one value per change that has replies in the second before it and
+        `LEAST_PROBES` probes sent in each of the seconds before and after it, in the order of the changes. Fewer probes
+        mostly miss a spike, which is much shorter than a second. With one probe per second the result would be 0
+        wherever the delay fell, since both sides count for the maximum.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
-        # A median before, since a single probe may have met jitter; a maximum near, since the rise is much shorter than
-        # a second.
+        # It takes the median before the change, since a single probe may have met jitter, and the maximum near it,
+        # since the rise is much shorter than a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         if min(len(before), len(close) - len(before)) < LEAST_PROBES:
@@ -104,16 +106,18 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Quantiles over the changes of a flow's path (`scalars.of_flows.RECOVERY`), of those whose number is known.
+    """Quantiles over the changes of a flow's path (`scalars.of_flows.RECOVERY`); only changes with a known number
+    count.
 
-    A change after which goodput did not come back within the window counts as longer than any: a quantile that falls on
-    one is None.
+    A change after which goodput did not come back within the window counts as longer than any other; a quantile that
+    falls on such a change is None.
     """
     mine = recoveries[recoveries["flow"].to_numpy() == flow]
     judged = mine[mine["recovered"].notna()]
     row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
-        # Not back within the window: longer than any that is known. To leave these out would make recovery look quick.
+        # "Not back within the window" is longer than any known duration. Leaving such changes out would make recovery
+        # look quick.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
         row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())
@@ -126,14 +130,14 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
 
 
 def _losses(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray]:
-    """(when, cause) of each data packet of a flow that was dropped, in the order of the table."""
+    """The time of the drop and the cause of each dropped data packet of a flow, in the order of the table."""
     drops = tables.of_flow("drops", flow)
     data = floats(drops["flow_direction"]) == DATA
     return drops["t_ns"].to_numpy(dtype="int64")[data], floats(drops["cause"])[data]
 
 
 def _whole(value: float | None) -> int | None:
-    """The nearest whole number; None of what is not known or infinite ("not back within the window")."""
+    """The nearest whole number; None for an unknown or infinite value ("not back within the window")."""
     return round(value) if value is not None and np.isfinite(value) else None
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run over an access link: losses near changes, recovery, round trips, shares, tables of capacity."""
+"""Tests of the synthetic run over an access link: losses near changes, recovery, round trips, shares, capacity
+tables."""
 
 import dataclasses
 
@@ -70,7 +71,7 @@ def test_base_delays_of_slots_leave_the_spikes_out(result):
     assert down["delay_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert down["delay_after_ns"].tolist() == list(syn.BASE_NS[1:])
     assert result.summary["route_changes"] == 4
-    # The path's own delay moves all the time; its mean is that of the table.
+    # The path's own delay changes all the time; its mean is the mean of the table.
     frame = result.path_delay[DOWN]
     assert frame["delay_ns"].max() == syn.SPIKE_NS
     assert len(frame) == syn.END_NS // MS
@@ -106,7 +107,7 @@ def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
     )
     steady = dataclasses.replace(tables, sockets=sockets)
     assert below_capacity_ratio(steady, 1, DOWN, Life(0, 60 * S), links) == pytest.approx(27 / 60, abs=1e-12)
-    # From 10.5 s on the first whole second is that from 11 s.
+    # The flow starts at 10.5 s, so its first whole second begins at 11 s.
     assert below_capacity_ratio(steady, 1, DOWN, Life(10 * S + S // 2, 60 * S), links) == pytest.approx(
         16 / 49, abs=0.03
     )
@@ -135,18 +136,18 @@ def test_use_of_a_link_whose_capacity_is_a_table(result):
 def test_probes_of_the_summary(result):
     ping = result.summary["flows"][0]
     assert (ping["replies_pkts"], ping["replies_lost_pkts"]) == (594, 6)
-    # All but the one at 35 s.
+    # All except the one at 35 s.
     assert ping["replies_lost_near_changes_pkts"] == 5
     assert (ping["loss_runs"], ping["loss_run_max_pkts"]) == (5, 2)
     assert (ping["changes_with_loss_ratio"], ping["changes_with_one_loss_ratio"]) == (1.0, 0.75)
     assert ping["rtt_min_ns"] == syn.UP_NS + syn.BASE_NS[0]
-    # Five levels, 24 steps between them; everything else is 0.
+    # Five levels make 24 steps of 25 values; all other values are 0.
     steps = [abs(b - a) for a, b in zip(syn.BASE_NS[:-1], syn.BASE_NS[1:], strict=True)]
     assert ping["rtt_step_mean_ns"] == round(sum(steps) / 593)
 
 
 def test_spikes_of_probes():
-    # 40 ms, a spike of 90 ms by the probe that is under way at the change, then 50 ms; nothing near the second change.
+    # 40 ms, a spike of 90 ms for the probe in flight at the change, then 50 ms; no probe is near the second change.
     found = Probes(np.arange(0, 4 * S, 200 * MS), np.array([40] * 9 + [90] + [50] * 10) * 1e6)
     assert probe_spikes(found, np.array([2 * S, 9 * S])).tolist() == [50 * MS]
     lost = Probes(found.sent_ns, np.full(20, np.nan))
@@ -169,9 +170,9 @@ def test_losses_near_changes_and_elsewhere(result):
     flow = result.summary["flows"][1]
     assert (flow["lost_pkts"], flow["lost_near_changes_pkts"]) == (5, 3)
     assert (flow["lost_loss_near_changes_pkts"], flow["lost_queue_near_changes_pkts"]) == (3, 0)
-    # Three of four changes lost one packet; those at the full queue are no change's.
+    # Three of four changes lost one packet each; losses at the full queue belong to no change.
     assert flow["changes_with_loss_ratio"] == flow["changes_with_one_loss_ratio"] == 0.75
-    # The second TCP flow lives through the first two changes and loses nothing.
+    # The second TCP flow sees the first two changes and loses no packet.
     assert result.summary["flows"][2]["changes_with_loss_ratio"] == 0.0
 
 
@@ -187,10 +188,11 @@ def test_what_is_lost_at_a_queue_is_no_changes_loss():
 def test_recovery_after_each_change(result):
     rows = result.recoveries[result.recoveries["flow"] == 1].reset_index(drop=True)
     assert rows["lost_pkts"].tolist() == rows["lost_near_pkts"].tolist() == [1, 1, 1, 0]
-    # Before a change no packet meets the odd milliseconds' jitter; the spike after it is 60 ms.
+    # No packet before a change meets the jitter of the odd milliseconds; the spike after it is 60 ms.
     assert rows["delay_mean_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert rows["spike_ns"].tolist() == [syn.SPIKE_NS - base for base in syn.BASE_NS[:-1]]
-    # Lost 100 ms after the change, sent again 200.5 ms later, there within the bin from 300 ms on: goodput is back.
+    # The packet is lost 100 ms after the change, sent again 200.5 ms later, and arrives within the bin that begins at
+    # 300 ms: then goodput is back.
     assert rows["duration_ns"].tolist()[:3] == [300 * MS] * 3
     flow = result.summary["flows"][1]
     assert (flow["recovery_p50_ns"], flow["recovery_p90_ns"], flow["recovered_ratio"]) == (300 * MS, 300 * MS, 1.0)
@@ -224,11 +226,11 @@ def test_recovery_of_a_hundred_changes_reads_no_table_a_change(access, result, m
 def test_round_trips_are_those_of_the_packets(result):
     flow = result.summary["flows"][1]
     assert (flow["rtt_min_ns"], flow["rtt_max_ns"]) == (syn.UP_NS + syn.BASE_NS[0], syn.UP_NS + syn.SPIKE_NS)
-    # 100 ms in 15 s meet the spike: less than a percent, more than a per mille.
+    # 100 ms of every 15 s meet the spike: less than one percent, more than one per mille.
     assert flow["rtt_p99_ns"] == syn.UP_NS + max(syn.BASE_NS)
     assert flow["rtt_p999_ns"] == syn.UP_NS + syn.SPIKE_NS
-    # Stored are 4 s of each of the first three slots that begin with a change, and the last 4 s. The others take part
-    # with means, whose error nobody knows
+    # The stored packets are those of 4 s of each of the first three slots that begin with a change, and of the last 4
+    # s. The other packets contribute means, whose error is unknown
     assert flow["rtt_error_ns"] is None
 
 
@@ -260,7 +262,7 @@ def test_a_link_that_keeps_no_order_reorders_by_itself(access):
 
 def test_shares_while_all_flows_run(result):
     flows = result.summary["flows"]
-    # 500 against 166.7 packets a second from 10 to 40 s.
+    # 500 against 166.7 packets per second from 10 to 40 s.
     assert flows[1]["share_ratio"] == pytest.approx(0.75, abs=2e-3)
     assert flows[1]["share_ratio"] + flows[2]["share_ratio"] == 1.0
     assert "share_ratio" not in flows[0]
@@ -302,7 +304,7 @@ def test_one_look_at_the_sockets_tells_of_whole_lives_alone(access):
     tables, plan = access
     last = tables.sockets.groupby("flow").tail(1).assign(t_ns=syn.END_NS)
     once = dataclasses.replace(tables, sockets=last)
-    # The second flow lived for half as long: what the first had got by then nobody knows.
+    # The second flow lived for half of the time, and the bytes of the first up to then are unknown.
     assert metrics(once, plan).summary["fairness"]["jain_index"] is None
     together = dataclasses.replace(plan.flows[2], start_ns=0, stop_ns=syn.END_NS)
     summary = metrics(once, dataclasses.replace(plan, flows=(*plan.flows[:2], together))).summary
@@ -319,14 +321,14 @@ def test_without_packet_truth_nothing_of_packets_is_a_number(access):
     unknown = [name for name in flow if name.startswith(("rtt_", "lost_", "changes_with_", "spike_"))]
     assert len(unknown) > 15
     assert [flow[name] for name in unknown] == [None] * len(unknown)
-    # Sockets still tell of goodput.
+    # Socket samples still give goodput.
     assert flow["recovery_p50_ns"] == 300 * MS
 
 
 def test_marks_of_congestion_are_counted(result):
     assert result.summary["flows"][1]["delivered_ce_pkts"] == 7
     assert result.summary["received_ce_pkts"] == 3
-    # Two TCP flows end at the dish: its host's counter is neither's.
+    # Two TCP flows end at the dish, so its host's counter belongs to neither alone.
     assert result.summary["flows"][1]["received_ce_pkts"] is None
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effect of each route change on each flow: the depth of its fall in goodput, and the time to come back.
+"""Effect of each route change on each flow: the depth of the fall in goodput, and the time to come back.
 
-Only the time of these counts is the change's: other causes may fall into its window. The module
-`metrics/route_changes/causes.py` has the certain effects of a change, packet by packet.
+These counts are tied to the change only by time: other causes may fall into its window. The module
+`metrics/route_changes/causes.py` finds the certain effects of a change, packet by packet.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from leowarp.trace.schema.hosts import CA_LOSS, CA_RECOVERY
 _QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
-"""`ca_state` of a sender that repairs losses."""
+"""Values of `ca_state` of a sender that repairs losses."""
 
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """Definition of recovered. The words of every number in the recovery table.
+    """Definition of "recovered". The description of every number in the recovery table uses it.
 
-    Bins of 50 ms are the sampling of `frederiksen2024` (20 Hz), whose figures show transients of some hundred
-    milliseconds to a couple of seconds. `within_ns` was 10 s until a first look at 200 s of CUBIC, whose overflowing
-    queues fell into it.
+    Bins of 50 ms follow the sampling of `frederiksen2024` (20 Hz), whose figures show transients from some hundred
+    milliseconds to a couple of seconds. `within_ns` was 10 s at first; in a run of 200 s with CUBIC, overflowing queues
+    then fell into it.
 
-    before_ns: The mean before the change is taken over this span up to it.
-    share_ratio: Recovered = back at this share of that mean ...
+    before_ns: The mean before the change is taken over this span, up to the change.
+    share_ratio: A flow has recovered when it is back at this share of that mean ...
     bins: ... for this many bins in a row.
     bin_ns: Length of a bin.
-    within_ns: A fall that begins later than this after the change is not its doing (but, say, that of a queue that
-        overflows).
-    window_ns: Looked at no longer than this after the change, and not past the next one.
+    within_ns: A fall that begins later than this after the change does not count as its effect (it may be due to, say,
+        an overflowing queue).
+    window_ns: The analysis ends this long after the change, or at the next change.
     """
 
     before_ns: int = 1_000_000_000
@@ -51,18 +51,19 @@ class RecoveryRule:
 
 
 def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
-    """First bin below the threshold, and the first bin after it from which `bins` bins in a row are at or above it.
+    """First bin below the threshold, and the first bin after it that starts `bins` bins in a row at or above it.
 
-    rate_bps: array of shape (n,). Rate in bins from the change on.
+    rate_bps: array of shape (n,). Rate in bins, beginning at the change.
     before_bps: Mean rate before the change.
-    share_ratio: The threshold is this share of it.
-    bins: How many bins in a row count as recovered.
-    Returns: bin numbers; (None, None) if the rate never fell, (k, None) if it did not come back.
+    share_ratio: The threshold as a share of it.
+    bins: Number of bins in a row that count as recovered.
+    Returns: bin numbers; (None, None) if the rate never fell, (k, None) if it fell in bin k and did not come back.
 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
     """
-    # Several bins in a row: a hole that fills gives one bin a burst of all that had waited behind it.
+    # Several bins in a row are required: when a hole is filled, one bin gets a burst of all data that had waited behind
+    # it.
     good = np.asarray(rate_bps) >= share_ratio * before_bps
     below = np.flatnonzero(~good)
     if len(below) == 0:
@@ -79,14 +80,14 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
 def recoveries(
     tables: Tables, changes: pd.DataFrame, flows: dict[tuple[str, str], list[int]], rule: RecoveryRule, end_ns: int
 ) -> pd.DataFrame:
-    """One row per route change and flow that it concerns; columns as in `RECOVERY_COLUMNS`.
+    """One row per route change and affected flow; columns as in `RECOVERY_COLUMNS`.
 
-    Changes without a full `before_ns` of samples before them, or outside the flow's life, have null where a number
-    would need those samples.
+    A number is null if it needs samples that do not exist: changes with less than `before_ns` of samples before them,
+    or outside the flow's life.
 
-    changes: `route_changes(...)`: `t_ns, source, destination` are used.
-    flows: dict of (source, destination) to list of int. `flow_pairs(plan.flows)`; flows without samples of a socket
-        (pings, UDP) have no rows.
+    changes: The value of `route_changes(...)`: `t_ns, source, destination` are used.
+    flows: dict of (source, destination) to list of int. The value of `flow_pairs(plan.flows)`; flows without socket
+        samples (pings, UDP) have no rows.
     rule: What counts as recovered.
     Returns: DataFrame, ordered by time, then flow.
     """
@@ -94,33 +95,34 @@ def recoveries(
     for pair, numbers in flows.items():
         mine = changes[(changes["source"] == pair[0]) & (changes["destination"] == pair[1])]
         instants = [int(t) for t in mine["t_ns"]]
-        # Most flows of a large network meet no change, and their arrays would be made for nothing.
+        # Most flows of a large network meet no change, so their arrays are not needed.
         if not instants:
             continue
         for flow in numbers:
             if len(tables.of_flow("sockets", flow)) == 0:
                 continue
             life = _Life(tables, flow)
-            # The next change ends the window: what comes after it is that one's doing.
+            # The next change ends the window: later effects belong to that change.
             for index, t_ns in enumerate(instants):
                 until_ns = min([t_ns + rule.window_ns, end_ns, *instants[index + 1 : index + 2]])
                 rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
                             | life.sender(t_ns, until_ns) | life.resent(t_ns, until_ns)
                             | life.lost(t_ns, until_ns) | life.delay(t_ns, until_ns, rule))  # fmt: skip
-    # By time over all pairs: the report and the long form show the changes of a run in the order in which they came.
+    # Rows of all pairs are sorted by time: the report and the long form list the changes of a run in this order.
     rows.sort(key=lambda row: (row["t_ns"], row["flow"]))
     return typed_frame(rows, RECOVERY_COLUMNS)
 
 
 class _Life:
-    """One flow as arrays by time: a run has a hundred changes, each with a window into them."""
+    """One flow as arrays over time: a run may have a hundred changes, each with a window into these arrays."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)
         self._t_ns = samples["t_ns"].to_numpy(dtype="int64")
         self._samples = {name: floats(samples[name]) for name in ("cwnd_pkts", "srtt_us")}
         self._in_recovery = samples["ca_state"].isin(RECOVERY_STATES).to_numpy(dtype=bool)
-        # Missing where the receiver's socket was gone at the sample: its counter is read at the other host.
+        # The value is missing where the receiver's socket was already closed at the sample: its counter is read at the
+        # other host.
         received = floats(samples["bytes_received"])
         known = ~np.isnan(received)
         self._when, self._received = self._t_ns[known], received[known]
@@ -139,18 +141,18 @@ class _Life:
         self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """How deep goodput fell, and when it was back.
+        """Depth of the fall in goodput, and the time until it was back.
 
         t_ns, until_ns: The change, and the end of its window.
-        Returns: dict of columns of `RECOVERY_COLUMNS`; all None without samples a `before_ns` before the change and a
-            bin after.
+        Returns: dict of columns of `RECOVERY_COLUMNS`; all None without samples `before_ns` before the change and one
+            bin after it.
         """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)
         when, received = self._when, self._received
         if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
             return nothing
-        # The samples of the window, and one on either side to read between.
+        # The samples of the window, and one more on either side for the interpolation.
         low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
         high = int(np.searchsorted(when, until_ns, side="left")) + 1
         last_ns = min(until_ns, int(when[-1]))
@@ -160,7 +162,7 @@ class _Life:
         if before_bps <= 0 or len(rate) == 0:
             return nothing | {"goodput_before_bps": before_bps}
         fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
-        # Depth and fall are looked for in these bins alone; whether it came back, in all of the window.
+        # Depth and fall are searched in these bins only; the recovery is searched in the whole window.
         soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
         if fell is not None and fell >= len(soon):
             fell = back = None
@@ -169,13 +171,14 @@ class _Life:
             "goodput_min_bps": float(soon.min()),
             "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
             "fell_after_ns": None if fell is None else fell * rule.bin_ns,
-            # Nothing fell: recovered at once. Fell and not back within the window: unknown, not the window's length.
+            # No fall: recovered at once. A fall without recovery within the window: the duration is unknown, not the
+            # window's length.
             "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
             "recovered": fell is None or back is not None,
         }
 
     def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """The sender's window, smoothed RTT and state, by the samples after `t_ns` and up to `until_ns`."""
+        """The sender's window, smoothed RTT and state, from the samples after `t_ns` and up to `until_ns`."""
         inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
@@ -185,16 +188,17 @@ class _Life:
             row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
             row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
         before, after, when = row["cwnd_before_pkts"], self._samples["cwnd_pkts"][inside], self._t_ns[inside]
-        # 10 %: well under the 30 % by which CUBIC reduces its window (RFC 9438, 4.6).
+        # 10 % is well below the 30 % by which CUBIC reduces its window (RFC 9438, 4.6).
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
         row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
-        # Each sample's state is taken to hold until the next sample; what the last one before the change found is not
-        # taken to hold on after it.
+        # Each sample's state is assumed to hold until the next sample; the state of the last sample before the change
+        # is not carried past the change.
         row["recovery_state_ns"] = int(np.diff(np.append(when, until_ns))[self._in_recovery[inside]].sum())
         return row
 
     def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Retransmissions sent within the window, and when the first and the last of them left; None: not recorded."""
+        """Retransmissions sent within the window, and when the first and the last of them left; None if not
+        recorded."""
         if not self._has_packets:
             return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
                                   "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
@@ -203,14 +207,14 @@ class _Life:
         return {
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": spurious,
-            # Without a retransmission there is no share, which is another thing than a share of 0.
+            # Without a retransmission there is no share, which differs from a share of 0.
             "spurious_ratio": spurious / len(again) if len(again) else None,
             "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
             "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,
         }
 
     def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Data packets lost within the window, and near the change, by when they were dropped; None: not recorded."""
+        """Data packets lost within the window, and near the change, by the time of the drop; None if not recorded."""
         if not self._knows_drops:
             return dict.fromkeys(("lost_pkts", "lost_near_pkts", "lost_near_queue_pkts"))
         inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
@@ -220,12 +224,12 @@ class _Life:
                 "lost_near_queue_pkts": int(of_queue.sum())}  # fmt: skip
 
     def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """One-way delay of the data before the change, and the largest of what was sent in the second after it, ns.
+        """One-way delay of the data before the change, and the largest delay of data sent in the second after it, ns.
 
-        From the 50 ms bins of packet truth, by sending time: the mean is over the packets of whole bins that ended
-        before the change.
+        Both come from the 50 ms bins of packet truth, by sending time: the mean covers the packets of whole bins that
+        ended before the change.
         """
-        # The bin in which the change falls is part of what came after.
+        # The bin that contains the change counts as "after".
         first_ns = t_ns - BIN_NS + 1
         before = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.before_ns, first_ns], side="left"))
         after = slice(*np.searchsorted(self._bin_ns, [first_ns, min(t_ns + NEAR_NS, until_ns)]))
@@ -241,7 +245,7 @@ class _Life:
 
 
 def _number(value: Any) -> int | None:
-    """The nearest whole number; None of nan."""
+    """The nearest whole number; None for nan."""
     return None if np.isnan(value) else round(float(value))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity of the path of a pair of stations over time: rates and tables of capacity alike.
+"""Capacity of the path of a pair of stations over time, for links with rates and with capacity tables.
 
-Capacity is that of the narrowest link alone: delay, loss and other flows take nothing away from it.
+Capacity is the rate of the narrowest link alone: delay, loss and other flows do not reduce it.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from leowarp.metrics.per_flow.goodput import Life, counter
 
 IPV4_HEADER_BYTES = 20
 IP_BYTES = 1500
-"""Length of a full packet, IP header included: Ethernet's payload, and the largest `network.mtu`."""
+"""Length of a full packet, IP header included: Ethernet's largest payload, and the largest `network.mtu`."""
 
 ETHERNET_BYTES = 14
 """The Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
-"""Share of the capacity; the same share at which goodput counts as recovered from a change
-(`recovery.RecoveryRule`)."""
+"""Share of the capacity; the same share as in the definition of recovered goodput (`recovery.RecoveryRule`)."""
 
 BELOW_BIN_NS = 1_000_000_000
-"""Shorter than a few round trips, a hole in the sequence and its filling would count as a dip and a burst."""
+"""If bins were shorter than a few round trips, a hole in the sequence and its filling would count as a dip and a
+burst."""
 
 
 def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
-    """Mean rate of the narrowest link of the path in force, in bins; nan where none is shaped or there is no path.
+    """Mean rate of the narrowest link of the path in force, in bins; nan if no link is shaped or there is no path.
 
-    A bin belongs to the path at its start. The narrowest link is that of the smallest mean over the bin.
+    A bin has the path in force at its start. The narrowest link is the one with the smallest mean over the bin.
 
     pair: (str, str). Source and destination station.
     edges_ns: int64 array of shape (n + 1,), strictly increasing. Borders of the bins.
-    links: Of the tables' timeline, if the caller has them already.
-    Returns: float64 array of shape (n,), of what the link counts: IP packet and overhead
+    links: Link values of the tables' timeline, if the caller has them already.
+    Returns: float64 array of shape (n,), in bits that the link counts: IP packet and overhead
     """
     links = links or link_values(tables)
     edges_ns = np.asarray(edges_ns, dtype="int64")
@@ -52,7 +52,7 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
         for link in path:
             if link not in rates:
                 rates[link] = links.capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
-            # fmin leaves nan out: a link without a rate narrows nothing.
+            # fmin ignores nan: a link without a rate limits nothing.
             capacity_bps[here] = np.fmin(capacity_bps[here], rates[link][here])
     return capacity_bps
 
@@ -60,11 +60,11 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 def mean_path_capacity(
     tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
 ) -> float | None:
-    """Mean rate of the narrowest link over a time, bit/s, weighted by time; 0 counts while there is no path.
+    """Mean rate of the narrowest link over a time, bit/s, weighted by time; it counts as 0 while there is no path.
 
-    Between two changes of the route the narrowest link is that of the smallest mean.
+    Between two route changes the narrowest link is the one with the smallest mean.
 
-    Returns: None: no time, no routes, or for some of the time no link of the path is shaped.
+    Returns: None if the time is empty, there are no routes, or at some time no link of the path is shaped.
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
@@ -85,11 +85,11 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
-    # Cut where the route changes, as `path_capacity` takes the path at the start of a bin for all of it.
+    # Bins are cut where the route changes, since `path_capacity` uses the path at the start of a bin for all of it.
     cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
     rate_bps = path_capacity(tables, pair, cuts_ns, links)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
-    # Before the first route, and while there is none, nothing could be carried: 0, where nan is "not shaped".
+    # Before the first route, and while there is none, no data can be carried: 0, whereas nan means "not shaped".
     rate_bps[np.array([number < 0 or paths[number] is None for number in place], dtype=bool)] = 0.0
     first = np.searchsorted(cuts_ns, edges_ns[:-1])
     return np.add.reduceat(rate_bps * np.diff(cuts_ns), first) / np.diff(edges_ns)
@@ -104,20 +104,20 @@ def below_capacity_ratio(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> float | None:
-    """Share of a flow's life in which its goodput was below `BELOW_RATIO` of what its path could carry.
+    """Share of a flow's life in which its goodput was below `BELOW_RATIO` of its path's capacity.
 
-    The unit is a whole second of the run's clock within its life and its samples. The capacity of a second is the mean
-    of the narrowest link of the path in force, cut where the path changes, so that a second with two paths has both in
-    proportion. A second in which nothing could be carried is left out. None: no link is shaped, or no whole second was
-    sampled.
+    The unit is a whole second of the run's clock within the flow's life and its samples. The capacity of a second is
+    the mean of the narrowest link of the path in force; the second is cut where the path changes, so two paths count in
+    proportion. A second without any capacity is left out. The result is None if no link is shaped or no whole second
+    was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
     later = t_ns > start_ns
-    # One look at a socket, at its end, tells of its whole life alone.
+    # A single sample at the socket's end describes only its whole life.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
-    # At its start a flow has received nothing; without that point its first second would be lost to the first sample.
+    # At its start a flow has received nothing; without that point the time up to the first sample would be left out.
     t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
     edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
     if len(edges_ns) < 2:
@@ -139,14 +139,14 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Payload of a flow in full segments that the path could have carried while it lived, and the flow's goodput over
-    it. Flows that share the path share the capacity.
+    """Payload that the path could have carried for a flow in full segments during its life, and the flow's goodput as a
+    share of it. Flows that share the path share the capacity.
 
-    pair: (str, str). Its source and destination.
+    pair: (str, str). The flow's source and destination.
     lived: `life(...)` of the flow.
-    goodput_bps: Its mean over that time, in order at the receiver.
+    goodput_bps: Mean goodput over that time, in order at the receiver.
     ip_bytes, ip_header_bytes: Length of its full packets, `network.mtu`, and of their IP headers.
-    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; None what is not known.
+    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; unknown values are None.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
     # Goodput is payload, a rate is what links count: the ratio of the two would be 0.956 of a full link otherwise.
@@ -165,9 +165,9 @@ def payload_ratio(
 ) -> float:
     """Payload of a full segment over what a link counts of it: 1448 of 1514 bytes with timestamps, overhead 14.
 
-    The segment is the largest that the sender's socket ever sampled (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
+    The segment is the largest one in any sample of the sender's socket (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
 
-    overhead_bytes: What a link counts on top of an IP packet.
+    overhead_bytes: Bytes that a link counts in addition to an IP packet.
     ip_bytes, ip_header_bytes: Length of a full IP packet, and of its IP header.
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
@@ -183,12 +183,13 @@ def payload_ratio(
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
-    """Bytes a packet on top of its IP length, of the links of a pair's first path; 14 if the timeline does not say.
+    """Bytes per packet in addition to its IP length, on the links of a pair's first path; 14 if the timeline does not
+    say.
 
-    If links differ it is the largest: the answer then is too low a share of payload and never one too high.
+    If links differ, the largest value counts: the share of payload may then be too low, but never too high.
     """
     told = tables.link_overheads_bytes
-    # One path stands for all: the links of a medium have the same overhead, whichever of them a path takes.
+    # One path stands for all: all links of a medium have the same overhead, whichever path is used.
     first = next((path for path in pair_routes(tables, pair)["path"] if path is not None), None)
     values = [told[frozenset(link)] for link in tables.links_of(first) if frozenset(link) in told]
     known = [value for value in values if not np.isnan(value)]

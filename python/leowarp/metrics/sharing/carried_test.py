@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No flow delivers more than its last link carried: made-up runs pass, and each that was touched fails."""
+"""Tests that no flow delivers more than its last link carried: made-up runs pass, and each modified run fails."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ IP_BYTES = 1500
 
 
 def check(run, plan=None, **changed):
-    """Checks a run, some of whose tables are others."""
+    """Check a run with some of its tables replaced."""
     tables = dataclasses.replace(run.tables, **changed)
     flows = with_connections(run.plan if plan is None else plan, tables.connections).flows
     check_carried(tables, flows, run.end_ns, link_values(tables), IP_BYTES)
@@ -29,7 +29,7 @@ def check(run, plan=None, **changed):
 
 @pytest.fixture(scope="module")
 def full():
-    """A transfer of a second's bytes that fills its links, and a flow that is cut off."""
+    """A transfer of one second's bytes that fills its links, and a flow that is cut off."""
     size = RATE_BPS // 8 * 1448 // 1514
     return star([Transfer("A", "B", 0, MS, size_bytes=size), Transfer("C", "D", 0, 2 * MS)], RATE_BPS, 2 * S)
 
@@ -38,7 +38,7 @@ def full():
 @settings(deadline=None, max_examples=25)
 @given(transfers(), transfers(("A", "B"), most=2, least=0), st.sampled_from(RATES_BPS))
 def test_no_run_of_packets_over_links_breaks_it(planned, connections, rate_bps):
-    # Connections of one program have its ends, in its order.
+    # The connections of a program have the program's ends, in the program's order.
     of_one = [dataclasses.replace(each, source="A", destination="B") for each in connections]
     check(star(planned, rate_bps, END_NS, connections=of_one))
 
@@ -57,7 +57,7 @@ def flow_ends(full, **changed):
 
 def test_a_completion_that_is_too_early_fails_the_run(full):
     took_ns = float(full.tables.flows["completion_ns"].iloc[0])
-    # The start, a round trip of nothing, and a packet are what there is to spare.
+    # The only slack is the start, a round trip of zero length, and one packet.
     check(full, flows=flow_ends(full, completion_ns=took_ns - 20 * MS))
     flows = flow_ends(full, completion_ns=took_ns / 2)
     with pytest.raises(TraceError, match=r"flow 0: .* of which hub>B alone carried"):
@@ -72,7 +72,7 @@ def test_payload_that_no_link_counted_fails_the_run(full):
     sockets = full.tables.sockets.copy()
     last = sockets.index[sockets["flow"] == 1][-1]
     check(full, sockets=sockets)
-    # More than what was under way at the end, which the link counts.
+    # This is more than the packets in flight at the end, which the link counts.
     sockets.loc[last, "bytes_received"] += 20 * 1448
     with pytest.raises(TraceError, match=r"flow 1: .* of which hub>D alone carried"):
         check(full, sockets=sockets)
@@ -90,7 +90,7 @@ def test_a_link_that_does_not_count_as_netem_is_taken_by_its_rate(full):
 
 
 def rates(full, *steps):
-    """The timeline with other rates from hub to B, and the totals of no link, so that rates alone count."""
+    """The timeline with other rates from hub to B, and without link totals, so that only the rates count."""
     timeline = full.tables.timeline
     other = timeline[~((timeline["event"] == "rate") & (timeline["b"] == "B") & (timeline["a"] == HUB)).to_numpy()]
     mine = pd.DataFrame([{"t_ns": t_ns, "event": "rate", "a": HUB, "b": "B", "rate_bps": rate} for t_ns, rate in steps])
@@ -103,7 +103,7 @@ def test_the_bound_is_the_integral_of_the_rate(full):
     check(full, **rates(full, (0, RATE_BPS // 2), (S // 2, 2 * RATE_BPS)))
     with pytest.raises(TraceError, match="flow 0"):
         check(full, **rates(full, (0, RATE_BPS), (S // 2, RATE_BPS // 2)))
-    # Unshaped for a while it has no bound.
+    # A link that is unshaped for a while gives no bound.
     check(full, **rates(full, (0, RATE_BPS), (S // 2, np.nan), (S // 2 + MS, RATE_BPS // 2)))
 
 
@@ -130,7 +130,7 @@ def test_a_path_that_changes_may_use_every_link_into_its_destination(full):
     check(full, **changed, linktotals=pd.concat([counted, rest]))
     with pytest.raises(TraceError, match="its 2 last links together"):
         check(full, **changed, linktotals=pd.concat([counted, rest.assign(delivered_bytes=50_000)]))
-    # Without a rate behind it the source itself is before the last link: then nothing bounds it.
+    # No link after the source has a rate, so nothing bounds the flow.
     wires = pd.DataFrame([{"t_ns": 0, "event": "rate", "a": "A", "b": "B", "rate_bps": np.nan}])
     open_ = {"directions": (*directions, ("A", "B", "wire")), "timeline": pd.concat([timeline, wires])}
     check(full, **changed | open_, linktotals=counted)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Competing TCP flows, and when they compete.
+"""The TCP flows that compete, and the times at which they do.
 
-Two flows compete while both live and their data take the same direction of a link with a rate, by the paths in force.
-Flows of one ordered pair of stations always take the same path. Flows of opposite directions do not compete: a link has
-a queue and a rate for each direction.
+Two flows compete while both live and their data take the same direction of a link with a rate, on the paths in force.
+Flows of the same ordered pair of stations always take the same path. Flows of opposite directions do not compete: a
+link has a queue and a rate for each direction.
 
 Two flows are competitors if they compete for `LEAST_NS`, and for `LEAST_RATIO` of the longer of their lives. Over less
-time a share shows how bursts alternate, or describes a long flow by a short moment.
+time, a share shows how bursts alternate, or it describes a long flow by a short moment.
 
-A connection of a program that carries next to nothing (`CONTROL_RATIO`) competes with none, and neither does the first
-of iperf3, over which client and server agree on the test.
+A connection of a program that carries almost no data (`CONTROL_RATIO`) does not compete, and neither does iperf3's
+first connection, on which client and server agree on the test.
 """
 
 from __future__ import annotations
@@ -29,28 +29,29 @@ from leowarp.metrics.per_flow.goodput import Life, life
 from leowarp.metrics.per_flow.iperf3 import said
 
 LEAST_NS = 1_000_000_000
-"""Several round trips of any path over LEO satellites."""
+"""This is several round trips of any path over LEO satellites."""
 
 LEAST_RATIO = 0.1
-"""The least part of the longer of two lives."""
+"""Smallest share of the longer of two lives."""
 
 CONTROL_RATIO = 0.01
-"""A control connection has less than this part of the payload of its program's largest, in either direction."""
+"""A control connection has less than this share of the payload of its program's largest connection, in either
+direction."""
 
 Spans = np.ndarray
-"""Times from (included) and until (not included): int64 array of shape (n, 2), ns, disjoint, ascending."""
+"""Times from (included) to (excluded): int64 array of shape (n, 2), ns, disjoint, ascending."""
 
 ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 
 
 @dataclass(frozen=True)
 class Competition:
-    """The TCP flows of a run that may compete, and with whom they do.
+    """The TCP flows of a run that may compete, and their competitors.
 
-    lives: dict of flow number to Life. Over all TCP flows.
-    controls: frozenset of int. Those that are control connections, which compete with nobody.
+    lives: dict of flow number to Life. It covers all TCP flows.
+    controls: frozenset of int. Control connections, which do not compete.
     rivals: dict of flow number to tuple of int. Competitors of each TCP flow, ascending.
-    together: dict of flow number to Spans. When a flow that has competitors competed with each of them.
+    together: dict of flow number to Spans. Times at which a flow with competitors competed with each of them.
     """
 
     lives: Mapping[int, Life]
@@ -66,8 +67,8 @@ class Competition:
 def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues) -> Competition:
     """The TCP flows of a run that compete.
 
-    flows: The plan's, with the connections of programs behind them.
-    links: Of the tables' timeline.
+    flows: The plan's flows, followed by the connections of programs.
+    links: Link values of the tables' timeline.
     """
     lives = {number: life(tables, number, flow, end_ns) for number, flow in enumerate(flows) if flow.kind == "tcp"}
     controls = frozenset(_controls(tables) & lives.keys())
@@ -82,7 +83,7 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     for place, number in enumerate(numbers.tolist()):
         from_ns, until_ns = np.maximum(starts, starts[place]), np.minimum(stops, stops[place])
         least_ns = np.maximum(LEAST_NS, LEAST_RATIO * np.maximum(stops - starts, stops[place] - starts[place]))
-        # Paths are compared only of flows that live together for long enough.
+        # Paths are compared only for flows whose lives overlap for long enough.
         near = until_ns - from_ns >= least_ns
         near[place] = False
         spans, found = ALWAYS, list[int]()
@@ -114,13 +115,13 @@ def both(one: Spans, other: Spans) -> Spans:
 
 
 def _length_ns(spans: Spans, from_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
-    """How much of each time from one instant to another lies in the spans, ns."""
+    """Length of the part of each time interval that lies in the spans, ns."""
     within = np.minimum(until_ns, spans[:, 1:]) - np.maximum(from_ns, spans[:, :1])
     return np.maximum(within, 0).sum(axis=0)
 
 
 def _controls(tables: Tables) -> set[int]:
-    """Connections of programs that carry next to nothing, and the first of each iperf3."""
+    """Connections of programs with almost no data, and the first connection of each iperf3."""
     found = set()
     by_program: dict[int, list[int]] = {}
     for connection in tables.connections:
@@ -143,7 +144,7 @@ def _back_bytes(tables: Tables, number: int) -> float:
 
 
 class _Paths:
-    """Directions of links with a rate that the data of pairs of stations take, over time."""
+    """Directions of links with a rate that the data of each pair of stations take, over time."""
 
     def __init__(self, tables: Tables, links: LinkValues) -> None:
         self._tables, self._links = tables, links
@@ -151,7 +152,7 @@ class _Paths:
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """When the paths of two pairs have a direction in common; always if the two pairs are the same."""
+        """Times at which the paths of two pairs share a direction; always if the two pairs are the same."""
         if one == other:
             return ALWAYS
         key = (min(one, other), max(one, other))
@@ -161,7 +162,7 @@ class _Paths:
 
     def _found(self, one: Pair, other: Pair) -> Spans:
         (mine_ns, mine), (theirs_ns, theirs) = self._of(one), self._of(other)
-        # Most pairs of a large network never meet.
+        # The paths of most pairs of a large network never share a link.
         if frozenset().union(*mine).isdisjoint(frozenset().union(*theirs)):
             return ALWAYS[:0]
         edges_ns = np.union1d(mine_ns, theirs_ns)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How flows that compete share their path: each flow's part of what they got, and Jain's index of fairness.
+"""How competing flows share their path: each flow's share of the goodput, and Jain's index of fairness.
 
 `metrics/sharing/competition.py` defines which flows compete, and when. A share is a flow's goodput in order at the
-receiver, over that of itself and its competitors, while it competes with all of them. Jain's index of n rates x is
-(sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one flow has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). A
-run has one if its flows compete in one group, each with each.
+receiver, divided by the sum over the flow and its competitors, while it competes with all of them. Jain's index of n
+rates x is (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one flow has everything (Jain, Chiu and Hawe, DEC TR-301,
+1984). A run has an index if its flows compete in one group, each with every other.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ from leowarp.metrics.per_flow.goodput import Life, counter, payload_bytes
 from leowarp.metrics.sharing.competition import LEAST_NS, LEAST_RATIO, Competition, Spans, both, competition
 
 SHARE_BIN_NS = 1_000_000_000
-"""Bin of the series. Shorter than a few round trips, a share says how bursts alternate and not how flows share."""
+"""Bin length of the series. In bins shorter than a few round trips, a share shows how bursts alternate and not how
+flows share."""
 
 
 def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
-    """Jain's index; None of no rates, or if all are 0.
+    """Jain's index; None without rates, or if all are 0.
 
     rates: In any unit, not negative.
 
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
     (1.0, 0.25)
     """
-    # J = (sum x)^2 / (n sum x^2). Rounding may pass 1 by one unit in the last place: three equal rates do.
+    # J = (sum x)^2 / (n sum x^2). Rounding may exceed 1 by one unit in the last place, for example with three equal
+    # rates.
     values = np.asarray(rates, dtype="float64")
     squares = len(values) * float((values**2).sum())
     return min(1.0, float(values.sum()) ** 2 / squares) if squares > 0 else None
@@ -48,7 +50,7 @@ NOT_TOGETHER = "its competitors never all ran for 1 s and a tenth of the longest
 NOT_SAMPLED = "sockets were not sampled while it competed"
 NOTHING = "neither it nor its competitors got anything"
 SEVERAL = "the TCP flows compete in several groups, or not each with each: see their shares"
-"""Why there is no share, or no index."""
+"""Reason for a missing share or index."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,10 @@ class Shares:
     """How the TCP flows of a run shared their paths.
 
     ratio: dict of flow number to float or None. Share of each TCP flow, 0 to 1.
-    reason: dict of flow number to str or None. Why there is none; None: there is one, or the run has one TCP flow at
-        most.
+    reason: dict of flow number to str or None. Why the share is missing; None if there is a share, or if the run has at
+        most one TCP flow.
     fairness: The summary's object `fairness`: `jain_index`, `from_s` and `until_s`, between which its flows competed,
-        and `reason`, each None if there is none.
+        and `reason`; each is None if it does not apply.
     """
 
     ratio: dict[int, float | None]
@@ -68,9 +70,9 @@ class Shares:
 
 
 def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues | None = None) -> Shares:
-    """How the TCP flows of a plan shared their paths.
+    """Shares of the TCP flows of a plan.
 
-    links: Of the tables' timeline, if the caller has them already.
+    links: Link values of the tables' timeline, if the caller has them already.
     """
     numbers = [number for number, flow in enumerate(flows) if flow.kind == "tcp"]
     ratio: dict[int, float | None] = dict.fromkeys(numbers)
@@ -86,7 +88,7 @@ def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues 
 
 
 def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None, str | None]:
-    """Share of a flow, and why there is none."""
+    """Share of a flow, and the reason if there is none."""
     if number in found.controls:
         return None, CONTROL
     if not found.rivals[number]:
@@ -102,11 +104,11 @@ def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None
 
 
 def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
-    """Jain's index of the only group of flows that compete each with each."""
+    """Jain's index of the only group of flows in which each competes with every other."""
     groups = {found.group(number) for number, rivals in found.rivals.items() if rivals}
     if not groups:
         return {"reason": NO_RIVAL}
-    # No single index describes several groups, whether they overlap or stand side by side.
+    # No single index describes several groups, whether they overlap or not.
     (group, *others) = groups
     if others or any(found.group(number) != group for number in group):
         return {"reason": SEVERAL}
@@ -125,13 +127,13 @@ def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
 
 
 def _is_long(found: Competition, group: Sequence[int], spans: Spans) -> bool:
-    """Whether flows compete for so long that their shares say something."""
+    """Whether flows compete for long enough that their shares are meaningful."""
     longest_ns = max(found.lives[number].stop_ns - found.lives[number].start_ns for number in group)
     return int(np.diff(spans).sum()) >= max(LEAST_NS, LEAST_RATIO * longest_ns)
 
 
 class _Rates:
-    """Goodput of flows in order, over times in which they compete."""
+    """Goodput of flows, in order, over the times in which they compete."""
 
     def __init__(self, tables: Tables, found: Competition) -> None:
         self._tables, self._lives = tables, found.lives
@@ -139,7 +141,7 @@ class _Rates:
         self._curves: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
-        """Goodput of each flow of a group, bit/s; None if that of one of them is not known."""
+        """Goodput of each flow of a group, bit/s; None if that of any flow is unknown."""
         rates = []
         for number in group:
             key = (number, spans.tobytes())
@@ -147,7 +149,7 @@ class _Rates:
                 self._known[key] = self._rate(number, spans)
             rate = self._known[key]
             if rate is None:
-                # A share of the known ones alone would be another number under the same name.
+                # A share of the known flows alone would be another quantity under the same name.
                 return None
             rates.append(rate)
         return rates
@@ -157,15 +159,15 @@ class _Rates:
         if number not in self._curves:
             self._curves[number] = _in_life(self._tables, number, lived)
         curve = self._curves[number]
-        # One look at a socket, at its end, tells of its whole life alone.
+        # A single sample at the socket's end describes only its whole life.
         if curve is None or (len(curve[0]) == 2 and spans.tolist() != [[lived.start_ns, lived.stop_ns]]):
             return None
-        # Bytes are taken to have come evenly between two samples.
+        # Bytes are assumed to have arrived evenly between two samples.
         return float(np.diff(np.interp(spans, *curve)).sum()) * 8e9 / float(np.diff(spans).sum())
 
 
 def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
-    """Instants and bytes received in order by then, from a flow's start to its end; None: the bytes are not known."""
+    """Instants and bytes received in order by then, from a flow's start to its end; None if the bytes are unknown."""
     carried = payload_bytes(tables, number, lived)
     if carried is None:
         return None
@@ -177,20 +179,20 @@ def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.n
 def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int = SHARE_BIN_NS) -> pd.DataFrame:
     """Goodput and share of each TCP flow in bins: `t_ns, flow, goodput_bps, share_ratio, jain_index`, flow by flow.
 
-    A flow has rows for the bins that lie within its life. Share and index are over the flow and those of its
-    competitors that run through the bin, null if none does.
+    A flow has rows for the bins that lie within its life. Share and index cover the flow and those of its competitors
+    that live through the whole bin; they are null if none does.
 
-    flows: `plan.flows`; those that are no TCP have no rows.
+    flows: `plan.flows`; flows other than TCP have no rows.
     bin_ns: Length of a bin.
     """
     found = competition(tables, flows, end_ns, link_values(tables))
     pieces = []
     for number, lived in found.lives.items():
         t_ns, received = _received(tables, number, lived.start_ns)
-        # Bins on whole multiples of their length on the run's clock: those of all flows coincide.
+        # Bins start at whole multiples of their length on the run's clock, so those of all flows coincide.
         first = -(-lived.start_ns // bin_ns) * bin_ns
         edges = bin_edges(first, min(lived.stop_ns, int(t_ns[-1])), bin_ns)
-        # The start that `_received` adds and one sample at the end would be a straight line, no series.
+        # The start that `_received` adds and one sample at the end would give a straight line, not a series.
         if len(t_ns) > 2 and len(edges) > 1:
             rate = np.diff(np.interp(edges, t_ns, received)) * 8e9 / bin_ns
             pieces.append(pd.DataFrame({"t_ns": edges[:-1], "flow": number, "goodput_bps": rate}))
@@ -199,7 +201,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
                             | {name: pd.Series(dtype="float64") for name in SERIES_NUMBERS})  # fmt: skip
     frame = pd.concat(pieces, ignore_index=True)
     rates = frame.pivot(index="flow", columns="t_ns", values="goodput_bps")
-    # Sums over each flow's group as products of matrices: a run of 90 flows over 1000 s has 90,000 rows.
+    # Sums over each flow's group are computed as matrix products: a run of 90 flows over 1000 s has 90,000 rows.
     groups = np.eye(len(rates))
     for row, number in enumerate(rates.index):
         columns = rates.index.get_indexer(pd.Index(found.rivals[number]))
@@ -217,14 +219,15 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
 
 
 def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes received in order at the samples, and none at the flow's start."""
+    """Bytes received in order at the samples, with 0 at the flow's start."""
     t_ns, received = counter(tables, number, "in_order")
     later = t_ns > start_ns
     return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
 
 
 def least_index(series: pd.DataFrame) -> pd.DataFrame:
-    """`t_ns, jain_index` of each bin of `share_series`: the least of its groups, nan where no flows compete."""
+    """`t_ns, jain_index` of each bin of `share_series`: the smallest index of its groups, nan where no flows
+    compete."""
     return series.groupby("t_ns", as_index=False)["jain_index"].min()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
 
-They take shares by whole numbers, wherever these come from: a capture, a run, a window of it, a study.
+They draw shares over integers, wherever these come from: a capture, a run, a window of it, a study.
 
 >>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP
@@ -23,18 +23,19 @@ from leowarp.base.errors import TraceError
 from leowarp.report.style import COLUMN_IN, line_style, new_figure, styled
 
 WIDE_ENOUGH_FOR_LOG = 50.0
-"""Where the smallest share is this much smaller than the largest, bars on a linear axis could not be seen: log."""
+"""If the largest share is this many times the smallest, the smallest bars would be invisible on a linear axis, so the
+axis is logarithmic."""
 
 
 @dataclass(frozen=True)
 class Shares:
     """One density of a figure.
 
-    index: int array of shape (n,). Displacements in packets (late positive), packets in the buffer, or n of
-        n-reordering; each once.
-    share: float array of shape (n,). Share of the packets at each, 0 to 1.
-    label: What the legend calls it; "" for none.
-    style: Colour and line style of matplotlib; the n-th of the palette if empty.
+    index: int array of shape (n,). Displacements in packets (late packets are positive), packets in the buffer, or n of
+        n-reordering; each occurs once.
+    share: float array of shape (n,). Share of the packets at each index, 0 to 1.
+    label: Name in the legend; "" for none.
+    style: Colour and line style of matplotlib; if empty, the n-th of the palette.
     """
 
     index: ArrayLike
@@ -53,8 +54,8 @@ class Shares:
 def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """RD: share of packets at each displacement from the order of sending (RFC 5236, 3.6).
 
-    densities: By displacement. One is drawn as bars, several as outlines.
-    y_scale: {"auto", "linear", "log"}. "auto" takes log if the smallest share is less than a fiftieth of the largest.
+    densities: Shares by displacement. A single one is drawn as bars, several as outlines.
+    y_scale: {"auto", "linear", "log"}. "auto" uses "log" if the smallest share is less than a fiftieth of the largest.
     """
     _draw_bars(axes, densities, y_scale)
     axes.set_xlabel("displacement, packets (negative: early; positive: late)")
@@ -62,10 +63,10 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 
 
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """RBD: share of arrivals after which a buffer that restores the order holds this number of packets (RFC 5236,
+    """RBD: share of arrivals after which a buffer that restores the order holds a given number of packets (RFC 5236,
     3.11).
 
-    densities: By packets in the buffer.
+    densities: Shares by number of packets in the buffer.
     y_scale: {"auto", "linear", "log"}. As for `draw_density`.
     Raises TraceError if no density has a packet.
     """
@@ -75,9 +76,9 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 
 
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """n-reordering: share of packets that come right after n packets sent later (RFC 4737, 5).
+    """n-reordering: share of packets that arrive right after n packets that were sent later (RFC 4737, 5).
 
-    densities: By n. If none has a packet, the panel says so.
+    densities: Shares by n. If none has a packet, the panel says so.
     y_scale: {"auto", "linear", "log"}. As for `draw_density`.
     """
     smallest, largest = _range(densities)
@@ -100,8 +101,8 @@ def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str =
 def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
     """A figure of `draw_density`.
 
-    footer: The rules that shape the result, thresholds above all.
-    title: "" for none.
+    footer: The rules that shape the result, above all thresholds.
+    title: Title of the figure; "" for none.
     y_scale: {"auto", "linear", "log"}
     Raises TraceError if no density has a packet.
     """
@@ -114,7 +115,7 @@ def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "",
 
 
 def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure of `draw_n_reordering`; parameters are those of `density`, and no packet is no error."""
+    """A figure of `draw_n_reordering`; parameters are those of `density`, but densities without packets are allowed."""
     return _figure(draw_n_reordering, densities, footer, title, y_scale)
 
 
@@ -138,16 +139,17 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
         index, share = shares.nonzero()
         if not len(index):
             continue
-        # A logarithmic axis has no 0, so bars stand on its lower end; an index without packets is then a bar of no
-        # height.
+        # A logarithmic axis has no 0, so bars start at its lower end; an index without packets is a bar of zero height.
         heights = np.full(index[-1] - index[0] + 1, floor)
         heights[index - index[0]] = share
         edges = np.arange(index[0], index[-1] + 2) - 0.5
         style = {**line_style(number), **shares.style}
         if len(densities) == 1:
-            # A narrow edge in the bars' colour: one packet in a wide figure would else be thinner than a pixel.
+            # Bars get a narrow edge in their colour: otherwise, in a wide figure, the bar of one packet would be
+            # thinner than a pixel.
             axes.stairs(heights, edges, baseline=floor, fill=True, facecolor=style["color"], linewidth=0)
-            # All edges are one path: `vlines` writes an SVG element each, and a run has a thousand displacements.
+            # All edges form one path: `vlines` writes one SVG element per edge, and a run may have a thousand
+            # displacements.
             edge = np.stack([np.full(len(index), floor), share, np.full(len(index), np.nan)], axis=1)
             axes.plot(np.repeat(index, 3), edge.ravel(), color=style["color"], linewidth=0.5, solid_capstyle="butt")
         else:
@@ -161,18 +163,18 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
 
 
 def _range(densities: Sequence[Shares]) -> tuple[float, float]:
-    """Smallest and largest share that is not 0; 0, 0 if there is none."""
+    """Smallest and largest nonzero share; (0, 0) if there is none."""
     values = np.concatenate([np.zeros(0), *(shares.nonzero()[1] for shares in densities)])
     return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 
 
 def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bool:
-    """Scales the y axis; returns whether it is logarithmic."""
+    """Scale the y axis; return whether it is logarithmic."""
     log = largest > 0 and (y_scale == "log" or (y_scale == "auto" and largest > WIDE_ENOUGH_FOR_LOG * smallest))
     if log:
         axes.set_yscale("log")
-        # At the lower end the axis begins at half the smallest share or below (10^-0.3), or its bar would have no
-        # visible height. At the upper end a twentieth of the decades shown is left free.
+        # The axis starts at half the smallest share or below (10^-0.3), since its bar would have no visible height
+        # otherwise. A twentieth of the decades shown is left free at the upper end.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of reordering: scales, outlines, equal bytes, and what they say of nothing."""
+"""Tests of the reordering figures: scales, outlines, equal bytes, and the text of figures without packets."""
 
 import numpy as np
 import pytest

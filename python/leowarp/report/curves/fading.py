@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A power series as a picture: its first seconds with the states, its distribution beside the model's, its fades."""
+"""A figure of a power series: its first seconds with the states, its distribution beside the model's, its fades."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
 FIRST_S = 10.0
-"""Length of the series as a line: in a longer one single fades could not be distinguished."""
+"""Length of the part drawn over time: in a longer one, single fades could not be distinguished."""
 
 LIGHTEST, DARKEST = 0.88, 0.25
-"""Greys of the first state and of the last."""
+"""Greys of the first and of the last state."""
 
 
 def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str) -> None:
     """Write `fading_figure` into a file.
 
-    channel: What it was made with, for the closed forms.
-    file: Its ending says the format: .svg, .pdf or .png.
+    channel: The channel that made the series, for the closed forms.
+    file: Its suffix sets the format: .svg, .pdf or .png.
     footer: Text at the foot. Raises ScenarioError if the file's name says no format that can be drawn, the file cannot
     be written, or the power
         never changes.
@@ -48,11 +48,12 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
 def fading_figure(
     power: PowerSeries, channel: LandMobile | None = None, footer: str = "", *, seconds: float = FIRST_S
 ) -> Figure:
-    """Power over the first seconds below the states; distribution, correlation, rate and length of fades of it all.
+    """Power over the first seconds with a strip of states; distribution, autocorrelation, rate and duration of fades of
+    the whole series.
 
-    channel: What it was made with, for the closed forms.
+    channel: The channel that made the series, for the closed forms.
     footer: Text at the foot.
-    seconds: So much of the series is drawn over time.
+    seconds: Length of the part of the series that is drawn over time.
     Raises ScenarioError if the power never changes.
     """
     if power.frozen:
@@ -66,12 +67,12 @@ def fading_figure(
         [["states", "states"], ["power", "power"], ["levels", "rates"], ["correlation", "lengths"]],
         height_ratios=(0.13, 1.5, 1.35, 1.35),
     )
-    # One sample more than the seconds hold, so that the line reaches the end of the axis; two at least, or it had no
-    # length.
+    # One sample more than the seconds hold, so that the line reaches the end of the axis; at least two, or the line
+    # would have no length.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
-    # As pixels from this number of points on: noise of 5,000 points is an SVG of 88 kB (as pixels 108), of 20,000 one
-    # of 124 (87).
+    # From this number of points on, the line is drawn as pixels: noise of 5,000 points gives an SVG of 88 kB (as pixels
+    # 108), of 20,000 points one of 124 (87).
     panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
     until_s = min(seconds, float(times_s[-1]))
     panels["power"].set(xlabel="time, s", ylabel="power, dB", xlim=(0, until_s))
@@ -89,11 +90,12 @@ def fading_figure(
         ("rates", "crossing_rate", 1, "fades per second", "How often the power falls below a level"),
         ("lengths", "fade_duration", 1e3, "mean length, ms", "How long it stays there"),
     ):
-        # A level that the series never reached is crossed 0 times a second, which a logarithmic axis cannot show.
+        # A level that the series never reached has a crossing rate of 0, which a logarithmic axis cannot show.
         rows = table[(table.statistic == statistic) & (table.value > 0)]
         panels[name].semilogy(rows["at"], rows.value * scale, color=BEFORE, marker=".", markersize=3)
         panels[name].set(xlabel="level, dB", ylabel=label)
-        # Rates and lengths of one environment may span less than a decade, in which powers of ten alone leave no tick.
+        # Rates and durations of one environment may span less than a decade, for which ticks at powers of ten are not
+        # enough.
         panels[name].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         panels[name].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panels[name].yaxis.set_minor_locator(NullLocator())
@@ -104,7 +106,7 @@ def fading_figure(
 def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.integer], names: Sequence[str]) -> None:
     """A strip of greys, light for the first state and dark for the last, with its legend above it on the right.
 
-    edges_s: float64 array of shape (n + 1,). Between which times each of the states holds.
+    edges_s: float64 array of shape (n + 1,). Times between which each of the states holds.
     states: int array of shape (n,)
     """
     borders = np.concatenate(([0], np.flatnonzero(np.diff(states)) + 1, [len(states)]))
@@ -127,7 +129,8 @@ def _draw_levels(axes: Axes, quantiles: pd.DataFrame) -> None:
     if quantiles.closed_form.notna().any():
         axes.plot(quantiles.closed_form, quantiles["at"], color=AFTER, label="model, closed form")
     axes.plot(quantiles.value, quantiles["at"], "o", markersize=3, color=BEFORE, label="series")
-    # logit treats both tails alike: a fade that 1 % of the time is below, and a level that 1 % of the time is above.
+    # The logit scale treats both tails alike: the level that fades fall below 1 % of the time, and the level that is
+    # exceeded 1 % of the time.
     axes.set_yscale("logit")
     ticks = (0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
     axes.set_yticks(ticks, [f"{100 * tick:g}" for tick in ticks])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured path as a picture: delay over time with its reconfigurations, what was lost, and capacity."""
+"""A figure of a measured path: delay over time with its reconfigurations, lost probes, and capacity."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
 MOST_SLOTS = 60
-"""More lines than this would hide what they mark."""
+"""More lines than this would hide the data that they mark."""
 
 
 def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
     """Write `measured_figure` into a file.
 
     described: sequence of (Measurement, Description)
-    file: Its ending says the format: .svg, .pdf or .png.
-    Raises ScenarioError if the file's name says no format that can be drawn.
+    file: Its suffix sets the format: .svg, .pdf or .png.
+    Raises ScenarioError if the file's name has no format that can be drawn.
     """
     kind = format_of(file, "--figure")
     with styled():
@@ -32,10 +32,11 @@ def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> No
 
 
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """For each: the delays, lost probes as ticks at the top, reconfigurations as lines; below it capacity, if known.
+    """For each series: the delays, lost probes as ticks at the top, reconfigurations as lines; below it the capacity,
+    if known.
 
-    described: sequence of (Measurement, Description). One or two panels each, ms and Mbit/s over s; the footer says
-        where the period comes from.
+    described: sequence of (Measurement, Description). There are one or two panels per series, ms and Mbit/s over s; the
+        footer names the source of the period.
     """
     capacities = [any((m.capacity_down, m.capacity_up)) for m, _ in described]
     heights = [height for has in capacities for height in ((1.6, 0.9) if has else (1.6,))]
@@ -59,7 +60,7 @@ def _draw_delays(axes: Axes, measurement: Measurement, description: Description)
         instants_s = description.schedule.instants_ns(int(series.t_ns[0]), int(series.t_ns[-1]) + 1) / 1e9
         if len(instants_s) <= MOST_SLOTS:
             mark_changes(axes, instants_s.tolist())
-    # A lost probe and a gap have no delay: the line is broken there.
+    # A lost probe and a gap have no delay: the line is interrupted there.
     axes.plot(series.t_ns / 1e9, series.delay_ns / 1e6, color=BEFORE, linewidth=0.5, rasterized=len(series) > 20_000)
     lost_s = series.t_ns[series.lost] / 1e9
     if len(lost_s):
@@ -83,10 +84,10 @@ def _draw_capacity(axes: Axes, measurement: Measurement) -> None:
 
 
 def _steps(capacity: Capacity) -> tuple[np.ndarray, np.ndarray]:
-    # A step is drawn up to the next row's instant, so the last rate needs an end to be drawn at all.
+    # A step is drawn up to the next row's instant, so the last rate needs an end.
     t_s = np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))) / 1e9
     rate_mbps = np.append(capacity.rate_bps, capacity.rate_bps[-1]) / 1e6
-    # A number that stands for "no limit" would press all that was measured onto the axis.
+    # A number that stands for "no limit" would compress all measured values at the axis.
     return t_s, np.where(rate_mbps == UNSHAPED / 1e6, np.nan, rate_mbps)
 
 

@@ -35,19 +35,19 @@ from leowarp.results.run import Run
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A figure that can be drawn of one run or of several.
+    """A figure that can be drawn of one or several runs.
 
     draw: `draw(runs, **options) -> Figure`.
-    caption: What is drawn and how to read it.
-    study: The figure of `frederiksen2024` that it re-makes, or "".
-    several: Whether it draws all runs given, not only the first.
-    shows: A name of `_HAS`, what it is about: flows of a kind (`many tcp`: more than can be told apart; `pairs`:
-        between many pairs of stations; `sizes`: many with a size; `pings` are those with replies; `capacity`: TCP over
-        a link whose capacity is a table; `changes`: TCP over a path that can change), routes over satellites, a mobile
-        channel, or what programs measured (`players`, `page loads`). A page leaves it out if a run has none.
+    caption: What the figure shows and how to read it.
+    study: The figure of `frederiksen2024` that it reproduces, or "".
+    several: Whether it draws all given runs, not only the first.
+    shows: The subject, a name of `_HAS`: flows of a kind (`many tcp`: more than can be told apart; `pairs`: between
+        many pairs of stations; `sizes`: many with a size; `pings`: those with replies; `capacity`: TCP over a link with
+        a capacity table; `changes`: TCP over a path that can change), routes over satellites, a mobile channel, or
+        measurements of programs (`players`, `page loads`). A page leaves the figure out if a run has none of these.
     needs: Trace tables that it is drawn from.
-    part: Section of a run's page with it.
-    own_flows: Whether it chooses the flows that it shows itself.
+    part: Section of a run's page that contains it.
+    own_flows: Whether the figure chooses its flows itself.
     """
 
     draw: Callable[..., Figure]
@@ -62,12 +62,12 @@ class FigureKind:
 
     @property
     def around_changes(self) -> bool:
-        """Whether it takes `change_s`, the instant around which it shows the runs."""
-        # Asked of the function itself, through `functools.partial` as well: a flag beside it could say otherwise.
+        """Whether the figure takes `change_s`, the instant around which it shows the runs."""
+        # The signature itself is checked, also through `functools.partial`: a separate flag could contradict it.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
-        """Whether all of the runs have what it shows."""
+        """Whether all of the runs have what the figure shows."""
         return all(_HAS[self.shows](run) for run in runs)
 
 
@@ -78,7 +78,7 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "pairs": across_flows.has_pairs,
     "sizes": across_flows.has_sizes,
     "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
-    # A path without satellites never changes, which is no news.
+    # A path without satellites never changes, so this figure would say nothing.
     "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
@@ -239,7 +239,7 @@ Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
 
 def views(runs: Runs) -> list[RunView]:
     """Runs as views: a run or its directory, several, or views already."""
-    # A text is a sequence, too: without the question a directory's name would be read letter by letter.
+    # A string is a sequence too: without this check a directory's name would be iterated letter by letter.
     many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)
     return [run if isinstance(run, RunView) else RunView(run) for run in many]
 
@@ -254,10 +254,10 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
     name : str
         One of `FIGURES`.
     flow : int or str, or a sequence of them, optional
-        Which flows of each run, by number or name; by default all that the figure is about. Up to eight are a line
-        each; of more, their distribution is drawn, or those that were hit hardest, and the figure says so.
+        Flows of each run to draw, by number or name; by default all that the figure is about. Up to eight flows get one
+        line each; for more, the figure shows their distribution, or the flows that were hit hardest, and says so.
     options
-        Of that figure, e.g. `bin_ns`, `start_s`, `change_s`.
+        Options of that figure, e.g. `bin_ns`, `start_s`, `change_s`.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
     for run in given:
         for table in FIGURES[name].needs:
-            # A socket's last look is kept even if none was taken before.
+            # A socket's last sample is kept even if no other was taken.
             unsampled = table == "sockets" and run.plan.observe.sockets_ns is None
             if unsampled or not run.tables.has(table):
                 key = {"sockets": 'observe.sockets="50 ms"', "links": 'observe.queues="50 ms"'}.get(
@@ -300,15 +300,15 @@ def flows_of(run: RunView, name: str) -> list[int]:
 
 
 def _of_flows(run: RunView, name: str, flow: int | str | Sequence[int | str] | None) -> list[RunView]:
-    """A view of each flow of a run that a figure shows; the run itself if it has no two of them.
+    """A view of each flow of a run that a figure shows; the run itself if it has fewer than two of them.
 
-    Raises ScenarioError if a flow is asked for that the run does not have, or that the figure is not about.
+    Raises ScenarioError if the run does not have a requested flow, or the figure is not about it.
     """
     if flow is None and run.flow is not None:
         return [run]
     have = flows_of(run, name)
     if flow is None:
-        # Reordering is that of TCP where there is any.
+        # Reordering is shown for TCP flows if there are any.
         have = run.tcp_flows or have if FIGURES[name].shows == "any" else have
         return [run] if len(have) < 2 else [run.of_flow(number) for number in have]
     wanted = run.chosen(flow)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and page of a run over an access link: pings, goodput beside capacity, shares, reconfigurations."""
+"""Tests of figures and page of a run over an access link: pings, goodput beside capacity, shares, reconfigurations."""
 
 import shutil
 
@@ -75,7 +75,7 @@ def test_goodput_stands_before_the_capacity_in_payload(view):
     assert values[[0, -1]] == pytest.approx([40 * 1448 / 1514, 20 * 1448 / 1514])
     (goodput,) = [line for line in axes.lines if line.get_label() == "server to dish, cubic"]
     assert np.median(goodput.get_ydata()) == pytest.approx(500 * 1448 * 8 / 1e6)
-    # Neither cut off nor stretched around a capacity that is not one number.
+    # The axis is neither cut off nor stretched around a capacity, since it is not a single number.
     assert view.capacity_bps is None
 
 
@@ -114,7 +114,7 @@ def test_the_section_says_what_all_and_each_did(view):
     text = reconfigurations_section(view)
     assert "Each of the 4 reconfigurations" in text
     assert "server to dish: 15.00 → 22.00" in text
-    # At three of four reconfigurations flow 1 lost one packet each; spikes of 60 ms over 20 ms.
+    # At three of four reconfigurations flow 1 lost one packet each; the spikes are 60 ms over 20 ms.
     row = text[text.index("with exactly one") :]
     assert row[: row.index("</tr>")].count(">75<") == 2
     assert "40" in text[text.index("spike of the one-way delay") :][:200]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many flows at once: by source and destination as a matrix, and each flow as one point of a distribution."""
+"""Many flows in one figure: a matrix by source and destination, or a distribution in which each flow is one point."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from leowarp.report.style import PAGE_IN, line_style, new_figure
 from leowarp.report.view import MOST_LINES, RunView, footer_of, labels
 
 FEWEST_PAIRS = 4
-"""Pairs of stations from which on a matrix says more than a list."""
+"""Number of station pairs from which on a matrix is clearer than a list."""
 
 MOST_NUMBERS = 12
-"""Stations on an axis up to which a cell has room for its number: beyond it the colour alone is left."""
+"""Number of stations on an axis up to which each cell has space for its number: with more, only the colour remains."""
 
 MOST_ROW_IN = 0.28
-"""Height of a cell, where there are few columns."""
+"""Height of a cell if there are few columns."""
 
 QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
     ("goodput_mean_bps", "goodput, Mbit/s", 1e6, "Blues", "{:.3g}"),
     ("rtt_p50_ns", "median round trip, ms", 1e6, "Oranges", "{:.0f}"),
     ("lost_ratio", "lost, %", 0.01, "Reds", "{:.2g}"),
 )
-"""Column of `PAIR_COLUMNS`, what it is called, the size of its unit, colours, and how a cell writes it."""
+"""Column of `PAIR_COLUMNS`, its label, its unit, its colours, and the format of its cells."""
 
 
 def matrix(runs: Sequence[RunView]) -> Figure:
-    """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns); no flow: no colour.
+    """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns); cells without a flow have no
+    colour.
 
     runs: The first is shown.
     """
@@ -68,7 +69,7 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", va="center", color="#555555")
     top = float(known.max()) if len(known) and known.max() > 0 else 1.0
     shades = colormaps[colours]
-    # The darkest third would hide the number in it, or need a second colour of text to be read.
+    # The darkest third of the colours would hide the number, or would need a second text colour.
     axes.imshow(values, cmap=shades, vmin=0, vmax=1.4 * top, aspect="auto")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
@@ -81,9 +82,9 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
 
 
 def distribution(runs: Sequence[RunView]) -> Figure:
-    """Goodput, median round-trip time and loss, each flow a step: share of the flows at or below a value.
+    """Goodput, median round-trip time and loss as step curves over the flows: share of the flows at or below a value.
 
-    runs: Of one run a line for each congestion control, of several a line for each run.
+    runs: For one run there is one line per congestion control, for several runs one line per run.
     """
     named = _named(runs, [_flows(run) for run in runs])
     figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
@@ -103,11 +104,12 @@ def distribution(runs: Sequence[RunView]) -> Figure:
 
 
 def completion(runs: Sequence[RunView]) -> Figure:
-    """Time to completion of each flow against its size, both logarithmic, with medians of flows of like size.
+    """Time to completion of each flow against its size, both logarithmic, with medians over flows of similar size.
 
-    A flow that was not done at its stop or the run's end is a hollow triangle at the time that it had: it took longer.
+    A flow that did not complete before its stop or the run's end is a hollow triangle at the time that it had: its true
+    time is longer.
 
-    runs: Of one run a colour for each congestion control, of several a colour for each run.
+    runs: For one run there is one colour per congestion control, for several runs one colour per run.
     """
     named = _named(runs, [_sized(run) for run in runs])
     figure = new_figure(PAGE_IN, 3.2, footer_of(runs))
@@ -135,10 +137,10 @@ def completion(runs: Sequence[RunView]) -> Figure:
 
 
 BINS_PER_DECADE = 3
-"""Spread of sizes whose flows have one median: a factor of 2.2 each."""
+"""Bins of sizes per decade; each bin spans a factor of 2.2 and has one median."""
 
 FEWEST_IN_BIN = 5
-"""Flows of like size of which a median is worth drawing."""
+"""Smallest number of flows of similar size for which a median is drawn."""
 
 
 def _line(place: int) -> dict[str, Any]:
@@ -146,11 +148,11 @@ def _line(place: int) -> dict[str, Any]:
 
 
 def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Median size and time of the flows of each bin of sizes, where more than half of them were done."""
+    """Median size and time of the flows of each bin of sizes in which more than half of the flows completed."""
     bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
     size_kbytes, median_s = [], []
     for _, mine in flows.groupby(bins):
-        # Unfinished flows took longer than what is known of them, and count as infinitely long.
+        # Unfinished flows took longer than their known time, and count as infinitely long.
         took_s = mine["took_s"].where(mine["is_complete"], np.inf).median()
         if len(mine) >= FEWEST_IN_BIN and np.isfinite(took_s):
             size_kbytes.append(mine["size_kbytes"].median())
@@ -159,7 +161,7 @@ def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sized(run: RunView) -> pd.DataFrame:
-    """One row a TCP flow with a size that could begin: `size_kbytes, took_s, is_complete, congestion_control`."""
+    """One row per TCP flow with a size that could begin: `size_kbytes, took_s, is_complete, congestion_control`."""
     rows = []
     for number in run.tcp_flows:
         planned, found = run.plan.flows[number], run.summary["flows"][number]
@@ -177,19 +179,19 @@ def _sized(run: RunView) -> pd.DataFrame:
 
 
 def has_sizes(run: RunView) -> bool:
-    """Whether enough TCP flows have a size to draw their times to completion against it."""
+    """Whether enough TCP flows have a size to draw their completion times against it."""
     return sum(run.plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
 
 
 def _named(runs: Sequence[RunView], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
-    """Flows that share a colour, by what the legend calls them: of one run by congestion control, of several by run."""
+    """Flows that share a colour, by their name in the legend: for one run by congestion control, for several by run."""
     if len(runs) == 1:
         return [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
     return list(zip(labels(runs), frames, strict=True))
 
 
 def _flows(run: RunView) -> pd.DataFrame:
-    """One row a TCP flow, numbers as float64; nan where unknown."""
+    """One row per TCP flow, numbers as float64; nan where unknown."""
     rows = []
     for flow in run.summary["flows"]:
         if flow["kind"] == "tcp":
@@ -202,6 +204,6 @@ def _flows(run: RunView) -> pd.DataFrame:
 
 
 def has_pairs(run: RunView) -> bool:
-    """Whether TCP flows go between enough pairs of stations to draw a matrix."""
+    """Whether TCP flows run between enough pairs of stations to draw a matrix."""
     ends = {(run.plan.flows[number].source, run.plan.flows[number].destination) for number in run.tcp_flows}
     return len(ends) >= FEWEST_PAIRS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of what programs measured: a player's buffer and bit rate, the objects of a page."""
+"""Figures of the measurements of programs: a player's buffer and bit rate, the objects of a page."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, legend_below, mark
 from leowarp.report.view import RunView, footer_of
 
 MOST_PANELS = 6
-"""Players or pages of a figure; of more the first are shown."""
+"""Largest number of players or pages in a figure; of more, the first are shown."""
 WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
 """Parts of an object's bar."""
 
 
 def has_measured(run: RunView, kind: str) -> bool:
-    """Whether some program of a run measured that kind of thing to its end."""
+    """Whether any program of a run completed a measurement of that kind."""
     return bool(_flows_with(run, kind))
 
 
 def playback(runs: Sequence[RunView]) -> Figure:
-    """The buffer of each player over time with its stalls, and below it bit rate and throughput of its segments.
+    """The buffer of each player over time with its stalls, and below it the bit rate and the throughput of its
+    segments.
 
     runs: Runs with segmented video.
-    Returns: Two panels a player, s; a pink line is a route change, a red field a stall.
+    Returns: Two panels per player, in s; a pink line is a route change, a red area a stall.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "segment")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.6 + 2.3 * len(shown), footer_of(runs))
@@ -59,7 +60,7 @@ def playback(runs: Sequence[RunView]) -> Figure:
         below.set_ylim(bottom=0)
         below.set_ylabel("Mbit/s")
     panels[-1].set_xlabel("time, s (pink: route changes)")
-    # A stall need not be in the first panel.
+    # The first panel need not contain a stall.
     known = {name: handle for axes in panels for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     legend_below(panels[-1], list(known.values()), list(known), ncols=len(known))
     return figure
@@ -68,16 +69,18 @@ def playback(runs: Sequence[RunView]) -> Figure:
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Content of a player's buffer, s, at the corners of the line: `(t_s, buffer_s)`.
 
-    Before each segment came the buffer was shorter by that segment; it had become so by playing, or stood still.
+    Just before each segment arrived, the buffer was shorter by that segment; since the previous one it had shrunk
+    through playback, or stood still.
 
-    segments: Of the table `measures`, by `end_ns`.
+    segments: Rows of the table `measures`, by `end_ns`.
     """
     came_s, after_s = floats(segments["end_ns"]) / 1e9, floats(segments["buffer_ns"]) / 1e9
     before_s = after_s - floats(segments["media_ns"]) / 1e9
     t_s, buffer_s = [came_s[0]], [before_s[0]]
     for number in range(len(came_s)):
         if number:
-            # Played since, then empty until this one came, or full before the first picture.
+            # The player played for this long, and then was empty until this segment arrived, or was full before the
+            # first picture.
             played_s = max(0.0, after_s[number - 1] - before_s[number])
             t_s.append(min(came_s[number - 1] + played_s, came_s[number]))
             buffer_s.append(before_s[number])
@@ -87,10 +90,10 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def waterfall(runs: Sequence[RunView]) -> Figure:
-    """When each object of a page was asked for and came: of each flow the page that took longest.
+    """Request and arrival times of each object of a page: for each flow, the page that took longest.
 
     runs: Runs with page loads.
-    Returns: A panel a flow, ms since the page's start; an object is a bar.
+    Returns: One panel per flow, ms since the page's start; each object is a bar.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "page")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.7 + 2.4 * len(shown), footer_of(runs))
@@ -119,7 +122,7 @@ def waterfall(runs: Sequence[RunView]) -> Figure:
 
 
 def _flows_with(run: RunView, kind: str) -> list[int]:
-    """Flows of programs that measured a kind of thing to its end, in order."""
+    """Flows of programs that completed a measurement of that kind, in order."""
     if not run.tables.has("measures"):
         return []
     rows = run.tables.measures

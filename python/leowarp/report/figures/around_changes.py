@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Window and round-trip time around route changes (fig. 7 and 8 of Frederiksen et al., 2024), and which changes these
-are."""
+"""Window and round-trip time around route changes (fig. 7 and 8 of Frederiksen et al., 2024), and the choice of these
+changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from leowarp.report.figures.manyflows import Named, hit_hardest
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
 
-# Below (0, 0): a flow whose path changed and that lost nothing is still shown before one whose path did not change.
+# This is below (0, 0): a flow whose path changed without loss is still shown before a flow whose path did not change.
 _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
@@ -31,8 +31,8 @@ PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and 
 def chosen_changes(run: RunView, count: int) -> list[int]:
     """The route changes with the most late packets, then with the most lost, by time.
 
-    run: Of a flow, or of a run with one.
-    Returns: Ascending; fewer than `count` if there are fewer.
+    run: View of one flow, or of a run with one flow.
+    Returns: Instants in ascending order; fewer than `count` if the run has fewer.
     Raises TraceError if the flow's path never changed.
     """
     order = hit_hardest_first(hits(run))[:count]
@@ -51,11 +51,11 @@ def _never_changed(group: Sequence[RunView]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunView:
-    """With several flows of the first run, the one with the most late packets at one route change.
+    """The view of the first run's flow with the most late packets at one route change.
 
-    runs: Views of flows; those of other runs than the first are left aside.
-    change_s: Only this change counts, s; a flow whose path did not change then comes last.
-    Raises TraceError if the path of none ever changed, and no change is asked for.
+    runs: Views of flows; views of other runs than the first are ignored.
+    change_s: Only this change counts, s; flows whose path did not change then rank last.
+    Raises TraceError if no flow's path ever changed and `change_s` is not given.
     """
     group = by_run(runs)[0]
     if change_s is None and not any(len(run.changes) for run in group):
@@ -67,30 +67,29 @@ def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunVi
             return mine.get(round(change_s * 1e9), _NOT_CHANGED)
         return max(mine.values(), default=_NOT_CHANGED)
 
-    # `max` keeps the first of equals, so that equal runs are drawn alike.
+    # `max` keeps the first of equals, so equal runs are drawn alike.
     return max(group, key=most)
 
 
 class Column(NamedTuple):
-    """One route change: the flows that it is shown of, each with its label and line, and the title above."""
+    """One route change: the flows drawn, each with its label and line, and the title of the column."""
 
     t_ns: int
     flows: list[Named]
     title: str
     of_several: bool
-    """Whether the run has more flows, so that those drawn are named."""
+    """Whether the run has more than one flow, so that the drawn flows need names."""
 
 
 def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = None) -> list[Column]:
-    """Content of each column of a figure: one change of each of several runs, or several changes of one run.
+    """Content of each column of a figure: one change for each of several runs, or several changes of one run.
 
     runs: Runs, or views of their flows.
-    count: Columns of one run; of several runs each has one.
-    change_s: The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several
-        runs.
-    Returns: Run by run, by time. For one run the changes are those with the most late packets over its flows, then with
-        the most lost; for several runs the instant is the same for all. The flows are those whose path changed then,
-        or, of more than can be told apart, the hardest hit.
+    count: Columns of a single run; each of several runs has one column.
+    change_s: The instant shown for all runs, s; by default `instants.common_instant` chooses it for several runs.
+    Returns: Columns in the order of the runs, then by time. For one run the changes are those with the most late
+        packets over its flows, then with the most lost; for several runs the instant is the same for all. The flows are
+        those whose path changed then; if there are more than can be told apart, those hit hardest.
     Raises TraceError if no flow of a run ever had another path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
@@ -105,15 +104,16 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
         if not sums and at_ns is None:
             raise _never_changed(group)
         for t_ns in sorted(hit_hardest_first(sums)[:count]) if at_ns is None else [at_ns]:
-            # A run in which nothing changed at the common instant is shown all the same, under the title "no change
-            # at": beside one whose path changed, that is a result.
+            # A run in which no path changed at the common instant is still shown, titled "no change at": next to a run
+            # whose path changed, that is a result.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
-            # Late and lost as a pair, by the rule of `hit_hardest_first`, and not as a sum: `hardest_hit` ranks so too.
+            # Late and lost are compared as a pair, by the rule of `hit_hardest_first`, not as a sum: `hardest_hit`
+            # ranks in the same way.
             scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
             if len(group) > MOST_LINES:
-                # Colours are those of the column: eight can be told apart, not eight of ninety.
+                # Colours are assigned per column: eight can be told apart, ninety cannot.
                 flows = [(run, name, line_style(place)) for place, (run, name, _) in enumerate(flows)]
             label = flows[0][1] if len(group) == 1 else (of_runs[id(group[0].run)] if len(groups) > 1 else "")
             event = "change at" if t_ns in sums else "no change at"
@@ -127,7 +127,7 @@ SPURIOUS: dict[str, Any] = {
     "facecolor": AFTER, "hatch": "////", "edgecolor": "#7a5200", "linewidth": 0,
     "label": "spurious (the original arrived)",
 }  # fmt: skip
-"""Looks of the two sorts of retransmissions."""
+"""Line styles of the two kinds of retransmissions."""
 
 
 def _below(columns: Sequence[Column]) -> float:
@@ -147,12 +147,11 @@ def cwnd_around_changes(
 ) -> Figure:  # fmt: skip
     """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
 
-    before_s, after_s: How much is shown on either side of a change, s.
-    count: Changes of one run; of several runs one each.
-    change_s: The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several
-        runs.
-    Returns: A column a change, two panels each: packets above; below packets per 50 ms of sending time, summed over the
-        flows shown, spurious ones hatched.
+    before_s, after_s: The time shown before and after a change, s.
+    count: Changes of a single run; each of several runs has one.
+    change_s: The instant shown for all runs, s; by default `instants.common_instant` chooses it for several runs.
+    Returns: One column per change with two panels: packets above; below, packets per 50 ms of sending time, summed over
+        the flows shown, with spurious ones hatched.
     Raises TraceError if the route never changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -167,17 +166,18 @@ def cwnd_around_changes(
             top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), **look)
         top.set_title(column.title, pad=3)
         top.set_ylim(0, 1.08 * highest_of(top))
-        # All flows of a column belong to one run, whose table of bins has them all.
+        # All flows of a column belong to one run, whose table of bins contains them all.
         tables = column.flows[0][0].tables
         bins = tables.bins[tables.bins["direction"] == DATA]
         each = [_around(bins, run.main_flow, t_ns, before_s, after_s) for run, _, _ in column.flows]
-        # min_count: a bin that no flow knows a number of stays unknown; pandas' own sum of nothing is 0.
+        # min_count: a bin in which no flow has a number stays unknown; by default pandas sums nothing to 0.
         bins = pd.concat(each).groupby("t_ns", as_index=False)[["retrans_pkts", "spurious_pkts"]].sum(min_count=1)
-        # Half a bin further: a row of `bins` begins at its t_ns, and a bar is centred on its place.
+        # Half a bin later: a row of `bins` begins at its t_ns, and a bar is centred on its x value.
         when, again = ((bins["t_ns"] - t_ns) / 1e9 + 0.025).to_numpy(), floats(bins["retrans_pkts"])
         spurious = floats(bins["spurious_pkts"])
         for height, below, look in ((again - spurious, spurious, NEEDED), (spurious, 0 * spurious, SPURIOUS)):
-            # Each bar is an artist of its own, and most bins have none: those of height 0 took half a CPU second.
+            # Each bar is an artist of its own, and most bins have none: drawing bars of height 0 took half a CPU
+            # second.
             some = height > 0
             bottom.bar(when[some], height[some], width=0.05, bottom=below[some], **look)
         for axes in (top, bottom):
@@ -190,7 +190,7 @@ def cwnd_around_changes(
         if place == len(columns) - 1:
             causes = bottom.legend(handles=[Patch(**NEEDED), Patch(**SPURIOUS)], loc="upper right")
         if several:
-            # The layout makes room for the legend of an axes, not for an artist that is added to it.
+            # The layout reserves space for the legend of an axes, but not for an artist that is added to it.
             _name_flows(bottom, column)
             if place == len(columns) - 1:
                 bottom.add_artist(causes)
@@ -205,12 +205,11 @@ def srtt_around_changes(
 ) -> Figure:  # fmt: skip
     """Smoothed RTT around route changes (fig. 8), with each packet's RTT and the RTT of the empty path.
 
-    before_s, after_s: How much is shown on either side of a change, s.
-    count: Changes of one run; of several runs one each.
-    change_s: The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several
-        runs.
-    Returns: A panel a change, ms over s. The empty path is the propagation there and back at each instant, without
-        queues.
+    before_s, after_s: The time shown before and after a change, s.
+    count: Changes of a single run; each of several runs has one.
+    change_s: The instant shown for all runs, s; by default `instants.common_instant` chooses it for several runs.
+    Returns: One panel per change, ms over s. The RTT of the empty path is the propagation delay in both directions at
+        each instant, without queues.
     Raises TraceError if the route never changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -227,7 +226,7 @@ def srtt_around_changes(
     panels[0].set_ylabel("round-trip time, ms")
     panels[0].set_ylim(bottom=0)
     pairs = [dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True)) for axes in panels]
-    # Panels in reverse: the first one's handle is kept, whatever the others have.
+    # Panels are visited in reverse, so the first panel's handle is kept.
     found = {name: handle for each in pairs[::-1] for name, handle in each.items()}
     names = [name for name in (PACKET_WORDS, EMPTY_WORDS, "smoothed") if name in found]
     several = len(by_run(runs)) > 1 or columns[0].of_several
@@ -239,22 +238,23 @@ def srtt_around_changes(
 
 
 def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> None:
-    """Smoothed RTT of each flow and of its empty path; of a run's only flow the RTT of its packets, too."""
+    """Smoothed RTT of each flow and the RTT of its empty path; for a run with one flow also the RTT of its packets."""
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
         each = packet_rtt(run.tables, run.main_flow)
-        # At 100 Mbit/s some 50,000 full packets leave in the 6 s that are shown; a fifth of them still shows the slope
-        # of each queue.
+        # At 100 Mbit/s some 50,000 full packets leave in the 6 s shown; a fifth of them still shows the slope of each
+        # queue.
         near = each[((each["sent_ns"] - t_ns) / 1e9).between(-before_s, after_s)].iloc[::5]
         if not several:
-            # At the instant at which the sender learns it: when the acknowledgement arrives, like the smoothed one.
+            # Each point lies at the instant at which the sender learns the value, when the acknowledgement arrives,
+            # like the smoothed one.
             axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",
                       markersize=1.2, markeredgewidth=0, label=PACKET_WORDS, rasterized=True)  # fmt: skip
         flow = run.plan.flows[run.main_flow]
         ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
-        # With `routing.reverse = "own"` the two ways change at instants of their own, so their sum is taken at those of
-        # both.
+        # With `routing.reverse = "own"` the two directions change at different instants, so their sum is evaluated at
+        # the instants of both.
         grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
         empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
         axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mobile channel over a run: received power, what became of codewords, and goodput above the same time."""
+"""The mobile channel over a run: received power, outcomes of codewords, and goodput over the same time axis."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from leowarp.timeline.channel import Harq, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
 
 PIXELS = 700
-"""Columns of the picture in which power is drawn as its median and the middle 90 %."""
+"""Columns of pixels in which power is drawn as its median and the middle 90 %."""
 
 MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 
 TOLD_APART = 4
-"""Retransmissions from this number on are one colour."""
+"""From this number of retransmissions on, all have the same colour."""
 
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
 
 def channel_over_time(runs: Sequence[RunView]) -> Figure:
-    """Received Es/N0 below the states, codewords by retransmissions, goodput of the TCP flows; of the first run.
+    """Received Es/N0 with the states above, codewords by retransmissions, and goodput of the TCP flows, for the first
+    run.
 
     Raises TraceError: As `RunView.realisation`.
     """
@@ -43,7 +44,7 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
     mobile = run.mobile
     assert mobile is not None, "else it has no realisation"
     bin_s = bin_length_s(end_s)
-    # A run of pings has a channel too, and no goodput to set below it.
+    # A run of pings has a channel too, but no goodput to draw below it.
     has_goodput = bool(run.tcp_flows) and run.plan.observe.sockets_ns is not None and run.tables.has("sockets")
     heights = (0.12, 1.5, 1.2, 1.0)[: 4 if has_goodput else 3]
     figure = new_figure(PAGE_IN, 0.95 + 1.12 * sum(heights), footer_of(runs[:1]))
@@ -62,19 +63,20 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
 
 
 def bin_length_s(end_s: float) -> float:
-    """Length of a bin, s: the shortest of `BINS_S` with which there are no more than `MOST_BINS`."""
+    """Length of a bin, s: the shortest in `BINS_S` that gives at most `MOST_BINS` bins."""
     return next((length for length in BINS_S if end_s / length <= MOST_BINS), end_s / MOST_BINS)
 
 
 def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> None:
-    """Received Es/N0, its median and middle 90 % by column of the picture; above it the state of most of the column.
+    """Received Es/N0 with its median and middle 90 % per column of pixels; above it the state that holds for most of
+    the column.
 
     snr_db: Es/N0 at line of sight.
     """
     size = -(-len(power.level_db) // PIXELS)
     columns = -(-len(power.level_db) // size)
     padding = (0, columns * size - len(power.level_db))
-    # The last column is filled up with the last sample; zeros would be 0 dB, the level of line of sight.
+    # The last column is padded with the last sample; zeros would mean 0 dB, the level of line of sight.
     level_db = np.pad(power.level_db, padding, mode="edge").reshape(columns, size) + snr_db
     states = np.pad(power.states, padding, mode="edge").reshape(columns, size)
     edges_s = np.arange(columns + 1) * size * power.spacing_ns * 1e-9
@@ -93,32 +95,34 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
 
 
 def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
-    """At which steady Es/N0 the first transmission decodes, and all that the link layer may send."""
+    """Lines at the constant Es/N0 from which the first transmission decodes, and from which all transmissions together
+    decode."""
     lines = [(first_bits, 1, "first transmission decodes", "--")]
     if harq.retransmissions and harq.kind == "incremental":
         lines.append((harq.codeword_bits, 1, "whole codeword decodes", ":"))
     elif harq.retransmissions:
         lines.append((first_bits, harq.retransmissions + 1, "all transmissions decode", ":"))
     for bits, times, label, dashes in lines:
-        # A codeword decodes once what was received carries `needed_ratio` times its data in mutual information
-        # (design/lms-harq.md); this is what one of its symbols has to carry for that.
+        # A codeword decodes when the mutual information received is `needed_ratio` times its data (design/lms-harq.md);
+        # this is the part that each of its symbols must carry.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
-        # No Es/N0, however high, gets a symbol to carry all of its bits: then there is no line to draw.
+        # No Es/N0, however high, makes a symbol carry all of its bits: then there is no line to draw.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:
             # Chase combining adds up the energy of equal transmissions, so each needs only its share of the Es/N0.
             level_db = 10 * np.log10(snr_for(harq.modulation, symbol) / times)
             words = f"{label}: {level_db:.1f} dB".replace("-", "\N{MINUS SIGN}")
             axes.axhline(level_db, color="#333333", linewidth=0.9, linestyle=dashes, label=words)
-    # Room for the legend below the deepest fade.
+    # Space for the legend below the deepest fade.
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.12 * (high - low), high)
     axes.legend(loc="lower left", ncols=4, frameon=True, framealpha=0.85, edgecolor="none", borderpad=0.2)
 
 
 def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_s: float) -> None:
-    """Share of codewords decoded after 0, 1, ... retransmissions and lost, stacked, by when they begin.
+    """Share of codewords decoded after 0, 1, ... retransmissions and of lost codewords, stacked, by the time at which
+    they begin.
 
-    most: Retransmissions that a codeword may have.
+    most: Largest number of retransmissions of a codeword.
     """
     shares, names = codeword_shares(found, most, end_s, bin_s)
     edges_s = np.minimum(np.arange(shares.shape[1] + 1) * bin_s, end_s)
@@ -137,11 +141,12 @@ def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_
 
 
 def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -> tuple[NDArray[np.float64], list[str]]:
-    """(percent of the codewords that begin in each bin, shape (kinds, bins); what the kinds are: the last is lost)."""
+    """Percent of the codewords that begin in each bin, shape (kinds, bins), and the names of the kinds; the last kind
+    is "lost"."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
-    # Less a billionth: a quotient of floats may come out above the whole number that it is, and a bin of nothing would
-    # follow.
+    # A billionth is subtracted: a quotient of floats may exceed the whole number that it stands for, and an empty bin
+    # would follow.
     bins = max(1, int(np.ceil(end_s / bin_s - 1e-9)))
     place = np.minimum(found.starts_ns // round(bin_s * 1e9), bins - 1)
     counts = np.bincount(place * (told + 2) + kinds, minlength=bins * (told + 2)).reshape(bins, told + 2)

@@ -18,11 +18,11 @@ from leowarp.report.figures.manyflows import in_colour, shown_apart
 from leowarp.report.style import COLUMN_IN, new_figure
 from leowarp.report.view import RunView, footer_of
 
-# One bin of 50 ms in 1000 s is a share of 5e-5: what is below this rests on a bin or two.
+# One bin of 50 ms in 1000 s is a share of 5e-5: smaller shares rest on one or two bins.
 SMALLEST_SHARE = 1e-4
 
 NEAR_RATIO = 0.5
-"""A run that has this share of the capacity in a tenth of the bins comes near it."""
+"""A run that reaches this share of the capacity in a tenth of the bins counts as near it."""
 
 
 def goodput_cdf(
@@ -31,14 +31,14 @@ def goodput_cdf(
 ) -> Figure:  # fmt: skip
     """Share of time at or below a goodput (fig. 4).
 
-    The x axis is stretched around the path's capacity, or, if no run comes near it for a tenth of the time, around 0.
+    The x axis is stretched around the path's capacity, or, if no run is near it for a tenth of the time, around 0.
 
     y_scale: {"linear", "log"}. "log" shows rare dips.
-    skip_s: Leave out this much of the start (slow start).
-    series: {"in_order", "acked", "sacked"}. At the receiver, or as the sender learns it.
-    bin_ns: Length of a bin; the share is that of the bins.
-    Returns: A step curve a flow; of more flows than can be told apart all in grey, the lowest, median and highest mean
-        in colour.
+    skip_s: This much of the start is left out (slow start).
+    series: {"in_order", "acked", "sacked"}. At the receiver, or as known to the sender.
+    bin_ns: Length of a bin; the shares count bins.
+    Returns: One step curve per flow; if there are more flows than can be told apart, all are grey, except the lowest,
+        median and highest mean.
     """
     figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
@@ -53,8 +53,8 @@ def goodput_cdf(
         x, share = cdf(rate)
         if len(rate):
             highest, mean = max(highest, float(rate.max())), max(mean, float(rate.mean()))
-            # The ninth decile and not the largest bin: bursts that fill a hole are above the capacity, however seldom
-            # the flow else comes near it.
+            # The ninth decile is used and not the largest bin: bursts that fill a hole exceed the capacity, even if the
+            # flow is seldom near it otherwise.
             usual = max(usual, float(np.quantile(rate, 0.9)))
         axes.plot(x, share, drawstyle="steps-post", label=label, **style)
     capacities = [run.capacity_bps for run in runs if run.capacity_bps]
@@ -75,8 +75,9 @@ def goodput_cdf(
 def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
     """Share of time with a smoothed RTT above a value, log scale (fig. 5).
 
-    skip_s: Leave out this much of the start (slow start).
-    Returns: A sample counts for as long as it held, until the next one. Shares below `SMALLEST_SHARE` are off the axis.
+    skip_s: This much of the start is left out (slow start).
+    Returns: One step curve per flow; a sample counts for the time until the next one. Shares below `SMALLEST_SHARE` are
+        outside the axis.
     Raises TraceError if no round trip was measured.
     """
     figure = new_figure(COLUMN_IN, 2.65 + _names_in(runs), footer_of(runs))
@@ -87,7 +88,8 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
         frame = frame[frame["t_ns"] >= skip_s * 1e9]
         x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
         if len(x):
-            # From 1 at the smallest value on; the last step goes down to the axis, not to a zero that log cannot show.
+            # The curve starts at 1 at the smallest value; the last step goes down to the axis, not to zero, which a
+            # logarithmic axis cannot show.
             axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
                       drawstyle="steps-post", label=label, **style)  # fmt: skip
     if not axes.lines:
@@ -116,7 +118,7 @@ def _names_in(runs: Sequence[RunView]) -> float:
 def _name_lines(
     figure: Figure, axes: Axes, runs: Sequence[RunView], place: Literal["lower left", "lower right"]
 ) -> None:
-    """The legend: inside for short names, above the panel for those of flows."""
+    """The legend: inside the panel for short names, above it for the names of flows."""
     if any(run.flow is not None for run in runs) and len(runs) > 1:
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)
@@ -135,7 +137,7 @@ def _share_axis(axes: Axes, scale: str) -> None:
 
 
 def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray], np.ndarray]) -> list[float]:
-    """The capacity and round numbers, those first that matter most, none nearer than 7 % of the axis to one before."""
+    """The capacity and round numbers, in order of importance, none closer than 7 % of the axis to an earlier one."""
     scale = 10.0 ** (np.floor(np.log10(capacity_mbps)) - 1)
     round_numbers = np.array([0, 90, 100, 50, 200, 110, 400, 95, 150, 80, 300, 30, 70, 20, 60]) * scale
     wanted = np.append(np.round(capacity_mbps, 1), round_numbers)
@@ -148,7 +150,8 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
 
 
 def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
-    """Linear up to about the mean, logarithmic above: most bins of a flow that seldom fills its path are there."""
+    """Linear up to about the mean, logarithmic above: most bins of a flow that seldom fills its path lie in the linear
+    part."""
     axes.set_xscale("asinh", linear_width=mean_mbps)
     end_mbps = max(highest_mbps, capacity_mbps) * 1.1
     axes.set_xlim(0, end_mbps)
@@ -161,8 +164,8 @@ def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbp
 
 
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
-    """asinh around the capacity: 1 Mbit/s beside it is as wide as tens of Mbit/s far from it."""
-    # asinh is linear up to about this distance and a logarithm beyond: below 95.64 Mbit/s the last Mbit/s gets as much
+    """asinh around the capacity: 1 Mbit/s next to the capacity is as wide as tens of Mbit/s far from it."""
+    # asinh is linear up to about this distance and logarithmic beyond: below 95.64 Mbit/s the last Mbit/s gets as much
     # of the axis as the first 57.
     width = 0.01 * capacity_mbps
 
@@ -170,7 +173,7 @@ def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
         return np.arcsinh((np.asarray(x, dtype="float64") - capacity_mbps) / width)
 
     def inverse(y: np.ndarray) -> np.ndarray:
-        # Bounded: matplotlib probes far beyond the limits, where sinh overflows.
+        # Clipped, since matplotlib evaluates points far beyond the limits, where sinh overflows.
         return capacity_mbps + width * np.sinh(np.clip(y, -20, 20))
 
     axes.set_xscale("function", functions=(forward, inverse))

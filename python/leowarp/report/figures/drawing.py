@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a page as files: which of them, in which formats, and who hears how far it is."""
+"""The figures of a page as files: their choice, their formats, and progress reports."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from leowarp.report.style import FORMATS, PAGE_FORMATS, save, without_rules
 from leowarp.report.view import RunView
 
 OnFigure = Callable[[int, int], None]
-"""Hears how many figures are drawn, of how many."""
+"""Called with the number of figures drawn and their total."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is drawn.
+    """Choice of figures and formats.
 
-    names: Figures by name; all that the runs have something to show in, if not given.
-    formats: Besides those that a page is made of.
-    flows: Those of the first run that each figure shows, as far as it is about them; by default all.
+    names: Figures by name; by default all for which the runs have data.
+    formats: Formats in addition to those that a page needs.
+    flows: Flows of the first run for each figure that is about them; by default all.
     change_s: The instant that figures around route changes show.
-    on_figure: Hears how far it is.
+    on_figure: Called after each figure.
     """
 
     names: Sequence[str] | None = None
@@ -42,9 +42,9 @@ class Drawing:
     def chosen(self, runs: Sequence[RunView]) -> list[str]:
         """Names of the figures, in the order of a page.
 
-        Raises ScenarioError if there is no such figure, or the runs have nothing to show in it.
+        Raises ScenarioError if there is no such figure, or the runs have no data for it.
         """
-        # Asked first: which figures a run can show is computed from its whole trace.
+        # Names are checked first: finding the figures that a run can show needs its whole trace.
         for name in self.names or ():
             if name not in FIGURES:
                 raise ScenarioError(f"there is no figure {name!r:.60}", hint=one_of(name, FIGURES))
@@ -69,13 +69,13 @@ class Drawing:
 
 
 def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
-    """Draws and saves figures.
+    """Draw and save figures.
 
-    folder: Made if it is missing.
-    drawing: What is drawn; all that the runs have something to show in, as SVG, if not given.
-    Returns drawn: Names of the figures that lie there now.
-    Returns not_drawn: Of the others: why not.
-    Raises ScenarioError if a figure or format is asked for that there is not, or the folder is a link.
+    folder: Created if it is missing.
+    drawing: What to draw; by default all figures for which the runs have data, as SVG.
+    Returns drawn: Names of the figures that the folder has now.
+    Returns not_drawn: The reason for each of the others.
+    Raises ScenarioError if there is no such figure or format, or the folder is a link.
     """
     drawing = drawing or Drawing()
     _refuse_unknown(drawing.formats)
@@ -88,14 +88,14 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
         mine = drawing.flows
         if mine is not None:
             mine = None if FIGURES[name].own_flows else [each for each in mine if each in flows_of(runs[0], name)]
-        # Figures that are not about changes have no such option, and would refuse it.
+        # Figures that are not about changes have no such option, and would reject it.
         at = {"change_s": drawing.change_s} if drawing.change_s is not None and FIGURES[name].around_changes else {}
         try:
             picture = figure(runs, name, flow=mine, **at)
             plainfiles.write(folder / f"{name}.csv", figure_text(picture, mine).encode())
             _save(picture, folder / name, drawing.formats)
         except TraceError as error:
-            # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
+            # The run lacks data for this figure (no constellation, no change, no packets): the page says so.
             not_drawn[name] = _reason(error)
         else:
             drawn.append(name)
@@ -104,23 +104,24 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
 
 
 def _reason(error: TraceError) -> str:
-    """Why a figure is not drawn, and what to do, without the name of the figure, which the page says itself."""
+    """Why a figure is not drawn, and how to get it, without the figure's name, which the page adds."""
     attempted, _, reason = error.message.partition(": ")
     return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # A format that is there already is drawn again: beside a new figure it would show older numbers.
+    # A format that exists already is drawn again: next to a new figure it would show older numbers.
     kinds = [
         kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
     ]
-    # Files for papers carry the rules at their foot; the page states them once, and an SVG in its metadata.
+    # Files for papers carry the rules at their foot; the page states the rules once, and an SVG has them in its
+    # metadata.
     for_papers = [kind for kind in kinds if kind not in PAGE_FORMATS]
     if for_papers:
         save(picture, stem, for_papers)
     rules = without_rules(picture)
     save(picture, stem, [kind for kind in kinds if kind in PAGE_FORMATS], rules)
-    # The page embeds a picture in place of an SVG of many thousand points.
+    # The page embeds a PNG in place of an SVG of many thousand points.
     if "png" not in kinds and stem.with_name(f"{stem.name}.svg").stat().st_size > LARGEST_SVG_BYTES:
         save(picture, stem, ("png",))
 

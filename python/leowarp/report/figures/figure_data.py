@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that a figure shows, read back from what was drawn: a CSV file beside each figure of a page.
+"""The numbers that a figure shows, read back from the drawn figure: a CSV file beside each figure of a page.
 
-They are taken from matplotlib's artists and not from the tables behind them, so that no figure can show other numbers
-than its file has.
+They are taken from matplotlib's artists and not from the tables behind them, so a figure and its file always have the
+same numbers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _FLOWS = "# flows: "
 def figure_data(figure: Figure) -> pd.DataFrame:
     """Each point of a figure.
 
-    Returns: Columns as in `COLUMNS`: number of the panel, from 1; the name in the legend, "" if it has none; the point.
-        `y_low` is where a bar or a band begins, nan of a line; of a picture of many cells it is the value in a cell,
-        and `y` the row.
+    Returns: Columns as in `COLUMNS`: number of the panel, from 1; name in the legend, "" if it has none; the point.
+        `y_low` is where a bar or a band begins, nan for a line; for an image of many cells it is the value in a cell,
+        and `y` is the row.
     """
     frames = []
     for number, axes in enumerate(_panels(figure), 1):
@@ -41,14 +41,15 @@ def figure_data(figure: Figure) -> pd.DataFrame:
 
 
 def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
-    """`figure_data` as CSV, nine digits each; before it comments say what the axes of each panel are.
+    """`figure_data` as CSV with nine digits; comments before it describe the axes of each panel.
 
-    flows: Those that were chosen for it: a comment names them, so that it can be drawn again (`flows_of_text`).
+    flows: Flows that were chosen for the figure: a comment names them, so that the figure can be drawn again
+        (`flows_of_text`).
     """
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]
     for number, axes in enumerate(panels, 1):
-        # Panels that share an axis have its label at the last one only.
+        # If panels share an axis, only the last one has its label.
         x_axis = next((each.get_xlabel() for each in panels[number - 1 :] if each.get_xlabel()), "")
         title = axes.get_title("left") or axes.get_title()
         said = f"# panel {number}: {title}; x: {x_axis}; y: {axes.get_ylabel()}"
@@ -57,12 +58,12 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
 
 
 def flows_of_text(text: str) -> list[int] | None:
-    """The flows that were chosen for a figure, as its `figure_text` says; None: all that it is about.
+    """The flows that were chosen for a figure, according to its `figure_text`; None for all flows of its kind.
 
     >>> flows_of_text("# flows: 0, 2\\npanel,line,x,y,y_low\\n")
     [0, 2]
 
-    Raises ValueError if they are no numbers.
+    Raises ValueError if the flows are no numbers.
     """
     first, _, _ = text.partition("\n")
     return [int(number) for number in first.removeprefix(_FLOWS).split(",")] if first.startswith(_FLOWS) else None
@@ -73,7 +74,7 @@ def _panels(figure: Figure) -> list[Axes]:
 
 
 def _drawn(axes: Axes) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]]:
-    """Name, x, y and y_low of whatever is drawn in the panel's own coordinates; marks across the panel are not."""
+    """Name, x, y and y_low of each artist in the panel's own coordinates; marks across the panel are left out."""
     for line in axes.get_lines():
         if line.get_transform() == axes.transData:
             yield str(line.get_label()), *_floats(line.get_xdata(), line.get_ydata()), np.nan
@@ -117,7 +118,7 @@ def _of_image(image: AxesImage) -> tuple[str, np.ndarray, np.ndarray, np.ndarray
     left, right, bottom, top = image.get_extent()
     rows, columns = values.shape[:2]
     x = left + (np.arange(columns) + 0.5) * (right - left) / columns
-    # Row 0 lies at the top, or at the bottom with origin "lower".
+    # Row 0 lies at the top, or with origin "lower" at the bottom.
     first, last = (bottom, top) if image.origin == "lower" else (top, bottom)
     y = first + (np.arange(rows) + 0.5) * (last - first) / rows
     return str(image.get_label()), np.tile(x, rows), np.repeat(y, columns), values.reshape(rows * columns, -1)[:, 0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In every figure, of every kind of run, no text stands over another, over a panel not its own, or outside."""
+"""Tests that in every figure of every kind of run no text overlaps another text or a foreign panel, or lies outside."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ CASES = {
 
 @pytest.fixture(scope="session")
 def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
-    """Views of runs by name, each made when it is first asked for."""
+    """Views of runs by name, each made at its first use."""
     views = {"one": RunView(run_dir), "other": RunView(other_run_dir), "access": RunView(access_dir)}
 
     def view(name):
@@ -57,7 +57,7 @@ def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
     return view
 
 
-# About ten seconds of a core per case, most of them in matplotlib's layout.
+# Each case takes about ten seconds of a core, most of them in matplotlib's layout.
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_texts_of_every_figure_stand_apart_and_inside(made, case):
@@ -68,7 +68,7 @@ def test_texts_of_every_figure_stand_apart_and_inside(made, case):
         try:
             shown = figure(runs, name)
         except TraceError:
-            # A missing part of a run gets a sentence, not a figure: another test's matter.
+            # For missing data the page has a sentence in place of a figure, which another test covers.
             continue
         if wrong := troubles(shown):
             found[name] = wrong

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput over time, a panel a run (fig. 6 of Frederiksen et al., 2024)."""
+"""Goodput over time, one panel per run (fig. 6 of Frederiksen et al., 2024)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def goodput_over_time(
     runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
     end_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Goodput over time, a panel a run, route changes marked (fig. 6); flows of a run share its panel.
+    """Goodput over time, one panel per run, with route changes marked (fig. 6); flows of a run share its panel.
 
-    series: {"in_order", "acked", "sacked"}. At the receiver, or as the sender learns it.
-    bin_ns: Length of a bin. Above `MOST_BINS` the line is means of several, with their range behind it.
+    series: {"in_order", "acked", "sacked"}. At the receiver, or as known to the sender.
+    bin_ns: Length of a bin. With more than `MOST_BINS` bins the line shows means of several bins, with their range
+        behind it.
     start_s, end_s: The part of the run that is shown, s; by default all of it.
     Raises TraceError if a run has no TCP flow.
     """
@@ -46,7 +47,7 @@ def goodput_over_time(
             draw_bands(axes, [_means(*rate, joined) for rate in rates])
         for run, rate in zip(group, rates, strict=True) if shown_apart(group) else ():
             name, style = looks[id(run)]
-            # Dashes tell lines apart; in a line by itself they would hide dips that are shorter than a dash.
+            # Dashes tell lines apart; for a single line they would hide dips that are shorter than a dash.
             look = style if len(group) > 1 else {"color": style["color"]}
             _draw(axes, *rate, joined, name, look, alone=len(group) == 1)
         label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[id(group[0].run)]}: {len(group)} flows"
@@ -65,20 +66,20 @@ def goodput_over_time(
 
 
 def top_mbps(runs: Sequence[RunView]) -> float:
-    """Where an axis of goodput over time ends at the latest, Mbit/s; inf if a path's capacity is unknown or changes.
+    """Upper limit of an axis of goodput over time, Mbit/s; inf if a path's capacity is unknown or changes.
 
-    Data behind a hole in the sequence arrive as one burst of several times the capacity. It is cut off, or the dips
-    could not be read: in 60 s of CUBIC over 100 Mbit/s the highest bin has 390.
+    Data behind a hole in the sequence arrive as one burst of several times the capacity. The axis cuts it off, since
+    otherwise the dips would be unreadable: in 60 s of CUBIC over 100 Mbit/s the highest bin has 390.
     """
     return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
 
 
 MOST_BINS = 1_400
-"""A figure 7.16 in wide has this number of pixels at 200 an inch: a line of 20,000 bins is a comb, in which no dip is
-seen."""
+"""A figure 7.16 in wide has this number of pixels at 200 per inch: a line of 20,000 bins would look like a comb, and no
+dip would be visible."""
 
 DRAWN_BINS = 400
-"""Above it, this number of means is drawn: three to four pixels each, so that their line is one."""
+"""With more bins, this number of means is drawn: three to four pixels each, so that they form one line."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
@@ -88,21 +89,22 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 
 
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
-    """Time and mean of each this number of bins; the last are left out if they are fewer."""
+    """Time and mean of each group of `joined` bins; an incomplete last group is left out."""
     whole = len(rate) // joined * joined
-    # An incomplete last mean would be of another length than the title says.
+    # An incomplete last mean would cover another length than the title states.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 
 def _draw(
     axes: Axes, t_s: np.ndarray, rate: np.ndarray, joined: int, name: str, look: dict[str, Any], *, alone: bool
 ) -> None:
-    """One flow: its bins as a line; of too many their means, and where there is no other flow their range behind."""
+    """Draw one flow: its bins as a line; with too many bins their means, and if there is no other flow, their range
+    behind."""
     if joined == 1:
         axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
         return
     when_s, mean = _means(t_s, rate, joined)
-    # Bands of several flows would lie over one another and hide the lines.
+    # Bands of several flows would overlap and hide the lines.
     if alone:
         each = rate[: len(mean) * joined].reshape(-1, joined)
         axes.fill_between(
@@ -119,7 +121,7 @@ def _bins(bin_ns: int, joined: int, group: Sequence[RunView]) -> str:
 
 
 def _legend_in(group: Sequence[RunView]) -> float:
-    """Height that the legend of a panel takes, in inches."""
+    """Height of a panel's legend, in inches."""
     if len(group) == 1:
         return 0.0
     return 0.25 + 0.13 * (-(-len(group) // 3) if shown_apart(group) else 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instant at which figures around a route change show several runs: the same for all of them, by a stated rule."""
+"""The instant at which figures around a route change show several runs: the same for all runs, by a stated rule."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ RULE = (
 
 
 def hits(run: RunView) -> dict[int, tuple[int, int]]:
-    """Late and lost packets of each route change of a view's flow, by its instant in ns."""
+    """Late and lost packets of each route change of a view's flow, by the instant of the change in ns."""
     changes = run.changes
-    # Null where packets were not followed (observe.truth = false). Here it only ranks instants; no page shows this 0.
+    # The values are null where packets were not followed (observe.truth = false). Here a null only ranks instants as 0;
+    # no page shows this 0.
     late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
     return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 
 
 def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
-    """The same over several flows, of one run or more."""
+    """Late and lost packets by instant, summed over several flows of one or more runs."""
     sums: dict[int, tuple[int, int]] = {}
     for run in group:
         for t_ns, (late, lost) in hits(run).items():
@@ -36,26 +37,27 @@ def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
 
 def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
     """Instants by late and lost packets (`hits`): the most late first, then the most lost, then the earliest."""
-    # Late packets come first, because a change causes them; what is lost near it mostly fell out of a full queue,
-    # change or no change (docs/concepts/truth.md, "The table of route changes"). The instant decides between equals, so
-    # that no order of rows does.
+    # Late packets count first, because a change causes them; most packets lost near it were dropped by a full queue,
+    # regardless of the change (docs/concepts/truth.md, "The table of route changes"). Between equals the earlier
+    # instant is first, so the order of rows has no effect.
     return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
 
 
 def common_instant(views: Sequence[RunView]) -> int | None:
-    """The instant at which several runs are shown side by side, ns, by `RULE`; None: no path ever changed."""
+    """The instant at which several runs are shown side by side, ns, by `RULE`; None if no path ever changed."""
     sums = hits_of_run(views)
     if not sums:
         return None
     each = [hits_of_run(group) for group in by_run(views)]
     runs = {t_ns: sum(t_ns in of_run for of_run in each) for t_ns in sums}
-    # First in how many runs: at an instant of one run alone the others would be shown at rest.
+    # The number of runs with a change counts first: at an instant of a single run, the figure would show nothing in the
+    # other runs.
     most = max(runs.values())
     return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
 
 
 def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
-    """The instant that a user names, in s: "150 s", or the number of a change of any of the runs, counted from 1.
+    """The instant that a user specifies, in s: "150 s", or the number of a change of any of the runs, counted from 1.
 
     Raises ScenarioError if there is no such change, or the time lies outside the runs.
     """
@@ -78,7 +80,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
             f"cannot show the runs around --change {text}: {error.message}",
             hint="the number of a change, as --change 2, or a time with its unit, as --change '150 s'",
         ) from error
-    # The shortest run, because every figure around the instant has a panel of each.
+    # The shortest run sets the limit, because every figure around the instant has a panel of each run.
     end_ns = min(view.metrics.end_ns for view in views)
     if not 0 <= t_ns < end_ns:
         raise ScenarioError(
@@ -89,7 +91,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
 
 
 def sentence(views: Sequence[RunView], change_s: float | None) -> str:
-    """The instant that figures around route changes show, and why; empty if no path ever changed."""
+    """The instant that figures around route changes show, and the reason; empty if no path ever changed."""
     if change_s is not None:
         return f"Figures around a change show all runs at {change_s:g} s, as asked for."
     t_ns = common_instant([view for run in views for view in _flows_of(run)])

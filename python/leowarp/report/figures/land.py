@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A coarse outline of the land, to find one's way on the route map: not a map to measure on.
+"""A coarse outline of the land for orientation on the route map: not accurate enough to measure on.
 
-Written down by hand from the well-known places of capes, bays and cities, to about one or two degrees; small islands,
-lakes and inland seas (but the Black Sea and the Mediterranean, the Caspian and the Baltic) are left out.
-Longitude and latitude in whole or half degrees, closed polygons.
+The coordinates were entered by hand from well-known positions of capes, bays and cities, to about one or two degrees;
+small islands, lakes and inland seas are left out (except the Black Sea and the Mediterranean, the Caspian and the
+Baltic). Each is a closed polygon, longitude and latitude in whole or half degrees.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure with more flows than distinguishable lines: bands over all of them over time, or each as a thin grey curve
+"""Figures with more flows than distinguishable lines: bands over all flows over time, or one thin grey curve per flow
 with the lowest, the median and the highest in colour."""
 
 from __future__ import annotations
@@ -14,28 +14,29 @@ from leowarp.report.style import BEFORE, line_style
 from leowarp.report.view import MOST_LINES, RunView, by_run, labels, styles
 
 MOST_GREY = 200
-"""Curves in grey: more are one grey area, and each takes a millisecond and 2 kB of the picture."""
+"""Largest number of grey curves: more look like one grey area, and each takes a millisecond and 2 kB of the file."""
 
 Named = tuple[RunView, str, dict[str, Any]]
-"""A view, what the legend calls it, and how its line looks."""
+"""A view, its name in the legend, and its line style."""
 
 
 def shown_apart(runs: Sequence[RunView]) -> bool:
-    """Whether each view is a line of its own.
+    """Whether each view gets a line of its own.
 
-    Returns: Up to `MOST_LINES` views are, and always views of different runs, each asked for by name.
+    Returns: True for up to `MOST_LINES` views, and for any number of views of different runs, each of which the user
+        named.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
 
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Median and quantiles over flows of series that change over time.
+    """Median and quantiles over the flows of a series that changes over time.
 
-    axes: Gets three bands and the line of the median, with labels for a legend of four.
-    series: sequence of (t_s, value). One a flow, float64 arrays of equal length; a flow counts where it has a value.
-        Times are alike to the ns.
+    axes: Gets three bands and the line of the median, labelled for a legend of four entries.
+    series: sequence of (t_s, value). One per flow, float64 arrays of equal length; a flow counts at the instants where
+        it has a value. Instants are compared to the ns.
     """
-    # Instants of two flows that are equal in ns may differ in the last bit as seconds, and would be two columns.
+    # Instants of two flows that are equal in ns may differ in the last bit as seconds, and would then form two columns.
     known = [np.round(t_s, 9) for t_s, _ in series]
     grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
     if not len(grid):
@@ -50,24 +51,26 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     for low, high, colour, words in (
         (0, 1, "#e6eef5", "all flows"), (0.1, 0.9, "#bcd5e8", "middle 80 %"), (0.25, 0.75, "#84b3d4", "middle half")
     ):  # fmt: skip
-        # A flow without a value at an instant, because it has not begun or has ended, has no part in the bands.
+        # A flow without a value at an instant, because it has not begun or has ended, does not count in the bands
+        # there.
         least, most = np.nanquantile(values, (low, high), axis=0)
         axes.fill_between(grid, least, most, color=colour, linewidth=0, label=words, zorder=1.5)
     axes.plot(grid, np.nanmedian(values, axis=0), color=BEFORE, linewidth=0.9, label="median flow", zorder=2.5)
 
 
 def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
-    """Each view with the look of its curve.
+    """Each view with the style of its curve.
 
-    scores: By which the lowest, the median and the highest are found.
-    Returns: list of (view, label, style). All in colour, if they can be told apart; else all in grey, of which the
-        first alone has a label, and then those three in colour on top. At most `MOST_GREY`
-        are grey: of more, these are evenly spaced by their scores, and the label says so.
+    scores: Numbers by which the lowest, the median and the highest view are found.
+    Returns: list of (view, label, style). All are in colour if they can be told apart; otherwise all are grey, only the
+        first with a label, and those three are repeated in colour on top. At most `MOST_GREY` are grey: of more, evenly
+        spaced ones by score are drawn, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
-    # For an even number the lower of the two in the middle: each curve is that of one flow, and none is a mean of two.
+    # For an even number it is the lower of the two in the middle: each curve is that of one flow, never the mean of
+    # two.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)
@@ -88,13 +91,13 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
 def hit_hardest(
     runs: Sequence[RunView], scores: Sequence[float] | Sequence[tuple[int, int]]
 ) -> tuple[list[RunView], str]:
-    """As many views as can be told apart, those with the highest scores; of equal ones the first.
+    """The views with the highest scores, as many as can be told apart; of equal ones the first.
 
     Returns kept: In the order in which they were given.
-    Returns words: What a title says of the choice, such as "8 of 90 flows"; "" if all are kept.
+    Returns words: Description of the choice for a title, such as "8 of 90 flows"; "" if all are kept.
     """
     if shown_apart(runs):
         return list(runs), ""
-    # In the order of the flows again, so that panels go by number and not by score.
+    # The order of the flows is restored, so that panels are ordered by number and not by score.
     kept = sorted(sorted(range(len(runs)), key=lambda place: scores[place], reverse=True)[:MOST_LINES])
     return [runs[place] for place in kept], f"{MOST_LINES} of {len(runs)} flows"

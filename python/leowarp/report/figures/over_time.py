@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any series of a run over any part of its time, a panel each: `leowarp report --plot`."""
+"""Any series of a run over any part of its time, one panel each: `leowarp report --plot`."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from leowarp.report.style import PAGE_IN, highest_of, mark_changes, new_figure, 
 from leowarp.report.view import MOST_LINES, RunView, footer_of, labels, styles, worded
 
 MOST_PANELS = 8
-"""This number fit below each other on a page of a paper."""
+"""This many panels fit below each other on a page of a paper."""
 
 _SHOWN = {"bit/s": ("Mbit/s", 1e6), "ns": ("ms", 1e6), "us": ("ms", 1e3), "bytes": ("kB", 1e3), "pkts": ("packets", 1)}
-"""By unit: the axis' unit, and its size."""
+"""For each unit: the axis' unit, and its size."""
 
 
 def plot(
     runs: Runs, names: Sequence[str], *, flow: int | str | Sequence[int | str] | None = None, from_s: float = 0.0,
     to_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Series over time, a panel each below one another, a line a flow.
+    """Draw series over time: one panel per series, one below the other, and one line per flow.
 
     Parameters
     ----------
     runs : path, Run, RunView, or a sequence of them
         Run directories.
     names : sequence of str
-        Of the series (`leowarp.metrics.SERIES`); a unit may be left out.
+        Names of the series (`leowarp.metrics.SERIES`); a unit may be left out.
     flow : int or str, or a sequence of them, optional
-        Which flows of each run, by number or name; by default all that have the series, if these are at most eight.
+        Flows of each run to draw, by number or name; by default all that have the series, if these are at most eight.
     from_s, to_s : float
-        The part of the run's clock that is shown; to its end if not given.
+        The part of the run's clock that is shown; `to_s` defaults to the run's end.
 
     Raises
     ------
     ScenarioError
-        If there is no such series or flow, more lines than can be told apart, or an empty part of time.
+        If there is no such series or flow, there are more lines than can be told apart, or the time span is empty.
     TraceError
-        If the runs did not record what is asked for.
+        If the runs did not record a requested series.
     """
     chosen = _chosen(names)
     many = views(runs)
@@ -71,7 +71,7 @@ def plot(
         panels[-1].set_xlabel(worded(many, "time, s (vertical lines: route changes)"))
         if len(lines) > 1:
             shown: dict[str, Any] = {}
-            # From all panels, since one may lack the line of a flow that has no such series.
+            # Entries come from all panels, since one panel may lack the line of a flow without its series.
             for axes in panels:
                 handles, texts = axes.get_legend_handles_labels()
                 shown |= dict(zip(texts, handles, strict=True))
@@ -113,13 +113,13 @@ def _flows(run: RunView, chosen: Sequence[Series], flow: int | str | Sequence[in
 
 
 _Line = tuple[RunView, str, dict[str, Any], np.ndarray, np.ndarray]
-"""A flow, its label and look, and when and what its series is."""
+"""A view, its label and style, and the times and values of its series."""
 
 
 def _having(series: Series, lines: Sequence[RunView], *, all_of_them: bool) -> list[_Line]:
-    """The flows that have the series, of those that are drawn.
+    """The flows that have the series, among those that are drawn.
 
-    Raises TraceError if none has it, or one that was asked for.
+    Raises TraceError if no flow has it, or a requested flow lacks it.
     """
     found = []
     for run, label, style in zip(lines, labels(lines), styles(lines), strict=True):
@@ -139,10 +139,10 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     met: set[int] = set()
     for _, label, look, t_ns, value in lines:
         t_s = t_ns / 1e9
-        # The value at the beginning is drawn from there on, and the last value up to the end.
+        # The value in force at the beginning is drawn from there on, and the last value up to the end.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
         last = int(np.searchsorted(t_s, until_s, side="right"))
-        # A flow that begins only after what is shown.
+        # The flow begins only after the time shown.
         if last == 0:
             continue
         shown_t_s, shown_value = t_s[first:last], value[first:last] / size
@@ -159,11 +159,11 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     words = name.removesuffix("_bytes").removesuffix("_ratio").replace("_", " ")
     axes.set_ylabel(f"{words},\n{shown}" if shown else words)
     if series.words:
-        # States have no size: only those that there were, each at a line of its own.
+        # States have no magnitude: only those that occurred are shown, each at a line of its own.
         axes.set_yticks(sorted(met), [series.word(number) for number in sorted(met)])
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return
     if axes.get_ylim()[0] > 0.5 * axes.get_ylim()[1]:
-        # Far from 0, as the delay of a path: its changes would not be seen from there.
+        # The values are far from 0, as the delay of a path: with an axis from 0 their changes would be invisible.
         return
     axes.set_ylim(0, 1.06 * highest_of(axes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packet-level diagram of one real route change (fig. 2): when each packet left and arrived, by which path."""
+"""The packet-level diagram of one real route change (fig. 2): when each packet left and arrived, and on which path."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new
 from leowarp.report.view import RunView, footer_of, worded
 
 MARKS = 110
-"""Marks of a kind that stay apart on a page; of more, every second, third ... is drawn."""
+"""Number of marks of a kind that remain distinguishable on a page; of more, every second, third ... is drawn."""
 
 TRACKS = 60
-"""Packets drawn as a line from sending to arrival: enough to see the two slopes, few enough to see between them."""
+"""Number of packets drawn as a line from sending to arrival: enough to show the two slopes, few enough to leave
+gaps."""
 
 NEAR_S = 1.0
-"""A change is drawn if a packet was sent so near to it: a sender that waits for a timeout sends none for seconds."""
+"""A change is drawn only if a packet was sent this close to it: a sender that waits for a timeout sends none for
+seconds."""
 
 
 @dataclass(frozen=True)
 class _Around:
-    """Packets of a run's main flow within 3 s of a change, and how they are numbered."""
+    """Packets of a run's main flow within 3 s of a change, and their numbering."""
 
     t_ns: int
     data: pd.DataFrame
@@ -43,7 +45,7 @@ class _Around:
         return self.data[truths(self.data["is_late"])]
 
     def numbered_from(self, zero: float) -> _Around:
-        """The same with another packet as number 0."""
+        """The same packets, numbered from another one."""
         return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
 
     def frame(self) -> tuple[float, float, float, float]:
@@ -52,18 +54,19 @@ class _Around:
 
     def draw(self, axes: Axes, limits: tuple[float, float, float, float]) -> None:
         low, high, left_ms, right_ms = limits
-        # First the limits: marks are thinned to what is inside them.
+        # The limits are set first: marks are thinned to those inside them.
         axes.set_xlim(left_ms, right_ms)
         axes.set_ylim(low, high)
         _draw(axes, self.data, self.acks, self.t_ns, self.zero, self.mss)
 
 
 def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
-    """Sequence against time around one route change: sent, arrived on the old and on the new path, late, resent, ACKs.
+    """Sequence against time around one route change: packets sent, arrived on the old and the new path, late, sent
+    again, and ACKs.
 
-    For one flow: among several the one with the most late packets.
+    It shows one flow: of several, the one with the most late packets.
 
-    change_s: Which change; the one with the most late packets if not given.
+    change_s: The change to show; by default the one with the most late packets.
     Raises TraceError if the packets around the change were not stored.
     """
     run = hardest_hit(runs, change_s)
@@ -83,10 +86,11 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
 
 
 def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: float) -> Figure:
-    """`packet_diagram` of the same change in several runs, side by side, with one numbering and the same axes.
+    """`packet_diagram` of the same change in several runs, side by side, with the same numbering and axes.
 
-    runs: Alike up to the change, so that a packet has one number in all: that of the first run's first late one is 0.
-    names: Of the runs, for the panels' titles.
+    runs: Runs that are equal up to the change, so that a packet has the same number in all: the first run's first late
+        packet is number 0.
+    names: Names of the runs, for the panels' titles.
     Raises TraceError: As `packet_diagram`.
     """
     t_ns = round(change_s * 1e9)
@@ -102,7 +106,7 @@ def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: f
         axes.set_title(f"{name}: {len(around.late)} packets overtaken", loc="left")
         axes.set_xlabel(worded(runs, "time after the route change, ms"))
     panels[0].set_ylabel("packet number")
-    # From all panels: a mark that only one of them has is in the legend, too.
+    # Marks come from all panels: a mark in only one of them is in the legend too.
     marks = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(marks.values(), marks.keys(), loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
@@ -112,7 +116,7 @@ def _around(run: RunView, t_ns: int) -> _Around:
     """The packets of a run around a change, numbered from the first late one."""
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]
-    # stable: segments that the sender cuts out of one large one leave in one instant, and keep the order in which they
+    # stable: segments that the sender cuts from one large one leave at one instant, and keep the order in which they
     # left.
     data = mine[(mine["direction"] == DATA) & (mine["len_bytes"] > 0)].sort_values("sent_ns", kind="stable")
     if len(data) == 0:
@@ -138,10 +142,11 @@ def _around(run: RunView, t_ns: int) -> _Around:
 def _frame(
     data: pd.DataFrame, late: pd.DataFrame, again: pd.DataFrame, t_ns: int, zero: float, mss: float
 ) -> tuple[float, float, float, float]:
-    """Limits that hold the overtaken packets, those that overtook them, and the first retransmissions."""
+    """Limits that include the overtaken packets, those that overtook them, and the first retransmissions."""
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()
-        # A small window may have no packet so near: then the nearest, and those of about a round trip around it
+        # With a small window, no packet may be this close: then the limit includes the nearest one and those of about a
+        # round trip around it
         reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
         near = data[away_ns < reach_ns]
         low, high = float(near["number"].min()), float(near["number"].max())
@@ -150,11 +155,11 @@ def _frame(
     last_late_ns = float(late["received_ns"].max())
     overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
     number_late = (late["seq"] - zero) / mss
-    # A handful of late packets would otherwise fill the height, and what is around them be out of sight.
+    # Otherwise a few late packets would fill the height, and the packets around them would be outside.
     spread = max(float(number_late.max()), 10.0)
     high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
     resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]
-    # Not to the last: one retransmission that had to be sent once more after a timeout would press the change into a
+    # Not up to the last one: a retransmission that had to be repeated after a timeout would compress the change into a
     # corner.
     end_ns = max(last_late_ns, float(resent["received_ns"].quantile(0.9)) if len(resent) else 0.0)
     left = (float(late["sent_ns"].min()) - t_ns) / 1e6
@@ -169,7 +174,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
     number = data["number"].to_numpy()
     late, again = truths(data["is_late"]), truths(data["is_retransmission"])
     lost = np.isnan(received)
-    # The instant at which a packet left distinguishes paths: the first after the change takes the new one.
+    # The instant at which a packet left determines its path: the first one after the change takes the new path.
     old = sent < 0
     near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
     for index in near[:: max(len(near) // TRACKS, 1)]:
@@ -195,14 +200,14 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
         axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, zorder=4, label="lost", ls="none")
     arrived = acks[acks["received_ns"].notna() & acks["ack"].notna()].sort_values("received_ns", kind="stable")
     if len(arrived):
-        # ACKs are overtaken as well; what the sender knows of does not go back.
+        # ACKs are overtaken as well; the sender's acknowledged sequence never decreases.
         level = (np.maximum.accumulate(floats(arrived["ack"])) - zero) / mss
         axes.step((floats(arrived["received_ns"]) - t_ns) / 1e6, level, where="post", color="#444444", linewidth=0.9,
                   linestyle="--", label="acknowledged at the sender", zorder=2)  # fmt: skip
 
 
 def _thinned(keep: np.ndarray) -> np.ndarray:
-    """Every n-th of the chosen marks, so that at most about `MARKS` are left."""
+    """Every n-th of the chosen marks, so that at most about `MARKS` remain."""
     chosen = np.flatnonzero(keep)
     few = np.zeros(len(keep), dtype=bool)
     few[chosen[:: -(-len(chosen) // MARKS) or 1]] = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where packets wait: the queues of the path over the run, and of the links of a route change around it."""
+"""Queues of the path over the run, and of the links involved in a route change around it."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from leowarp.report.style import CHANGE_COLOUR, PAGE_IN, legend_below, line_styl
 from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, worded
 
 MOST_QUEUES = 6
-"""Panels of queues of one run: each takes much room, and a pair each."""
+"""Largest number of queue panels of one run: each pair needs a large panel of its own."""
 
 
 def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Largest sampled queue of the n-th link of the path in force, in each time bin.
 
-    known: Queues of the run's directions in these bins, as far as they are known; gets those that are new.
-    Returns edges_ns: int64 array of shape (bins + 1,). At most 600 bins over the run, and never more than there were
+    known: Queues of the run's directions in these bins, as far as known; newly computed ones are added.
+    Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins over the run, and never more than
         samples.
     Returns waiting: float64 array of shape (hops of the longest path, bins). Packets; nan where the path in force is
-        shorter, or nothing is known of the link.
+        shorter, or the link has no samples.
     """
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     end_ns = run.metrics.end_ns
-    # A bin without a sample would show the value of the one before it, as if it had been looked at.
+    # A bin without a sample would show the value of the bin before it, as if it had been sampled.
     samples = end_ns // (run.plan.observe.queues_ns or end_ns)
     edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
     longest = max((len(run.tables.links_of(path)) for path in routes["path"]), default=0)
@@ -52,11 +52,11 @@ def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple
 
 
 def queues(runs: Sequence[RunView]) -> Figure:
-    """Packets that wait at each link of the path over time: where the queue stands.
+    """Packets that wait at each link of the path over time.
 
-    runs: Flows of one pair of a run share a panel, for they share the path.
-    Returns: A panel a run and pair, link of the path over s; of one run's many pairs the `MOST_QUEUES` with the longest
-        queues. The scale of colours is the same in all.
+    runs: Flows of one pair of a run share a panel, since they share the path.
+    Returns: One panel per run and pair, link of the path over s; of the pairs of a single run, the `MOST_QUEUES` with
+        the longest queues. The colour scale is the same in all panels.
     """
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
@@ -79,14 +79,15 @@ def queues(runs: Sequence[RunView]) -> Figure:
             edges_ns / 1e9, places, waiting, cmap="YlGnBu", vmin=0, vmax=max(highest, 1), rasterized=True
         )
         if len(run.changes):
-            # Not an empty line: what is not clipped and has no points has no place either, and no layout is found.
+            # An empty line is avoided: an artist without clipping and without points has no position, and no layout is
+            # found.
             axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
                       markersize=3, clip_on=False)  # fmt: skip
         axes.set_title(label, loc="left", pad=5)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(visible=False)
         axes.set_ylim(places[0], places[-1])
-        # Grey where there is no value, so that a link that the path does not have is not read as an empty queue.
+        # Grey marks missing values, so that a link that the path does not have does not look like an empty queue.
         axes.set_facecolor("#dddddd")
         axes.set_ylabel("link of the path")
     words = worded(runs, "time, s (triangles: route changes; link 1 leaves the source; grey: no such link)")
@@ -97,8 +98,8 @@ def queues(runs: Sequence[RunView]) -> Figure:
 
 
 def _longest(runs: Sequence[RunView]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Places of the `MOST_QUEUES` views with the longest queues, of equal ones the first, each with its map."""
-    # Many pairs lead over the same links, and only those are looked at whose links may be long enough.
+    """Indexes of the `MOST_QUEUES` views with the longest queues, of equal ones the first, each with its map."""
+    # Many pairs use the same links, and a pair is examined only if its links may have a queue that is long enough.
     known: dict[int, dict[int, np.ndarray]] = {}
     bounds = [_at_most(run) for run in runs]
     maps: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -114,7 +115,7 @@ def _longest(runs: Sequence[RunView]) -> dict[int, tuple[np.ndarray, np.ndarray]
 
 
 def _at_most(run: RunView) -> float:
-    """Packets that ever waited at a link of a view's paths, at most."""
+    """Upper bound of the packets that ever waited at a link of a view's paths."""
     flow, tables = run.plan.flows[run.main_flow], run.tables
     links = {
         link for path in pair_routes(tables, (flow.source, flow.destination))["path"] for link in tables.links_of(path)
@@ -124,7 +125,7 @@ def _at_most(run: RunView) -> float:
 
 
 def _one_a_pair(runs: Sequence[RunView]) -> tuple[list[RunView], list[str]]:
-    """The first flow of each pair of each run, and what its path is called."""
+    """The first flow of each pair of each run, and the name of its path."""
     of_runs = run_labels(runs)
     found: dict[tuple[int, str, str], tuple[RunView, str]] = {}
     for run in runs:
@@ -140,14 +141,13 @@ def queues_at_change(
     runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Queues of the links that a route change leaves (dashed), keeps and newly takes, around it.
+    """Queues of the links that a route change leaves (dashed), keeps and adds, around the change.
 
-    before_s, after_s: How much is shown on either side of a change, s.
-    count: Changes of one run; of several runs one each.
-    change_s: The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several
-        runs.
-    Returns: A panel a change, packets over s, of the flow that the change hit hardest. Links on which fewer than two
-        packets ever waited are left out.
+    before_s, after_s: The time shown before and after a change, s.
+    count: Changes of a single run; each of several runs has one.
+    change_s: The instant shown for all runs, s; by default `instants.common_instant` chooses it for several runs.
+    Returns: One panel per change, packets over s, for the flow that the change hit hardest. Links on which fewer than
+        two packets ever waited are left out.
     Raises TraceError if the route never changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -167,7 +167,7 @@ def queues_at_change(
             series = queue_series(run.tables, direction, run.metrics.end_ns)
             t_s = np.arange(-before_s, after_s, 0.05)
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
-            # A single packet waits for the one before it on any link: that is no queue which a change could leave
+            # On any link a single packet may wait for the one before it: that is no queue that a change could leave
             # behind.
             if value.max() < 2:
                 continue
@@ -190,19 +190,19 @@ def queues_at_change(
 
 
 def _paths_around(run: RunView, t_ns: int) -> list[tuple[str, ...] | None]:
-    """The paths of a view's flow just before an instant and from it on; they are one if it did not change then."""
+    """The paths of a view's flow just before an instant and from it on; they are equal if it did not change then."""
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
-    # A row of the routes holds from its instant on: a ns earlier the old path is in force.
+    # A row of the routes holds from its instant on, so one ns earlier the old path is in force.
     places = [np.searchsorted(routes["t_ns"], at_ns, side="right") - 1 for at_ns in (t_ns - 1, t_ns)]
     return [routes["path"].iloc[max(place, 0)] if len(routes) else None for place in places]
 
 
 def _largest_in_bins(series: pd.DataFrame, edges_ns: np.ndarray) -> np.ndarray:
-    """Largest value of a step function in each bin: what it was at the start, or any sample inside."""
+    """Largest value of a step function in each bin: its value at the start, or any sample inside."""
     start = step_at(series["t_ns"], series["queue_pkts"], edges_ns[:-1], 0.0)
     place = np.searchsorted(edges_ns, series["t_ns"].to_numpy(), side="right") - 1
     inside = (place >= 0) & (place < len(start))
-    # `maximum.at`: several samples fall into a bin, and an assignment would keep the last of them.
+    # `maximum.at`: several samples fall into one bin, and an assignment would keep only the last.
     np.maximum.at(start, place[inside], series["queue_pkts"].to_numpy(dtype="float64")[inside])
     return start

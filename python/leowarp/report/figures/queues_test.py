@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The longest queues of many pairs are found without a look at all of them."""
+"""Tests that the longest queues of many pairs are found without computing all of them."""
 
 from types import SimpleNamespace
 

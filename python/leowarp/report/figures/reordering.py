@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a run's reordering: its densities over the whole run, and what became of it over time."""
+"""Figures of a run's reordering: its densities over the whole run, and its values over time."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ OVER_TIME = (
     ("mean_displacement_pkts", "Mean displacement", "packets"),
     ("entropy_nats", "Entropy of the reorder density, E_r", "nats"),
 )
-"""Columns of the reordering table, a panel each: title, and label of the axis."""
+"""Columns of the reordering table, one panel each: title, and label of the axis."""
 
 
 def reordering_densities(runs: Sequence[RunView]) -> Figure:
-    """RD, RBD, n-reordering and extents of each flow, over the whole run; of many, those with the most late packets.
+    """RD, RBD, n-reordering and extents of each flow over the whole run; of many flows, those with the most late
+    packets.
 
     Returns: Four panels of first transmissions: reorder density and buffer-occupancy density (RFC 5236, 3.6 and 3.11),
-        n-reordering and extent (RFC 4737, 5 and 4.2). A text above them names what RD leaves out.
-    Raises TraceError if reordering was not measured, or nothing was reordered.
+        n-reordering and extent (RFC 4737, 5 and 4.2). A text above them states what RD leaves out.
+    Raises TraceError if reordering was not measured, or no packet was reordered.
     """
     runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
@@ -62,8 +63,8 @@ def reordering_densities(runs: Sequence[RunView]) -> Figure:
 def reordering_over_time(runs: Sequence[RunView]) -> Figure:
     """Share of reordered packets, mean displacement and entropy, in windows of sending time and around route changes.
 
-    Returns: A panel for each of `OVER_TIME`, over s; thin lines are windows, thick ones the packets around a change.
-    Raises TraceError if reordering was not measured in windows, nor around changes.
+    Returns: One panel for each of `OVER_TIME`, over s; thin lines are windows, thick ones the packets around a change.
+    Raises TraceError if reordering was measured neither in windows nor around changes.
     """
     runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
@@ -102,7 +103,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
         words = worded(runs, "around a route change")
         handles.append(Line2D([], [], linewidth=2.6, alpha=0.55, color=colour, label=words))
     if len(runs) > 1:
-        # Names of flows are longer than the room beside a title.
+        # Names of flows are longer than the space beside a title.
         legend_below(panels[-1], handles, [str(handle.get_label()) for handle in handles], ncols=2)
     else:
         panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
@@ -115,14 +116,14 @@ def _flow(run: RunView) -> int:
 
 
 def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], str]:
-    """Views to be drawn, the row of each, and a line about those left out: flows of one run without a late packet,
-    and of more than can be told apart those with fewer.
+    """Views to draw, the row of each, and a line about those left out: flows of one run without a late packet, and, if
+    there are more than can be told apart, those with fewer late packets.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
     if not some or len(runs) == len(by_run(runs)):
         return list(runs), rows, ""
-    # By lateness to choose, by number to draw.
+    # Views are chosen by lateness and drawn by number.
     most = sorted(sorted(some, key=lambda place: -rows[place]["reordered_pkts"])[:MOST_LINES])
     what = f"{len(most)} of {len(runs)} flows: those with the most reordered packets ({len(some)} had any)"
     return [runs[place] for place in most], [rows[place] for place in most], what if len(most) < len(runs) else ""
@@ -134,7 +135,7 @@ def _whole_runs(runs: Sequence[RunView]) -> list[pd.Series]:
     rows = []
     for run in runs:
         frame = run.metrics.reordering
-        # One look at the table for all flows of a run.
+        # The table is searched once for all flows of a run.
         if id(run.run) not in places:
             at = np.flatnonzero((frame["scope"] == "run").to_numpy(dtype=bool))[::-1]
             places[id(run.run)] = dict(zip(frame["flow"].to_numpy()[at].tolist(), at.tolist(), strict=True))
@@ -154,7 +155,7 @@ def _shares(run: RunView, kind: str, label: str, style: dict[str, Any]) -> Share
 
 
 def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, Any]) -> None:
-    """Share of the reordered packets with at least such an extent."""
+    """Share of the reordered packets with at least a given extent."""
     index, share = bars["index"].to_numpy(), floats(bars["share_ratio"])
     if len(index):
         at_least = np.cumsum(share[::-1])[::-1]
@@ -166,17 +167,18 @@ def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, A
 
 
 def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """A level line for each row from its start to its end; joined where one row follows at once on the other."""
+    """A level line for each row from its start to its end; rows that follow each other directly are joined."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
-    # nan lifts the pen: between two windows that do not meet nothing was measured, and no line may cross.
+    # nan interrupts the line: between two windows that do not meet, there is no measurement.
     follows = np.append(start[1:] == end[:-1], False) if len(rows) else np.zeros(0, dtype=bool)
     t_s = np.stack([start, end, end], axis=1).ravel()
     return t_s, np.stack([value, value, np.where(follows, value, np.nan)], axis=1).ravel()
 
 
 def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[pd.Series], chosen: str) -> None:
-    """Above the figure: which flows it shows; what RD leaves out, displaced by more than the threshold."""
+    """Text above the figure: the flows shown, and the packets that RD leaves out because their displacement exceeds the
+    threshold."""
     lines = [
         f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
         f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The route map (fig. 3): a globe seen from above the middle of the path, the path before and after one change."""
+"""The route map (fig. 3): a globe seen from above the middle of the path, with the path before and after one change."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from leowarp.report.view import RunView, footer_of
 
 
 def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
-    """Route before and after one change on the globe, with all satellites on this side.
+    """Route before and after one change on the globe, with all satellites on the visible side.
 
-    change_s: Which change; the one with the most late packets if not given.
-    Raises TraceError if the run has no constellation or never a change.
+    change_s: The change to show; by default the one with the most late packets.
+    Raises TraceError if the run has no constellation or its route never changed.
     """
     from leowarp.ephemeris import ephemeris_of
 
@@ -67,7 +67,7 @@ def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figu
         axes.annotate(name, (x[0], y[0]), xytext=(0, -9), textcoords="offset points", fontsize=7, zorder=7,
                       ha="left" if side < 0 else "right", bbox={"facecolor": "white", "alpha": 0.75, "pad": 0.6,
                                                                  "linewidth": 0})  # fmt: skip
-    # A path at 1200 km stands out beyond the globe by a fifth of its radius near the limb.
+    # Near the limb, a path at 1200 km extends beyond the globe by a fifth of its radius.
     reach = max(1.02, float(np.abs(np.concatenate([view.xy(path) for path in paths if len(path)])).max()) * 1.03)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-reach, reach)
@@ -87,7 +87,7 @@ class _View:
         middle = (points_m / np.linalg.norm(points_m, axis=1, keepdims=True)).sum(axis=0)
         self.towards = middle / np.linalg.norm(middle)
         east = np.cross([0.0, 0.0, 1.0], self.towards)
-        # Above a pole every direction is south: any east will do.
+        # Above a pole every direction is south, so any direction can serve as east.
         self.east = np.array([1.0, 0.0, 0.0]) if np.linalg.norm(east) < 1e-9 else east / np.linalg.norm(east)
         self.north = np.cross(self.towards, self.east)
 
@@ -95,20 +95,20 @@ class _View:
         return np.stack([points_m @ self.east, points_m @ self.north], axis=-1) / self.radius_m
 
     def project(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(x, y, whether the Earth does not hide it)."""
+        """The coordinates x and y, and whether the Earth does not hide the point."""
         flat = self.xy(points_m)
         depth = points_m @ self.towards
-        # Behind the plane of the limb a satellite is still seen if it stands out beyond the Earth's edge.
+        # Behind the plane of the limb a satellite is still visible if it appears beyond the Earth's edge.
         return flat[:, 0], flat[:, 1], (depth > 0) | (np.hypot(flat[:, 0], flat[:, 1]) > 1.0)
 
     def outline(self, degrees: np.ndarray) -> np.ndarray | None:
-        """A polygon of longitudes and latitudes, as seen; None if all of it is on the far side.
+        """A polygon of longitudes and latitudes as projected; None if all of it is on the far side.
 
-        Points behind the limb are moved onto it, which is exact enough for filling a coarse outline.
+        Points behind the limb are moved onto it, which is exact enough to fill a coarse outline.
         """
         closed = np.concatenate([degrees, degrees[:1]])
-        # An edge is straight in longitude and latitude, not on this plane: with a point every 2 degrees it bends as it
-        # should, and is cut where it meets the limb.
+        # An edge is straight in longitude and latitude but not on this plane: with a point every 2 degrees it bends
+        # correctly, and is cut where it meets the limb.
         steps = np.maximum(np.ceil(np.abs(np.diff(closed, axis=0)).max(axis=1) / 2), 1).astype(int)
         dense = np.concatenate([
             closed[i] + np.linspace(0, 1, n, endpoint=False)[:, None] * (closed[i + 1] - closed[i])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput beside what the link could carry, as figures 6 to 9 of `huston2024`, and how flows share a path."""
+"""Goodput beside the link's capacity, as figures 6 to 9 of `huston2024`, and the shares of flows on one path."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, 
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles, worded
 
 BIN_S = 0.5
-"""Width of bins of goodput and capacity: long against a round trip, short against a slot of 15 s."""
+"""Bin length of goodput and capacity: long compared with a round trip, short compared with a slot of 15 s."""
 
 
 def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
     """Goodput of a flow in order at the receiver, as a line.
 
-    axes: Its axes become s and Mbit/s.
+    axes: Changed to s and Mbit/s.
     bin_s: Length of a bin, s; a bin is drawn at its middle.
-    **style: Of the line: color, label, linestyle.
+    **style: Style of the line: color, label, linestyle.
     """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
     axes.plot(frame["t_ns"] / 1e9 + bin_s / 2, frame["goodput_bps"] / 1e6, **style)
 
 
 def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """Payload that the narrowest link of a flow's path could carry, as an area.
+    """Payload that the narrowest link of a flow's path could carry, drawn as an area.
 
-    bin_s: Length of a bin, s; in each stands the mean of the capacity over it.
-    **style: Of the area: color, label, zorder.
-    Returns: Mean over the run, Mbit/s; None, and nothing drawn, if no link is shaped.
+    bin_s: Length of a bin, s; each bin shows the mean of the capacity over it.
+    **style: Style of the area: color, label, zorder.
+    Returns: Mean over the run, Mbit/s; None, and nothing is drawn, if no link is shaped.
     """
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     bin_ns = round(bin_s * 1e9)
-    # Whole bins alone: a piece of one at the end of the run would have another weight in the mean.
+    # Only whole bins are used: a partial one at the end of the run would have another weight in the mean.
     edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
     share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.ip_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
@@ -54,10 +54,10 @@ def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, 
 
 
 def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
-    """Goodput of the main flow over time beside the capacity, route changes marked.
+    """Goodput of the main flow over time beside the capacity, with route changes marked.
 
     bin_s: Length of a bin, s.
-    together: All runs in one panel, with the capacity and the changes of the first; else a panel a run.
+    together: All runs in one panel, with the capacity and the changes of the first; otherwise one panel per run.
     """
     shown, what = hit_hardest(runs, [run.metrics.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
     runs = runs if together else shown
@@ -65,7 +65,7 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
     figure = new_figure(PAGE_IN, 0.55 + (2.1 if together else 1.5 * count), footer_of(runs))
     if what and not together:
         figure.suptitle(f"The {what} with the highest goodput", x=0.01, ha="left", fontsize=7.5)
-    # One scale of both axes for all: panels below each other are there to be compared.
+    # All panels have the same scale on both axes, so that they can be compared.
     panels = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for place, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
         axes = panels[0 if together else place]
@@ -87,11 +87,11 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
 
 
 def flow_shares(runs: Sequence[RunView]) -> Figure:
-    """Goodput of each TCP flow by the second, and below Jain's index over those that compete.
+    """Goodput of each TCP flow per second, and below it Jain's index over the flows that compete.
 
-    Returns: Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of n
-        flows that compete: 1 if all get the same, 1/n, dotted, if one gets everything. The least of several groups is
-        drawn.
+    Returns: Two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of n
+        flows that compete: 1 if all are equal, and 1/n, the dotted line, if one flow has everything. If there are
+        several groups, the smallest index is drawn.
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:
@@ -122,16 +122,16 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         whole = "" if index is None else f", while they compete: {index:.3f}"
         above.set_title(f"{label}: {len(flows)} flows", loc="left", pad=3)
         above.set_ylabel("goodput, Mbit/s")
-        # Room for the legend above the lines.
+        # Space for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        # With many short flows no band has a second in which several ran, and an empty legend is a warning.
+        # With many short flows no band may have a second in which several ran, and an empty legend gives a warning.
         if above.get_legend_handles_labels()[0]:
             above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
-        # The least that the index of n flows can be (Jain, Chiu and Hawe, DEC-TR-301, 1984): one of them has
-        # everything. Flows that compete in several groups have no such n.
+        # The smallest possible index of n flows (Jain, Chiu and Hawe, DEC-TR-301, 1984): one of them has everything.
+        # For flows that compete in several groups there is no single n.
         if index is not None:
             count = frame.loc[frame["jain_index"].notna(), "flow"].nunique()
             below.axhline(1 / count, color="#888888", linewidth=0.6, linestyle=":")

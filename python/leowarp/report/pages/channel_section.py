@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's section on the mobile channel: codewords, what packets of them met, states beside the model."""
+"""The page's section on the mobile channel: codewords, their effect on packets, and states beside the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINK = (SATELLITE, TERMINAL)
 
 
 def channel_section(view: RunView, pictures: str) -> str:
-    """HTML: the figure, what became of codewords and of packets, shares of the states.
+    """HTML: the figure, outcomes of codewords and packets, shares of the states.
 
     pictures: HTML of the figure.
     Returns: "" without a mobile channel; one sentence if the channel cannot be recomputed.
@@ -28,7 +28,8 @@ def channel_section(view: RunView, pictures: str) -> str:
         return ""
     try:
         found = view.realisation
-    # The channel is recomputed from the plan and compared with the timeline; one of an older version may differ.
+    # The channel is recomputed from the plan and compared with the timeline; the timeline of an older version may
+    # differ.
     except TraceError as error:
         return f"<p>{html.text(error.message)}.</p>"
     return pictures + _codewords(mobile, found) + _losses(view, found) + _states(mobile, found)
@@ -56,7 +57,7 @@ def _losses(view: RunView, found: Realisation) -> str:
     links = view.metrics.links
     mine = links[(links["a"] == LINK[0]) & (links["b"] == LINK[1])]
     for link in mine.itertuples(index=False):
-        # Packets that wait when the run ends, or are dropped before, never met the channel.
+        # Packets that wait when the run ends, or are dropped earlier, are never sent over the channel.
         sent = int(link.offered_pkts) - int(link.dropped_queue_pkts) - int(link.dropped_down_pkts)
         dropped = int(link.dropped_loss_pkts)
         rows.append(["packets sent over the link, by the trace", sent, dropped, 100 * dropped / sent if sent else None])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actions of `[cures]` on a run's page: each of its tables once, with units; words for reasons and events."""
+"""Actions of `[cures]` on a run's page: each of its tables with units, and words for reasons and events."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from leowarp.report import html
 from leowarp.report.view import RunView
 
 MOST_ROWS = 300
-"""Rows of a table; more would make a page of megabytes. The run's own tables have all."""
+"""Largest number of rows of a table; more would make a page of megabytes. The run's own tables contain all rows."""
 MOST_OPEN = 12
-"""Rows that stand open."""
+"""Number of rows that are shown unfolded."""
 
 _AT = {"t_ns": ("at, s", 1e9)}
 _SWITCHED = {
@@ -66,7 +66,7 @@ _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
 def cures_section(view: RunView) -> str:
-    """HTML of the section; "" of a run whose network does nothing about route changes."""
+    """HTML of the section; "" for a run whose network takes no action at route changes."""
     return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
 
 
@@ -178,14 +178,14 @@ _ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for pack
 
 
 def _entry(view: RunView, row: Any) -> list[object]:
-    """When an entry of a node changed, from which link to which, and for which station's packets."""
+    """When an entry of a node changed, from which link to which, and for the packets of which station."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
 
 
 def _end(view: RunView, direction: Any, side: int) -> str | None:
-    """The node at one end of a direction: 0 sends, 1 receives; None: there is no such direction."""
+    """The node at one end of a direction: 0 sends, 1 receives; None if there is no such direction."""
     return None if pd.isna(direction) else view.run.tables.directions[int(direction)][side]
 
 
@@ -224,5 +224,5 @@ def _stream(row: Any) -> str:
     if pd.isna(row.protocol):
         return "all packets"
     name = _PROTOCOLS.get(int(row.protocol), f"protocol {int(row.protocol)}")
-    # 0: the protocol has no ports.
+    # 0 means that the protocol has no ports.
     return f"{name}, port {row.source_port:.0f} to {row.destination_port:.0f}" if row.source_port else name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences between compared runs, first on their page: keys of the plans, modules, kernels, versions."""
+"""Differences between compared runs, shown first on their page: plan keys, modules, kernels, versions."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from leowarp.results.differences import causes, condensed, said
 from leowarp.results.run import Run
 
 MOST_ROWS = 12
-"""More are folded."""
+"""Further rows are folded."""
 
 
 def difference_section(runs: Sequence[RunView]) -> str:
-    """A table with a column a run; a sentence if nothing differs."""
+    """A table with one column per run; a sentence if there are no differences."""
     return difference_table([run.run for run in runs], labels(runs))
 
 
 def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collection[str] = ()) -> str:
-    """The same of runs with names.
+    """The table for runs with names.
 
-    but: Keys that are left out.
+    but: Keys to leave out.
     """
     found = condensed([each for each in causes(runs) if each.key not in but])
     if not found:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chart to zoom into, inside the page: goodput, window, smoothed RTT and queue over one time axis.
+"""An interactive chart within the page: goodput, window, smoothed RTT and queue over one time axis, with zoom.
 
-It is drawn by `chart.js`, 150 lines of our own: plotly.js would make every page 5 MB, and a study has two dozen pages.
+`chart.js`, 150 lines of our own, draws it: plotly.js would make every page 5 MB, and a study has two dozen pages.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from leowarp.report.style import OKABE_ITO
 from leowarp.report.view import MOST_LINES, RunView, labels, styles
 
 POINTS = 40_000
-"""Points of a line: more than a screen can show. With more flows than distinguishable lines, all together have no more
-than eight."""
+"""Points of a line: more than a screen can show. With more flows than distinguishable lines, all lines together have at
+most as many points as eight."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
 
 def chart(runs: Sequence[RunView], element: str) -> str:
-    """HTML of one chart; `library()` must stand after it on the page.
+    """HTML of one chart; `library()` must follow it on the page.
 
-    runs: Views of TCP flows, a line each in each of the four `ROWS`. Above `MOST_LINES`, flows with the lowest, the
-        median and the highest mean goodput are shown first, and the reader chooses others. Only those that lived half
-        as long as the longest or more count.
+    runs: Views of TCP flows, one line each in each of the four `ROWS`. With more than `MOST_LINES`, the flows with the
+        lowest, the median and the highest mean goodput are shown first, and the reader can choose others. Only flows
+        that lived at least half as long as the longest count.
     element: Id of the chart on the page.
-    Returns: Without the rows in which every line is 0 or nothing was recorded, which it names; "" if that are all.
+    Returns: The chart without rows in which every line is 0 or has no data (the page lists these); "" if no row
+        remains.
     """
-    # The page's size is what is limited: a line of 40,000 points is 213 kB in base64.
+    # This limits the size of the page: a line of 40,000 points is 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
     queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
     lines = [_series(run, most, queues) for run in runs]
@@ -53,7 +54,7 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     empty = [ROWS[row].split(",")[0] for row in range(len(ROWS)) if row not in rows]
     means = [run.metrics.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
     order = sorted(range(len(runs)), key=lambda place: means[place])
-    # Flows that were over at once are no lines.
+    # Flows that ended at once have no line.
     lives = [_life_ns(run) for run in runs]
     order = [place for place in order if lives[place] >= max(lives) / 2]
     first = list(dict.fromkeys([order[0], order[(len(order) - 1) // 2], order[-1]]))
@@ -63,13 +64,13 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         "rows": [ROWS[row] for row in rows],
         "tops": tops,
         "series": series,
-        # With too many flows: the lowest, the median and the highest goodput first, the others to be chosen.
+        # With too many flows: the lowest, the median and the highest goodput first, the others on request.
         "first": first,
         "colours": list(OKABE_ITO),
         "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
         "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
     }
-    # "</script" would end the script wherever it is, and "<!--" makes its end none.
+    # "</script" would end the script wherever it occurs, and after "<!--" the real end would not count.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     left_out = f'<p class="quiet">0 in the whole run, or not recorded: {", ".join(empty)}.</p>\n' if empty else ""
     return (
@@ -88,23 +89,23 @@ def _whose(runs: Sequence[RunView]) -> str:
 
 
 def library() -> str:
-    """The script that draws all charts that stand before it, once a page."""
+    """The script that draws all charts above it, once per page."""
     return own_script("chart.js")
 
 
 def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:
-    # A run without samples has one all the same: a socket's last look.
+    # A run without sampling still has one sample: a socket's last one.
     return len(t_s) > 1 and bool(np.any(np.nan_to_num(value)))
 
 
 def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
-    """A series as start, step and values; gaps in the samples become nan, which the chart leaves open."""
+    """A series as start, step and values; gaps in the samples become nan, which the chart leaves empty."""
     if len(t_s) < 2:
         return {"t0": 0.0, "dt": 1.0, "y": ""}
     step = float(np.min(np.diff(t_s)))
     place = np.round((t_s - t_s[0]) / step).astype("int64")
-    # Start and step in place of an instant for every value halve the page, and 4 bytes hold 7 digits, more than a
-    # screen shows. Little-endian, which `chart.js` reads.
+    # Start and step in place of an instant per value halve the size of the page; 4 bytes hold 7 digits, more than a
+    # screen shows. They are little-endian, as `chart.js` expects.
     grid = np.full(int(place[-1]) + 1, np.nan, dtype="<f4")
     grid[place] = value
     return {"t0": float(t_s[0]), "dt": step, "y": base64.b64encode(grid.tobytes()).decode()}
@@ -113,16 +114,16 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
 def _series(
     run: RunView, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Each row of the chart; `queues` keeps what flows of one pair share."""
+    """Each row of the chart; `queues` caches the values that flows of one pair share."""
     flow = run.main_flow
-    # Coarser for very long or finely sampled runs, and for many flows.
+    # Bins are longer for very long or finely sampled runs, and for many flows.
     bin_ns = max(50_000_000, int(run.metrics.end_ns) // most // 50_000_000 * 50_000_000)
     rate = goodput(run.tables, flow, "in_order", bin_ns)
     samples = run.tables.of_flow("sockets", flow)
     samples = samples.iloc[:: max(len(samples) // most, 1)]
     t_s = samples["t_ns"].to_numpy() / 1e9
     key = (id(run.run), run.plan.flows[flow].source, run.plan.flows[flow].destination)
-    # Flows of one pair share the path, and so this row: of 90 flows between two stations it is computed once.
+    # Flows of one pair share the path, and so this row: for 90 flows between two stations it is computed once.
     if key not in queues:
         queues[key] = _path_queue(run, most)
     return [
@@ -134,7 +135,7 @@ def _series(
 
 
 def _path_queue(run: RunView, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Packets waiting on all links of the path in force together, at each queue sample; nothing if none was taken."""
+    """Sum of the packets that wait on all links of the path in force, at each queue sample; empty without samples."""
     sampled_ns = run.plan.observe.queues_ns
     if sampled_ns is None:
         return np.zeros(0), np.zeros(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iperf3's own figures beside those of the trace, on a run's page."""
+"""iperf3's own figures next to those of the trace, on a run's page."""
 
 from __future__ import annotations
 

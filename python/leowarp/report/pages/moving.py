@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page on which runs move (`leowarp view`), beside a report, and the line of the report that leads there."""
+"""The animated page of runs (`leowarp view`) next to a report, and the report's link to it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from leowarp.report import html
 from leowarp.results.run import Run
 
 MOST_RUNS = 4
-"""A comparison of more has none: each has a globe of its own, and a screen shows this number."""
+"""A comparison of more runs has no such page: each run has a globe of its own, and a screen shows only this many."""
 
 
 def moving(runs: Sequence[Run], folder: Path) -> str:
-    """Writes the page into a folder.
+    """Write the page into a folder.
 
-    runs: Up to `MOST_RUNS`; of more none is written.
-    folder: That of the report, which links to it.
-    Returns: The line that leads there, or says why there is none; "" for too many runs.
+    runs: At most `MOST_RUNS`; for more no page is written.
+    folder: Folder of the report that links to the page.
+    Returns: The line with the link, or with the reason if there is none; "" for too many runs.
     """
     if len(runs) > MOST_RUNS:
         return ""
     try:
         page = view.write_view(runs, folder / view.FILE)
     except LeowarpError as error:
-        # An old run may lack a table of it, and its report is worth having all the same.
+        # An old run may lack a table that the page needs; its report is still useful.
         return f'<p class="quiet">No page on which it moves: {html.text(error.message)}</p>\n'
     globe = "globe, " if any(run.plan.constellation is not None for run in runs) else ""
     words = f"{globe}paths, queues, packets and traces with one clock"

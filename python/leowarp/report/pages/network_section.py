@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of a run on its page: which links and satellites were busy, dropped packets or held queues, and the TCP
-flows by their ends; tables that sort by any column."""
+"""The network of a run on its page: the links and satellites that were busy, dropped packets or held queues, and the
+TCP flows by their ends, as tables that sort by any column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.report.figures.across_flows import has_pairs
 from leowarp.report.view import MOST_LINES, RunView
 
 MOST_ROWS = 300
-"""Rows of one table: more would make a page of megabytes. `leowarp show --links` prints any number."""
+"""Largest number of rows of a table: more would make a page of megabytes. `leowarp show --links` prints any number."""
 
 _CARRIED = {
     "offered_pkts": ("offered", 1),
@@ -47,11 +47,12 @@ _PAIRS = {
     "lost_ratio": ("lost, %", 0.01),
     "retransmissions_pkts": ("retransmitted", 1),
 }
-"""Columns of the tables: what each is called, and the size of its unit."""
+"""Columns of the tables: label, and size of the unit."""
 
 
 def network_section(view: RunView) -> str:
-    """Tables of links, satellites and pairs of stations, folded; of many flows open; "" if no link carried a packet."""
+    """Tables of links, satellites and pairs of stations, folded; unfolded for many flows; "" if no link carried a
+    packet."""
     links = view.metrics.links
     if len(links) == 0:
         return ""
@@ -81,7 +82,7 @@ def _table(
     by: tuple[str, ...] = ("queue_max_pkts", "dropped_queue_pkts"), lead: tuple[str, ...] = (),
     words: list[list[Any]] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
-    """The folded table and its name, the most of the columns `by` first."""
+    """The folded table and its name, with rows sorted by the columns `by`, largest first."""
     keys = frame[list(by)].astype("Float64").reset_index(drop=True)
     order = keys.sort_values(list(by), ascending=False, kind="stable").index[:MOST_ROWS]
     rows = [

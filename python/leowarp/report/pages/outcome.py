@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcome of a run in three sentences: its traffic and path, its results, the effect of route changes."""
+"""The outcome of a run in three sentences: its traffic and path, its results, and the effect of route changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 def outcome(run: RunView) -> str:
     """The sentences as a paragraph of HTML.
 
-    Unknown facts of a run (no samples, no packets followed) are left out of them; no word replaces a number.
+    Unknown facts of a run (no samples, packets not followed) are left out; a number is never replaced by words.
     """
     sentences = [_setting(run), _result(run), _changes(run)]
     shown = " ".join(sentence for sentence in sentences if sentence)

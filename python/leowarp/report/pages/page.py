@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of one run, and of several compared: `50-report/index.html`, with the figures' files beside it."""
+"""The report of one run and of several compared runs: `50-report/index.html` and the figures' files."""
 
 from __future__ import annotations
 
@@ -43,16 +43,17 @@ _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
 """Keys of a manifest that the table of versions leaves out."""
 
 MOST_CHANGES = 12
-"""Rows of the table of route changes that stand open; more would hide what comes below."""
+"""Rows of the table of route changes that are shown unfolded; more would push the rest of the page down."""
 
 MOST_CHARTED = 200
-"""Flows of the zoom chart: its list of names is chosen from by hand. 2,000 took 20 s and made a page of 12 MB."""
+"""Flows of the interactive chart, which lists their names for selection by hand: 2,000 took 20 s and made a page of 12
+MB."""
 
 MOST_FIBRES = 3
-"""Pairs of stations of which the page has a fibre's delay beside the paths."""
+"""Largest number of station pairs for which the page compares the path with a fibre's delay."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
-"""The constellation of Frederiksen et al. (2024): over another a figure re-makes none of theirs."""
+"""The constellation of Frederiksen et al. (2024): with any other, a figure reproduces none of theirs."""
 
 
 def write_report(
@@ -60,29 +61,29 @@ def write_report(
     figures: Sequence[str] | None = None, flow: int | str | Sequence[int | str] | None = None,
     on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Writes a run's figures and page into `50-report/`; returns the page.
+    """Write a run's figures and page into `50-report/`, and return the page's path.
 
     Parameters
     ----------
     run_dir : path or Run
-        A run directory with plan and trace, or what is known of it.
+        A run directory with plan and trace, or its `Run`.
     command : str, optional
-        The command that made the run; by default the one that re-makes it from its plan.
+        The command that made the run; by default the one that makes it again from its plan.
     formats : sequence of str
-        Of the figures' files ("pdf", "png"), besides SVG.
+        Formats of the figures' files ("pdf", "png") in addition to SVG.
     figures : sequence of str, optional
-        Which figures, by name; by default all that the run has something to show in.
+        Figures to draw, by name; by default all for which the run has data.
     flow : int or str, or a sequence of them, optional
-        Which flows the figures show, by number or name; by default all. The tables have all of them.
+        Flows that the figures show, by number or name; by default all. The tables always list all flows.
     on_figure : callable, optional
-        Hears how many figures are drawn, of how many.
+        Called after each figure with the number of figures drawn and their total.
 
     Raises
     ------
     ScenarioError
         If there is no such figure or format, or the run has no such flow.
     TraceError
-        If the run did not record what one of `figures` shows; the others and the page are written.
+        If the run lacks the data for one of `figures`; the others and the page are still written.
     """
     view = RunView(run_dir)
     chosen = None if flow is None else view.chosen(flow)
@@ -102,8 +103,8 @@ def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # The page names figures that could be drawn and were not requested, so that a page with two figures does not
-        # look like a run with two.
+        # The page lists figures that could be drawn and were not requested, so that a page with two figures does not
+        # suggest a run with data for two only.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
@@ -121,30 +122,30 @@ def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
     command: str | None = None, change: str | None = None, on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Writes one page that shows several runs side by side.
+    """Write one page that shows several runs side by side.
 
     Parameters
     ----------
     runs : sequence of paths
         Run directories.
     out_dir : path
-        Where `index.html` and `figures/` go.
+        Folder of `index.html` and `figures/`.
     title : str, optional
         Heading of the page.
     lead : str
-        HTML to stand below the heading (a claims table, for instance).
+        HTML below the heading (a claims table, for instance).
     command : str, optional
-        What made the page.
+        The command that made the page.
     change : str, optional
-        At which instant figures around route changes show all runs: "150 s", or the number of a change, from 1; by
+        Instant at which figures around route changes show all runs: "150 s", or the number of a change, from 1; by
         default `leowarp.report.figures.instants.RULE` chooses it.
     on_figure : callable, optional
-        Hears how many figures are drawn, of how many.
+        Called after each figure with the number of figures drawn and their total.
 
     Returns
     -------
     page : Path
-        `index.html` in `out_dir`; figures lie in `figures/` beside it.
+        `index.html` in `out_dir`; the figures are in `figures/` next to it.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def write_comparison(
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Before any number: the meaning of a difference between runs depends on what else differs.
+    # Differences come before any number: the meaning of a number depends on what else differs between the runs.
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -215,7 +216,7 @@ def _run_body(
     return (
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
         + _figures_of(view, chosen)
-        # Above all numbers: a warning means "look before you trust the result".
+        # Warnings come before all numbers, since they must be checked before the results are trusted.
         + html.warning_box(view.warnings)
         + outcome(view)
         + worded([view], first_numbers([view]))
@@ -260,7 +261,7 @@ def _write(folder: Path, body: str, title: str) -> Path:
 
 
 def _changes_table(view: RunView) -> str:
-    # The study's reason for paths over satellites is that they may be shorter in time than those on the ground.
+    # The study's motive for paths over satellites is that they may take less time than those on the ground.
     beside = [fibre.text() for fibre in fibres(view.plan)[:MOST_FIBRES]]
     ground = f'<p class="quiet">Beside these paths: {html.text("; ".join(beside))}, one way.</p>' if beside else ""
     changes = view.metrics.route_changes
@@ -328,8 +329,8 @@ def _versions(view: RunView) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
-    # Warnings are at the top of the page. Entries of a manifest after its page are not on the page, so that the page
-    # can be drawn again; and the sha256 of every file would be longer than the page.
+    # Warnings are at the top of the page. Manifest entries written after the page are left out, so that the page can be
+    # drawn again; so is the sha256 of every file, since the list would be longer than the page.
     walk("", {key: value for key, value in view.manifest.items() if key not in _NOT_SHOWN})
     if not rows:
         return ""
@@ -344,7 +345,7 @@ def _again(view: RunView, command: str | None) -> str:
         f"leowarp verify {shlex.quote(directory)}    # checks every file, makes the run again and compares",
         f"leowarp report {shlex.quote(directory)}    # makes this page again",
     ]
-    # Whole, on the page: it may be sent to somebody without the directory that it lies in.
+    # The page contains the whole plan: it may be sent to somebody without its directory.
     plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
     return (
         f"<pre>{html.text(chr(10).join(lines))}</pre>"
@@ -353,7 +354,7 @@ def _again(view: RunView, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
-    """The figures; two of half width are in a row, and one that has no other is beside its caption."""
+    """The figures; two of half width share a row, and a single one is placed beside its caption."""
     blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
@@ -365,7 +366,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
         if not html.is_half(stem):
             blocks.append(block)
         elif waiting:
-            # Beside the first one, where that stood: a half by itself in a row leaves a void.
+            # It joins the first one at its position: a half-width figure alone in a row would leave a gap.
             blocks[blocks.index(waiting)] = waiting + block
             waiting = ""
         else:
@@ -376,7 +377,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
 
 
 def _python(runs: Sequence[RunView], name: str) -> str:
-    """Two lines that make a figure, typed where the run directories are."""
+    """Two lines of Python that draw a figure, to be run in the folder of the run directories."""
     paths = [_directory(group[0]) for group in by_run(runs)]
     if len(paths) == 1:
         return f"import leowarp as lw\nlw.open({paths[0]!r}).figure({name!r})"
@@ -384,8 +385,8 @@ def _python(runs: Sequence[RunView], name: str) -> str:
 
 
 def _is_of_study(run: RunView) -> bool:
-    """Whether the packets go over the constellation of the study, and over nothing else."""
-    # As texts: a plan has one spelling for each value.
+    """Whether the path uses only the constellation of the study."""
+    # Values are compared as texts: a plan has one spelling for each value.
     shell = run.document.get("constellation", {})
     return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
 
@@ -397,7 +398,7 @@ def _part(names: Sequence[str], part: str) -> list[str]:
 def _not_drawn(not_drawn: dict[str, str]) -> str:
     if not not_drawn:
         return ""
-    # One reason is said once: a run without samples lacks seven figures for it.
+    # Each reason is given once: a run without samples lacks seven figures for the same reason.
     reasons: dict[str, list[str]] = {}
     for name, why in not_drawn.items():
         reasons.setdefault(why, []).append(FIGURES[name].title)
@@ -406,7 +407,7 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
 
 
 def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
-    """The zoom chart of every TCP flow, or of those chosen."""
+    """The interactive chart of every TCP flow, or of the chosen ones."""
     if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
         return ""
     views_shown: list[RunView] = []
@@ -416,7 +417,8 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
         if len(numbers) > MOST_CHARTED:
             of += f" Of {len(numbers):,} flows it has {MOST_CHARTED}, evenly spaced by their mean goodput."
             numbers = _evenly(run, numbers)
-        # The run itself, if it has one flow: lines are then called by runs, and a comparison has their colours.
+        # For a single flow the view of the run is used: lines then have the names of runs, and the colours of the
+        # comparison.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
         return ""
@@ -432,7 +434,8 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
 
 
 def _evenly(run: RunView, numbers: Sequence[int]) -> list[int]:
-    """`MOST_CHARTED` of these flows: the lowest and the highest mean goodput, and others in even steps between."""
+    """`MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and evenly spaced ones in
+    between."""
     means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
     ordered = sorted(numbers, key=lambda number: means[number])
     places = {round(step * (len(ordered) - 1) / (MOST_CHARTED - 1)) for step in range(MOST_CHARTED)}
@@ -452,7 +455,7 @@ def _run_links(runs: Sequence[RunView], folder: Path) -> str:
 
 
 def _relative(path: Path, start: Path) -> str:
-    # Both without links: through one, "..", would lead to another parent than the text of the path says.
+    # Both paths are resolved: through a link, ".." leads to another parent than the path's text suggests.
     return os.path.relpath(path.resolve(), start.resolve())
 
 
@@ -466,5 +469,5 @@ def _arrow(before: Any, after: Any, scale: float) -> str:
 
 
 def _true(value: Any) -> bool:
-    # Asked first, for bool(pd.NA) raises.
+    # The check for NA comes first, since bool(pd.NA) raises.
     return not pd.isna(value) and bool(value)

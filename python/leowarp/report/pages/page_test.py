@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages: complete, self-contained, escaped, honest about what is missing."""
+"""Tests of pages: complete, self-contained, escaped, with every missing part named."""
 
 import json
 import re
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 class Checker(HTMLParser):
-    """Open tags must be closed in order; what a page loads is collected."""
+    """Checks that open tags are closed in order, and collects the resources that a page loads."""
 
     VOID = frozenset(("meta", "img", "br", "link", "input", "hr"))
 
@@ -66,7 +66,7 @@ def page(run_dir):
 def test_a_chart_is_data_and_no_script(page):
     text = page.read_text(encoding="utf-8")
     assert '<script type="application/json" class="chart-data" data-of="chart">' in text
-    # The script that draws comes after what it draws.
+    # The script must follow the charts that it draws.
     assert text.index("chart-data") < text.index("function leowarpChart")
 
 
@@ -113,7 +113,7 @@ def test_the_page_says_what_each_change_caused(page):
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in section.split("<tr>")]
     (first,) = [row for row in rows if row[:1] == ["20"]]
     (none,) = [row for row in rows if row[:1] == ["no change"]]
-    # Late, and at the end: lost, needed retransmissions, spurious ones.
+    # The columns are late packets, and at the end lost packets, needed and spurious retransmissions.
     assert (first[2], first[-3:]) == ("26", ["0", "0", "10"])
     assert (none[2], none[-3:]) == ("0", ["3", "3", "0"])
 
@@ -136,7 +136,7 @@ def test_the_page_is_the_same_twice(few_figures, run_dir, tmp_path):
 
 @pytest.fixture
 def few_figures(monkeypatch):
-    """The page is the same with two figures, and ten take seconds."""
+    """With two figures the rest of the page is the same, and ten take seconds."""
     from leowarp.report.figures import drawing as module
 
     monkeypatch.setattr(module, "FIGURES", {name: module.FIGURES[name] for name in ("goodput", "packets")})
@@ -278,7 +278,7 @@ def test_a_figure_that_was_asked_for_and_cannot_be_drawn_is_an_error(run_dir, tm
     (run / "30-trace" / "sockets.parquet").unlink()
     with pytest.raises(TraceError, match="the figure 'goodput' of run: the run recorded no sockets"):
         write_report(run, figures=["goodput", "map"])
-    # The other one is drawn, and the page says what is not.
+    # The other figure is drawn, and the page names the missing one.
     assert (run / "50-report" / "figures" / "map.svg").exists()
     assert "the run recorded no sockets" in (run / "50-report" / "index.html").read_text(encoding="utf-8")
 

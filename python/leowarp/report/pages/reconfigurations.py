@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's section on the reconfigurations of an access link, in place of route changes over satellites."""
+"""The page's section on reconfigurations of an access link, which replaces that on route changes over satellites."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUMMARY_ROWS: tuple[Row, ...] = (
 
 
 def reconfigurations_section(view: RunView) -> str:
-    """HTML: all reconfigurations together, flow by flow; then each, folded.
+    """HTML: all reconfigurations together, by flow; then each of them, folded.
 
     Returns: One sentence if the path was never reconfigured.
     """
@@ -47,7 +47,7 @@ def reconfigurations_section(view: RunView) -> str:
 def _each(view: RunView, changes: pd.DataFrame) -> str:
     rows = []
     for t_ns, here in changes.groupby("t_ns", sort=True):
-        # Both ways change in one instant and go over one satellite, so the first row's path names it.
+        # Both directions change at one instant and use one satellite, so the first row's path names it.
         after = here["path_after"].iloc[0]
         steps = [
             f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"

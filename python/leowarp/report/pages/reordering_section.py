@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's section on reordering: each flow's numbers, and each route change's, with its effects."""
+"""The page's section on reordering: numbers of each flow, and of each route change with its effects."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ RULES = (
 
 
 def reordering_section(view: RunView, pictures: str) -> str:
-    """HTML of the section: each flow's numbers, the pictures, and what each route change caused.
+    """HTML of the section: each flow's numbers, the figures, and the effects of each route change.
 
-    pictures: HTML of the figures that belong here.
+    pictures: HTML of the section's figures.
     Returns: One sentence if reordering was not measured.
     """
     flows = view.metrics.summary["flows"]
@@ -57,7 +57,7 @@ def reordering_section(view: RunView, pictures: str) -> str:
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
     heads = [view.flow_names[flow["flow"]] for flow in measured]
-    # Losses of an access link at a reconfiguration are its own, which no rule attributes to a change.
+    # Losses at a reconfiguration are the access link's own, and no rule attributes them to a change.
     kept = [
         row for row in SCALAR_ROWS if not (view.is_access and isinstance(row, str) and row.endswith("_by_changes_pkts"))
     ]
@@ -73,9 +73,9 @@ def reordering_section(view: RunView, pictures: str) -> str:
 
 
 def _changes(view: RunView) -> str:
-    """A row for each flow and route change, and one for what no change caused."""
+    """A row for each flow and route change, and one for effects without a change."""
     causes = view.metrics.causes
-    # An access link changes every 15 s: where nothing was late, the rows would be zeros.
+    # An access link changes every 15 s: if no packet was late, all rows would be zero.
     if not causes["change"].notna().any() or (view.is_access and not causes["late_pkts"].any()):
         return ""
     around = view.metrics.reordering[view.metrics.reordering["scope"] == "change"].set_index(["flow", "number"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a summary as rows of a page's tables: in the words, units and scales that are declared.
+"""Scalars of a summary as rows of a page's tables, with their declared words, units and scales.
 
 Each table chooses its scalars and their order.
 """
@@ -12,7 +12,8 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""A scalar's name; with other words than the declared ones if it stands below another row than there."""
+"""A scalar's name; or the name with other words than the declared ones, for a row that stands below another row than
+there."""
 
 
 def scalar_rows(
@@ -22,11 +23,11 @@ def scalar_rows(
     *,
     unknown: bool = False,
 ) -> list[list[object]]:
-    """Cells of each row: words, unit, the value of each column in that unit.
+    """Cells of each row: words, unit, and each column's value in that unit.
 
     declared: `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
     columns: Summaries of runs or of flows.
-    unknown: Also rows that no column knows.
+    unknown: Whether to include rows that are unknown in every column.
     """
     flat = [scalars.flat(column) for column in columns]
     lines: list[list[object]] = []
@@ -43,10 +44,10 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Rows that are 0 in every column that knows them, and known in one: name to words.
+    """Rows that are 0 in every column in which they are known, and known in at least one: name to words.
 
     rows: Names of declared scalars.
-    declared, columns: As for `scalar_rows`.
+    declared, columns: As in `scalar_rows`.
     """
     flat = [scalars.flat(column) for column in columns]
     zero = {}

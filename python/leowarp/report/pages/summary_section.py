@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first numbers of a page: the six that matter; and, folded, all scalars of its flows and runs."""
+"""The first numbers of a page: the six most important; and, folded, all scalars of its flows and runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.scalars.of_run import CURES
 from leowarp.scalars.overview import Section, overview
 
 MOST_FIRST = 6
-"""Numbers at the top of a page: what fits into one line of it, and what a reader keeps in mind."""
+"""Number of values at the top of a page: what fits into one line, and what a reader can remember."""
 
 FIRST: tuple[tuple[str, ...], ...] = (
     ("goodput_mean_bps", "replies_lost_pkts", "probes_lost_pkts"),
@@ -26,7 +26,7 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""Scalars of a flow in the order in which they are taken, up to `MOST_FIRST`; of each group the first that is known."""
+"""Scalars of a flow in order of preference, up to `MOST_FIRST`; of each group the first that is known."""
 
 FLOW_ROWS = (
     "congestion_control",
@@ -91,17 +91,18 @@ RUN_ROWS = (
     "cpu_s",
     "wall_s",
 )
-"""Scalars of the run that it shows below them."""
+"""Scalars of the run that are shown below them."""
 
 
 def first_numbers(runs: Sequence[RunView]) -> str:
-    """The six numbers that matter, of one run side by side, of several as a table; of its TCP flows, if there are any.
+    """The six most important numbers, side by side for one run, as a table for several; of the TCP flows, if there are
+    any.
 
-    Returns: Of several flows the sum where there is one (rates, packets), else the median over the flows, which it
-        says.
+    Returns: For several flows the sum where one makes sense (rates, packets), otherwise the median over the flows; the
+        text says which.
     """
     of_runs = [_first_of(run) for run in runs]
-    # The first run's first: a label that only a later run has comes after those that all may have.
+    # The first run's labels come first: a label that only a later run has follows those that all may have.
     wanted = list(dict.fromkeys(label for numbers in of_runs for label in numbers))[:MOST_FIRST]
     if len(runs) > 1:
         rows = [_row(label, [numbers.get(label) for numbers in of_runs]) for label in wanted]
@@ -110,13 +111,14 @@ def first_numbers(runs: Sequence[RunView]) -> str:
 
 
 def first_entries(run: RunView) -> list[tuple[str, str]]:
-    """The five numbers of a run, each with what it is (and of which flows), as texts."""
+    """The most important numbers of a run as texts, each with its label (and the flows that it covers)."""
     entries = list(_first_of(run).items())[:MOST_FIRST]
     return [(f"{label}, {whose}" if whose else label, text) for label, (text, whose) in entries]
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """A number of several runs: its owner is in the first cell, if it is the same for all, else beside each."""
+    """A number of several runs: the flows that it covers are in the first cell if they are the same for all runs,
+    otherwise beside each number."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label
@@ -125,8 +127,8 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
 
 
 def _first_of(run: RunView) -> dict[str, tuple[str, str]]:
-    """Label of each number that may stand first, in order: its text, and of which flows it is."""
-    # The first section is that of the TCP flows, if there are any: pings beside them are their probes.
+    """Label of each number that may be shown first, in order, with its text and the flows that it covers."""
+    # The first section is that of the TCP flows, if there are any: pings next to them serve as probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}
     numbers = {}
@@ -140,7 +142,7 @@ def _first_of(run: RunView) -> dict[str, tuple[str, str]]:
 
 
 def _said(section: Section, label: str) -> tuple[str, str] | None:
-    """Text of one row over the flows of a section, and of which of them it is; "": there is one flow."""
+    """Text of one row over the flows of a section, and the flows that it covers; "" if there is one flow."""
     if section.spread is None:
         text = dict(section.rows)[label][0]
         return None if text is None else (text, "")
@@ -151,7 +153,7 @@ def _said(section: Section, label: str) -> tuple[str, str] | None:
 
 
 def summary_tables(runs: Sequence[RunView]) -> str:
-    """Scalars of each flow and of each run; of many flows sums and quantiles first."""
+    """Scalars of each flow and of each run; for many flows, sums and quantiles first."""
     heads, columns = [], []
     for run, label in zip(runs, labels(runs), strict=True):
         for flow in run.summary["flows"]:
@@ -174,8 +176,9 @@ def _table(
     caption: str, rows: Sequence[str], declared: Mapping[str, scalars.Scalar], heads: Sequence[str],
     columns: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
-    """A table of scalars without the rows that are 0 in every column, which the caption names."""
-    # A dozen rows of zeros hide the three that are none; that they are 0 and not unknown must be said all the same.
+    """A table of scalars without the rows that are 0 in every column; the caption lists those."""
+    # A dozen rows of zeros would hide the three other rows, but the page must still say that they are 0 and not
+    # unknown.
     zero = all_zero(rows, declared, columns)
     shown = [row for row in rows if row not in zero]
     if zero:
@@ -193,7 +196,7 @@ def _spread_tables(run: RunView) -> str:
             title = f"{section.title}: {len(section.columns)} flows, each quantity by itself"
             rows = [(name, *texts) for name, texts in section.spread.rows]
             tables += html.table(title, ["", *section.spread.columns], rows)
-            # Worst first: who opens a page of ninety flows looks for what went wrong.
+            # The worst come first: a reader of a page with ninety flows looks for problems.
             ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
             few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
         if section.spread is not None:

@@ -62,7 +62,7 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # All plans that the study ever had, because the row may belong to an earlier version of the study file.
+    # Plans include all that the study ever had, because the row may belong to an earlier version of the study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(

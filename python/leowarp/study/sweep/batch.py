@@ -130,7 +130,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "error": None if made.error is None else encode_error(made.error),
                 },
             )
-    # This also runs when the generator is closed early, for example by Ctrl-C in the worker.
+    # The folder is also removed when the generator is closed early, for example by Ctrl-C in the worker.
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -26,7 +26,7 @@ class Chart:
     places: Values of the parameter on the horizontal axis.
     lines: Lines of the chart, each with one value per place; at most `len(COLOURS)`.
     along, up: Labels of the axes.
-    joined: Whether lines connect the places, as for ordered numbers. Words have no values between them.
+    joined: Whether lines connect the places, as for ordered numbers. Words have no intermediate values.
     """
 
     places: Sequence[str]

@@ -26,7 +26,7 @@ def test_words_along_the_axis_are_dots_that_no_line_joins():
     ElementTree.fromstring(svg)
     assert "<polyline" not in svg
     assert chart(cubic=[[1.0], [4.0]]).count("<polyline") == 1
-    # One label per value, and one name beside it.
+    # The chart has one label per value, and one name beside it.
     assert svg.count("<circle") == 4 + 2
 
 

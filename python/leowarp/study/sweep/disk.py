@@ -38,11 +38,13 @@ def write_file(path: Path, content: bytes) -> None:
     # The temporary file is in the same directory, because rename(2) does not cross file systems.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
-        # O_NOFOLLOW: if someone else made the directory, a symbolic link with this name would redirect the write.
+        # O_NOFOLLOW is needed if someone else made the directory: a symbolic link with this name would redirect the
+        # write.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # Sync before the rename: otherwise a power cut may leave the new name with incomplete content.
+            # The file is synced before the rename: otherwise a power cut may leave the new name with incomplete
+            # content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -72,7 +74,7 @@ def exchange(new: Path, old: Path) -> None:
     new, old: Directories on one file system; `old` may be absent.
     Raises OSError if the names cannot be changed.
     """
-    # First data set of a study: there is nothing to replace.
+    # The study has no data set yet, so there is nothing to replace.
     if not old.exists():
         os.rename(new, old)
     elif not _exchanged(new, old):

@@ -41,7 +41,7 @@ class StudyProgress:
     def left_s(self) -> float | None:
         """Real time in seconds until the study is done, at the present rate; None while it is unknown.
 
-        It assumes that the remaining runs cost as much as those of the last `WINDOW_S`.
+        The estimate assumes that the remaining runs cost as much as those of the last `WINDOW_S`.
         """
         return (self.total - self.done) / self.rate_per_s if self.rate_per_s else None
 
@@ -89,7 +89,7 @@ class Pace:
         self._with_cost += len(cpu_s)
         now = time.monotonic()
         self._marks.append((now, self._runs))
-        # The last two marks are kept regardless of age: a rate needs two, and long runs leave few marks.
+        # The last two marks are kept regardless of age: a rate needs two marks, and long runs leave few.
         while len(self._marks) > 2 and self._marks[0][0] < now - WINDOW_S:
             self._marks.popleft()
 
@@ -144,7 +144,7 @@ class StudyDisplay(Showing):
             self._cell.show(text)
             return
         now = time.monotonic()
-        # The first and the last line ignore the interval: a short study has no others.
+        # The first and the last progress line ignore the interval, because a short study has no other lines.
         is_due = not self._said or progress.done == progress.total or now - self._said_at >= PLAIN_INTERVAL_S
         if text != self._said and is_due:
             self._said, self._said_at = text, now

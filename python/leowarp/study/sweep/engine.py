@@ -160,7 +160,7 @@ def run_study(
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
     """
-    # Neither option is ignored silently: a user who sets both expects one of them to apply.
+    # Setting both options is an error: a user who sets both expects each to apply.
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
@@ -189,7 +189,7 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
     plans : mapping of str to Plan
         Plans by name; no two may be equal.
     out : path
-        Directory of the study. Whole run directories stay in it.
+        Directory of the study. Whole run directories stay in the study's directory.
     options : Options
     """
     planned = [
@@ -228,7 +228,7 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
     # A directory without a study gets no lock file.
     read_facts(folder)
     with Holding(folder):
-        # Read under the lock: the previous holder may have been started with another study file.
+        # The settings are read under the lock: the previous holder may have been started with another study file.
         facts, runs = read_facts(folder), read_plans(folder)
         trust.demand_code(_code_of(folder, runs, options.trust))
         return _held(folder, facts, None, runs, options)
@@ -241,7 +241,7 @@ def _started(
 
     The user is asked about code before anything is written, so that a refused study leaves no trace.
     """
-    # First all checks that can refuse the study before anything is written.
+    # All checks that can refuse the study come before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, planned, options.trust))
     _refuse_parameters(facts.name, planned, options)
@@ -259,9 +259,10 @@ def _held(
     """The part of `run_study` that needs the lock, which excludes other processes from the directory: write the plans,
     make the runs.
     """
-    # Once per kernel, not per run: this hashes the image and builds missing parts, which may take minutes.
+    # The origin is computed once per kernel, not per run: this hashes the image and builds missing parts, which may
+    # take minutes.
     origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-    # This also applies to runs read back: if kernel or leowarp changed, they are different runs.
+    # Runs read back get a new identity too: if kernel or leowarp changed, they are different runs.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
         remove_manifest(folder)
@@ -317,7 +318,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
-        # Before any run: the study file may have changed since its rows were written.
+        # Rows are aligned before any run is made: the study file may have changed since they were written.
         store.align({run.run_id: (run.number, run.columns) for run in runs})
         if options.retry_failed:
             store.drop([run.run_id for run in asked if store.status.get(run.run_id) == FAILED])
@@ -363,7 +364,7 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         return DaskWorkers(options.scheduler)
     scratch = folder / SCRATCH
     with disk.writing(folder):
-        # Leftovers of killed workers.
+        # Delete leftovers of killed workers.
         plainfiles.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(

@@ -91,7 +91,8 @@ def test_a_changed_study_adds_runs_and_keeps_what_is_no_longer_asked_for(quick, 
     assert (len(frame), frame["in_study"].sum()) == (16, 8)
     status = study_status(tmp_path / "out")
     assert (status.total, status.done, status.removed) == (8, 8, 8)
-    # A further parameter with one value, equal to the scenario's: the runs are the same, with one more column.
+    # The study has a further parameter with one value, equal to the scenario's: the runs are the same, with one more
+    # column.
     result = quick(study_file(("[parameters]\n", '[parameters]\n"chain.hops" = [3]\n')))
     assert made_so_far(fake) == 16
     assert set(result.table()["chain_hops"].to_pylist()) == {3}
@@ -241,7 +242,7 @@ def test_a_run_again_whose_plan_is_gone_is_told(quick, study_file, tmp_path):
 def test_a_dry_run_beside_a_study_counts_the_journal_and_the_runs_of_the_study_alone(quick, study_file, tmp_path):
     file = study_file()
     quick(file)
-    # The state of a running study: two rows in the journal, one of a run that left the study.
+    # This is the state of a running study: two rows in the journal, one of a run that left the study.
     store = Store(tmp_path / "out", read_facts(tmp_path / "out").layout)
     rows = store.table().to_pylist()
     store.drop([rows[0]["run_id"]])
@@ -326,7 +327,7 @@ def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parame
     assert "chain.delay 2 0 ms, 1.5 ms flows.0.congestion_control 2 bic, cubic run.seed 3 1 to 3" in words
     assert "4 runs failed 4 runs: look twice" in words
     assert "flow0_goodput_mean_bps in Mbit/s, by flows.0.congestion_control: medians over seeds" in words
-    # With seeds 1 and 2; 1.5 ms / 7 = 214,286.
+    # The fake goodput is 1.5 ms / 7 = 214,286 bit/s; seeds are 1 and 2.
     assert "1.5 ms 0.2143 (0.2143 to 0.2143); n = 2 0.2143 (0.2143 to 0.2143); n = 2" in words
     assert "what an application at the receiver gets" in words
     assert "the guest of seed 3 panicked" in words

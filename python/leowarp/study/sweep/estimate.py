@@ -2,8 +2,8 @@
 """Forecast of a study: number of runs and their likely cost.
 
 Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes. Parameters of modules
-are the exception: a dry run compiles nothing. The cost is the mean of the study's existing runs. Without any, it is
-guessed from packets and hops, to distinguish minutes from days.
+are the exception: a dry run compiles nothing. The cost is the mean of the study's existing runs. Without existing runs,
+the cost is guessed from packets and hops, to distinguish minutes from days.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ def _packets(plan: Plan, place: int) -> float:
     with one reply per packet.
     """
     flow = plan.flows[place]
-    # An upper bound: retransmissions and slow start are ignored.
+    # The number of packets is an upper bound: retransmissions and slow start are ignored.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
     rates = [rate for rate in (planned(plan).likely_rate_bps(), flow.rate_bps) if rate is not None]
-    # A program's rate is unknown; assume that of TCP.
+    # A program's rate is unknown, so that of TCP is assumed.
     if flow.kind in ("tcp", "program"):
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
-        # One ACK for every second segment.
+        # TCP sends one ACK for every second segment.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
     # Requests and replies.

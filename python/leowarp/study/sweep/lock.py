@@ -19,7 +19,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The locked file. Its text names the holder of the lock, for messages only."""
+"""The locked file. The text in the lock file names the holder of the lock, for messages only."""
 TRIES, PAUSE_S = 4, 0.05
 """`holder` takes the lock briefly to see whether it is free; a process that starts in that moment retries."""
 
@@ -48,7 +48,7 @@ class Holding:
                 hint=f"wait for it (leowarp study status {self._folder}), or choose another directory with --out",
             )
         text = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode()
-        # Written only under the lock, so that the text of another holder is not overwritten.
+        # The text is written only under the lock, so that the text of another holder is not overwritten.
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text, 0)
         return self
@@ -67,7 +67,7 @@ class Holding:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # The file is kept: after deleting it, two processes could lock two different files of the same name.
+        # The lock file is kept: after deleting it, two processes could lock two different files of the same name.
         os.close(self._descriptor)
 
 
@@ -81,7 +81,7 @@ def holder(folder: Path) -> str | None:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        # A shared lock, so that several processes may look at once; closing the descriptor releases it.
+        # The lock is shared, so that several processes may look at once; closing the descriptor releases it.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "another process"

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Maker(Protocol):
     """Makes runs of a study inside a worker's process.
 
-    A maker reaches a worker pickled, through a pipe on this machine or through Dask to others. Its class must therefore
-    be importable by the worker, and it must hold nothing that exists in one process only. It is hashable: a worker
-    remembers the makers whose checksums it has compared.
+    A maker reaches a worker pickled, through a pipe on this machine or through Dask to others. The maker's class must
+    therefore be importable by the worker, and the maker must hold nothing that exists in one process only. A maker is
+    hashable: a worker remembers the makers whose checksums it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:

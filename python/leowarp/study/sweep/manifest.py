@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`manifest.json` of a study or a reproduction: written at its end, and absent while it is running.
 
-It lists the sha256 of every file. A directory with its own manifest (a whole run or a group of runs) is listed by the
-sha256 of that manifest.
+The manifest lists the sha256 of every file. A directory with its own manifest (a whole run or a group of runs) is
+listed by the sha256 of that manifest.
 """
 
 from __future__ import annotations

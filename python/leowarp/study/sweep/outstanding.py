@@ -39,9 +39,9 @@ class Outstanding:
         """The next run and further runs of its queue, at most `most`.
 
         most: 1 or more, see `batch_size`.
-        Returns: A single run if it is to be made alone. The caller has checked that runs are left.
+        Returns: A single run if it is to be made alone. The caller has checked that at least one run is left.
         """
-        # Ordered over all queues: if a study is stopped early, the first seeds of all combinations are done.
+        # Runs are ordered over all queues: if a study is stopped early, the first seeds of all combinations are done.
         queue = min((queue for queue in (self._alone, *self._others.values()) if queue), key=lambda q: q[0].number)
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 

@@ -39,9 +39,9 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     The page is made from the rows alone, so it can be rebuilt from a directory and includes runs of earlier starts.
 
     runs: All runs of the study.
-    table: Rows of the runs that have one.
+    table: Rows of the runs that have a result.
     removed: Number of runs in the results that are no longer in the study.
-    Raises OSError if it cannot be written; an older page stays.
+    Raises OSError if the page cannot be written; an older page stays.
     """
     from leowarp.report import html
 
@@ -116,7 +116,7 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
             f"{removed:,} runs are in results/ (in_study is false) and no longer in the study; not counted here"
         )
     counts = frame["warnings"].explode().dropna().value_counts()
-    # Only the ten most frequent: a warning that occurs in thousands of runs is one line.
+    # Only the ten most frequent warnings are shown: a warning that occurs in thousands of runs is one line.
     return [*sentences, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 
@@ -131,7 +131,7 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
 
     scalar = scalars.by_name(scalars.TCP, scalars.PROBE, scalars.RUN).get(re.sub(r"^flow[0-9]+_", "", metric))
     unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
-    # Values as written in the study file instead of as stored: "25 pkts" is clearer than three columns of a queue.
+    # Values are shown as written in the study file: "25 pkts" is clearer than the three stored columns of a queue.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
@@ -140,7 +140,7 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     cells: dict[tuple[str, str], list[float]] = {}
     for line, column, value in zip(lines, columns, frame[metric], strict=True):
         cells.setdefault((line, column), []).append(float(value) / size)
-    # `fromkeys` instead of a set, to keep the order that the author chose in the study file.
+    # `fromkeys` is used instead of a set, to keep the order that the author chose in the study file.
     rows, heads = list(dict.fromkeys(lines)), list(dict.fromkeys(columns))
     if len(rows) > MOST_LINES or len(heads) > MOST_COLUMNS:
         return f"<p>{metric} over the parameters has {len(rows)} x {len(heads)} cells: too many to show.</p>"
@@ -151,7 +151,7 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     caption = f"{what}{f', by {others}' if others else ''}: {HOW}. n: runs with a value."
     body = [[row, *(_cell(middles.get((row, head), nothing)) for head in heads)] for row in rows]
     meaning = f"<p>{html.text(scalar.definition)}.</p>" if scalar is not None else ""
-    # Each value once, as `rows` has them. A quoted part, as in a sysctl, is not a key of the plan.
+    # Each value is listed once, as in `rows`. A quoted part, as in a sysctl, is not a key of the plan.
     given = [] if down is None else list({str(one[down]): one[down] for one in values_of_runs}.values())
     joined = down is not None and is_in_order(given, plan_key(down.split(".")))
     of_heads = {head: [middles.get((row, head), nothing) for row in rows] for head in heads}

@@ -80,7 +80,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     # The plan alone is not enough: another kernel, agent or version may give another result, so it is another run
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # Run from an earlier start: with a newer kernel, agent or version it is another run.
+    # The run comes from an earlier start: with a newer kernel, agent or version it is another run.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -127,7 +127,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
         known = set(table["run_id"].to_pylist())
         # Plans of runs that left the study are kept, because their rows are kept: `run-again` works for every row.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
-        # Drop columns that older versions wrote.
+        # Columns that older versions wrote are dropped.
         kept, gone = kept.select(table.column_names), len(kept)
         false = pa.array([False] * gone, pa.bool_())
         # A run that returns with a later study file has the same id, so it is already in `known`.
@@ -161,7 +161,7 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
 def read_facts(folder: Path) -> StudyFacts:
     """Settings of the directory's last start.
 
-    They are checked like all input from files: names must be plain, because the partition names folders.
+    The settings are checked like all input from files: names must be plain, because the partition names folders.
 
     Raises TraceError if the directory is not a study's.
     """
@@ -212,15 +212,15 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
     """Code, besides leowarp's own kernel, that executes if a run is made from the study's directory alone.
 
     Raises TraceError if the text of its plan is not a valid plan.
-    Returns: A custom kernel, then modules; empty for a plan that runs only leowarp's own kernel. Their source is given
-        as `plans.parquet`, so that `trust` asks before they run.
+    Returns: A custom kernel, then modules; empty for a plan that runs only leowarp's own kernel. The source of this
+        code is given as `plans.parquet`, so that `trust` asks before it runs.
     """
     path = _path(folder)
     try:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
-        # The study shows and groups runs by the column, but the text decides what would run. They differ only in a
-        # manipulated file.
+        # The study shows and groups runs by the column, but the text decides what would run. Column and text differ
+        # only in a manipulated file.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -251,8 +251,8 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """Plans as a table. The text of a plan is stored in two parts, before and after its seed. They are equal for all
-    seeds of a combination, so they compress well.
+    """Plans as a table. The text of a plan is stored in two parts, before and after its seed. Both parts are equal for
+    all seeds of a combination, so they compress well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
@@ -261,7 +261,7 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
         "seed": [run.seed for run in runs],
         "kernel": [run.kernel for run in runs],
         "inputs": [list(run.inputs) for run in runs],
-        # As JSON text: keys differ between studies, and values have any TOML type.
+        # Values are stored as JSON text: keys differ between studies, and values have any TOML type.
         "values": [json.dumps(run.values, default=str) for run in runs],
         "columns": [json.dumps(run.columns) for run in runs],
         "origin": [json.dumps(vars(run.origin)) for run in runs],
@@ -290,7 +290,7 @@ def _run(row: Mapping[str, Any]) -> StudyRun:
     Raises ValueError, KeyError, TypeError, AttributeError if any content is invalid; `read_plans` converts these to a
         TraceError.
     """
-    # Both values become file names: they must not lead out of the study's directory.
+    # Run id and input name become file names: they must not lead out of the study's directory.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:
         raise ValueError(f"{row['run_id']!r:.80} is not the id of a run")
     for name in row["inputs"]:

@@ -145,7 +145,7 @@ def schema_of(
     Types do not depend on how runs are distributed over files.
 
     rows: New rows; may be empty.
-    known: Schema of the data set so far. Its columns never become narrower.
+    known: Schema of the data set so far. Columns of the data set never become narrower.
     parameters: Columns of the parameters, whose types are fixed by the study file (`keys.column_types`).
     Returns: `FIRST`, parameters, scalars in order of first appearance, the `COSTS` that occur, `LAST`; units are in the
         metadata.
@@ -196,7 +196,7 @@ def _field(name: str, kind: pa.DataType | None) -> pa.Field:
     """A column with its unit in the metadata; the unit follows from the end of its name."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
-    # Null in every run so far: treat it as a number until a run has another value.
+    # The column is null in every run so far: it counts as a number until a run has another value.
     return pa.field(name, kind or pa.float64(), metadata=metadata | ({"open": "yes"} if kind is None else {}))
 
 

@@ -39,7 +39,7 @@ class DaskWorkers:
         self._address = address
         self._client = _connected(address)
         self._under_way: dict[Future, int] = {}
-        # A time long ago, so that the first call counts.
+        # The last count is set to a time long ago, so that the first call counts.
         self._counted_at = -COUNT_S
         self.size = 0
         self._count()
@@ -52,7 +52,7 @@ class DaskWorkers:
 
     def give(self, batch: Batch) -> None:
         """Have some worker make a batch."""
-        # Not pure: Dask must not treat two batches as the same computation.
+        # pure=False, because Dask must not treat two batches as the same computation.
         self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
@@ -111,7 +111,7 @@ class DaskWorkers:
             # Dask gives up after one more failure than allowed; each failure was the death of a worker.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # Failures outside `_results`: leowarp is missing there, or has another version.
+            # Other failures come from outside `_results`: leowarp is missing there, or has another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))
@@ -151,7 +151,8 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
     """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
-    # One batch at a time in a process with several threads: the CPU time of a run is measured for the whole process.
+    # A process with several threads makes one batch at a time, because the CPU time of a run is measured for the whole
+    # process.
     with _AT_WORK, tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         try:
             results += results_of(Batch.decode(encoded), Path(scratch) / "batch")

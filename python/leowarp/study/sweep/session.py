@@ -137,8 +137,8 @@ class Session:
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
-            # Runs that were made but not yet reported. Runs that a worker has written to its pipe are kept; the run in
-            # progress is lost.
+            # Results include runs that were made but not yet reported. Runs that a worker has written to its pipe are
+            # kept; the run in progress is lost.
             self._write(self._rows(self._workers.end()))
             raise
 
@@ -175,7 +175,7 @@ class Session:
         )
         origin = first.origin
         image = (origin.kernel_sha256, origin.agent_sha256)
-        # Each file is included once, even if many runs of the batch name it.
+        # Each input file is included once, even if many runs of the batch name it.
         names = sorted({name for run in runs for name in run.inputs})
         inputs = {name: encode_file(input_of(self._task.folder, name)) for name in names}
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
@@ -183,7 +183,7 @@ class Session:
     def _fresh_directory(self, run: StudyRun) -> Path:
         """Path for a run's directory, cleared of leftovers from a killed start."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
-        # Leftover of a start that was killed before the run's row was written.
+        # The path may hold a leftover of a start that was killed before the run's row was written.
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
             path.parent.mkdir(exist_ok=True)
@@ -238,7 +238,7 @@ class Session:
         for run in reversed(unfinished):
             # `lost` may exceed 1: Dask itself gives a lost batch to other workers (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
-            # Only for a run alone: otherwise another run of the batch may be the cause.
+            # Only a run alone is blamed: otherwise another run of the batch may be the cause.
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"

@@ -34,8 +34,8 @@ JOURNAL = "journal.jsonl"
 """File of rows that are not yet in a Parquet file, one JSON object per line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move into a Parquet file at this number of rows, or this time after the last move. Each file needs a sync, and
-status commands read the whole journal each time."""
+"""Rows move into a Parquet file at this number of rows, or this time after the last move. Each Parquet file needs a
+sync, and status commands read the whole journal each time."""
 
 MOST_FILES = 200
 """If the data set has more files, they are merged while the study runs; at its end they are always merged."""
@@ -79,19 +79,20 @@ class Store:
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
-        # Rows in the journal that are not in a Parquet file, in order of arrival.
+        # `_waiting` has the rows of the journal that are not in a Parquet file, in order of arrival.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
-            # This comes first: an interrupted exchange may have left no `results/`.
+            # Recovery comes first: an interrupted exchange may have left no `results/`.
             disk.recover(self._results)
             plainfiles.remove(self._beside())
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
             stored, schema, self._files = _read(self._results)
-            # Parameters of the present study file: a parameter added since is a column of nulls in old rows.
+            # The parameters are those of the present study file: a parameter added since is a column of nulls in old
+            # rows.
             self._schema = None if schema is None else schema_of((), schema, layout.parameters)
             self.status: dict[str, str] = {} if stored is None else _statuses(stored)
             journal = _read_journal(folder / JOURNAL)
@@ -102,22 +103,22 @@ class Store:
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
-            # `flush` also empties the journal. This must precede the first append, because a line torn by a power cut
-            # would corrupt the next one.
+            # `flush` also empties the journal. The flush must precede the first append, because a line torn by a power
+            # cut would corrupt the next one.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows; when this returns, they survive a kill and a power cut.
 
         rows: Rows from `rows.row_of`; each run once, and none that is in `status`.
-        Raises HostError if they cannot be written. Rows added earlier stay.
+        Raises HostError if the rows cannot be written. Rows added earlier stay.
         """
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
         # Every reader would count a duplicated run twice; a duplicate is a bug in leowarp, not in the data.
         assert not twice, f"a second row of {twice[0]}"
-        # One line per row, so that a torn write damages only the last line (`_read_journal`).
+        # The journal has one line per row, so that a torn write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
             # Rows are on disk before memory records them: a lost run is repeated, but a duplicate would go unnoticed.
@@ -132,8 +133,8 @@ class Store:
     def flush(self) -> None:
         """Move the rows of the journal into Parquet files.
 
-        Normally this adds a file to each affected partition. All files are rewritten if columns or types have changed,
-        or if there are more than `MOST_FILES`.
+        Normally a flush adds a file to each affected partition. All files are rewritten if columns or types have
+        changed, or if there are more than `MOST_FILES`.
 
         Raises HostError if they cannot be written; the rows are then still in the journal.
         """
@@ -143,8 +144,8 @@ class Store:
                 schema = schema_of(self._waiting, self._schema, self._layout.parameters)
                 new = table_of(self._waiting, schema)
                 alike = self._schema is not None and schema.equals(self._schema, check_metadata=True)
-                # A new column or type: most readers would treat files of different schemas as different tables. Without
-                # existing files, the first rows define the data set.
+                # All files are rewritten for a new column or type: most readers would treat files of different schemas
+                # as different tables. Without existing files, the first rows define the data set.
                 if (self._files and not alike) or self._files > MOST_FILES:
                     old, _, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
@@ -249,7 +250,7 @@ class Store:
         values = _partitions(table, key)
         distinct = sorted(set(values))
         for value in distinct:
-            # Compared as text, like the folder names: null and nan must equal themselves.
+            # Values are compared as text, like the folder names: null and nan must equal themselves.
             part = table.filter(pa.array([mine == value for mine in values], pa.bool_()))
             folder = target / f"{key}={quote(value, safe='')}"
             folder.mkdir(exist_ok=True)
@@ -259,7 +260,7 @@ class Store:
             inner = part.drop_columns([key]).replace_schema_metadata(
                 {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
             )
-            # Serialised into memory first: `write_file` writes a file whole or not at all.
+            # The table is serialised into memory first: `write_file` writes a file whole or not at all.
             pq.write_table(inner, content, compression="zstd")
             disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
         return len(distinct)
@@ -270,7 +271,7 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 
     folder: Directory of the study; another process may be writing in it.
     Returns table: None if no file has been written yet.
-    Returns journal: Rows that are in no file. Each run is in exactly one of the two.
+    Returns journal: Rows that are in no file. Each run is either in the table or in the journal.
     Raises TraceError if a file is damaged, or the data set was replaced during each of `LOOKS` tries.
     """
     for _ in range(LOOKS):
@@ -293,7 +294,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     files' metadata: `cc=1` may be a number or a word.
     """
     tables = []
-    # Sorted, because the order of directory entries varies and rows must not depend on it.
+    # Names are sorted, because the order of directory entries varies and rows must not depend on it.
     for path in sorted(results.glob("*/*.parquet")):
         table = _whole(path)
         key, _, text = path.parent.name.partition("=")
@@ -320,7 +321,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     except (pa.ArrowException, KeyError) as error:
         raise _damaged(results, error) from error
     for name in ("run_id", "status"):
-        # These two columns decide which runs are repeated, so they are checked before use.
+        # `run_id` and `status` decide which runs are repeated, so they are checked before use.
         if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
             raise _damaged(results, f"not every row has a {name}")
     return joined, schema, len(tables)
@@ -349,7 +350,8 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # A line torn by a power cut or a full disk: `add` had not returned, so its run counts as not made.
+            # The last line was torn by a power cut or a full disk: `add` had not returned, so its run counts as not
+            # made.
             continue
         # A line may be valid JSON without being a row, for instance the remainder of a torn number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):

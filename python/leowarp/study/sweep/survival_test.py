@@ -101,7 +101,7 @@ def test_the_rest_of_an_interrupted_row_does_not_stand_behind_the_next(tmp_path,
     file = disk.AppendedFile(path)
     file.append(b"first\n")
     with monkeypatch.context() as patch:
-        # The second call that changes something: everything is written, but the row is not added.
+        # The kill comes at the second call that changes something: everything is written, but the row is not added.
         patch.setattr(disk, "os", Disk(2, "interrupt"))
         with pytest.raises(KeyboardInterrupt):
             file.append(b"a longer one\n")
@@ -131,7 +131,7 @@ def test_a_torn_line_of_the_journal_is_a_run_that_was_not_made(quick, study_file
     first = quick(file).table()
     out = tmp_path / "out"
     row = first.to_pylist()[0]
-    # As after a power cut between the journal's write and its fsync
+    # This is the state after a power cut between the journal's write and its fsync
     for path in (out / "results").rglob("*.parquet"):
         path.unlink()
     whole = json.dumps(row | {"number": 0})

@@ -56,7 +56,7 @@ def test_kills_of_the_parent_and_of_workers_lose_nothing_and_repeat_nothing(star
     out = tmp_path / "out"
     for target in (8, 16, 24):
         before, made = rows_on_disk(out), made_so_far(fake)
-        # After these runs, each worker waits in the middle of a run.
+        # After this number of runs, each worker waits in the middle of a run.
         most = made + target - len(before)
         (fake / "most").write_text(str(most))
         process = start()

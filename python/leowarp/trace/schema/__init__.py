@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of the trace tables: name, types, unit, meaning.
 
-This is the one place where they are written, a module for each group of tables. The agent's half of them
+They are defined only here, in one module for each group of tables. The agent's part of them
 (`crates/timeline/src/record/tables.rs`, made by `make docs`), Parquet field metadata, the pandas attributes, the check
-of what the guest wrote and `docs/reference/tables.md` are made from it.
+of the guest's files and `docs/reference/tables.md` are made from it.
 """
 
 from leowarp.trace.schema.columns import TableSchema
@@ -22,10 +22,10 @@ RECORDED: dict[str, TableSchema] = {
         DENSITIES, SWITCHES, MERGES, NOTICES, ORDERS, NODETOTALS,
     )
 }  # fmt: skip
-"""Those that the agent writes as records."""
+"""Tables that the agent writes as records."""
 
 TABLES: dict[str, TableSchema] = RECORDED | {MEASURES.name: MEASURES}
-"""All of `30-trace/`."""
+"""All tables of `30-trace/`."""
 
 COMPUTED = {"sockets": (BBR_MODE,)}
-"""By table, columns that are computed from those of the file as it is read in words (`words.py`)."""
+"""For each table, the columns that are computed from those of the file when it is read in words (`words.py`)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table and a column of the trace are, and what columns of several tables have in common."""
+"""Definitions of a table and a column of the trace, and elements that several tables share."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import pyarrow as pa
 from leowarp.base.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
-"""In each file's metadata; of the trace's tables as a whole."""
+"""Version in each file's metadata, for all tables of the trace together."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a value is stored, in Parquet and in the guest's records.
+    """Type of a value, in Parquet and in the guest's records.
 
     type: In Parquet.
-    wire: In the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5); empty of
-        what no record has.
+    wire: Type in the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5);
+        empty if no record has it.
     """
 
     type: pa.DataType
@@ -32,13 +32,13 @@ class Kind:
 class Column:
     """One column.
 
-    name: Ends in the unit.
-    unit: "" for what has none.
+    name: It ends in the unit.
+    unit: "" for a column without one.
     doc: Its meaning, in the file and in the reference.
-    nullable: False: it never misses a value, and a record that does is an error.
-    words: Of an enumeration: what each number stands for, as tables of a `Run` have it; else empty.
-    names: Of a number of a host or node: the entry of the table's metadata that names it, as tables of a `Run` have it;
-        else empty.
+    nullable: False if a value is never missing; a record without it is an error.
+    words: For an enumeration: the word for each number, as in the tables of a `Run`; otherwise empty.
+    names: For a number of a host or node: the metadata entry that has the names, as in the tables of a `Run`; otherwise
+        empty.
     """
 
     name: str
@@ -63,11 +63,11 @@ class Column:
 class TableSchema:
     """One table of `30-trace/`.
 
-    A table is read, written, documented and made in Rust from this one object:
+    This one object defines how a table is read, written, documented and made in Rust:
 
-    name: Also of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
-    record: What one row of it is called in Rust; empty if the agent does not write it.
-    columns: In the order of the records.
+    name: Also the name of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
+    record: Name of one row in Rust; empty if the agent does not write the table.
+    columns: Columns in the order of the records.
 
     >>> from leowarp.trace.schema import TABLES
     >>> TABLES["echoes"].names
@@ -85,7 +85,7 @@ class TableSchema:
         return [column.name for column in self.columns]
 
     def arrow(self, metadata: dict[str, object] | None = None) -> pa.Schema:
-        """Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes.
+        """Arrow schema; `metadata` values are written as JSON with sorted keys, so that equal input gives equal bytes.
 
         metadata: Further entries, such as `directions`, `hosts` and `flows`.
         Returns: Metadata `leowarp.table`, `leowarp.schema`, `doc` and those entries; each field has `unit` and `doc`.
@@ -104,19 +104,19 @@ class TableSchema:
 
 
 def key(name: str, kind: Kind, unit: str, doc: str, words: Mapping[int, str] | None = None) -> Column:
-    """A column that never misses a value."""
+    """A column in which a value is never missing."""
     return Column(name, kind, unit, doc, nullable=False, words=words or {})
 
 
 def host(name: str, doc: str) -> Column:
-    """A column of hosts by their number."""
+    """A column of hosts by number."""
     return Column(name, U31, "", doc, nullable=False, names="hosts")
 
 
-# Parquet gets signed integers, which every reader of it can compute with; the records what the kernel counts in.
+# Parquet gets signed integers, with which every reader can compute; the records have the kernel's types.
 I64, U64, U32 = Kind(pa.int64(), "i64"), Kind(pa.int64(), "u64"), Kind(pa.int64(), "u32")
 I32, U16 = Kind(pa.int32(), "i32"), Kind(pa.int32(), "u16")
-# A number of something, or a size of one packet: far from 2^31. The reader refuses what is not.
+# The number of an object, or the size of one packet: far below 2^31. The reader refuses larger values.
 U31 = Kind(pa.int32(), "u32")
 U8, BOOL, F64 = Kind(pa.uint8(), "u8"), Kind(pa.bool_(), "u8"), Kind(pa.float64(), "f64")
 # The record holds an index into the header's `names`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel of each host says itself: TCP_INFO of sockets, and its counters."""
+"""Values from the kernel of each host: TCP_INFO of sockets, and its counters."""
 
 import pyarrow as pa
 
@@ -25,7 +25,7 @@ from leowarp.trace.schema.columns import (
 CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS = range(5)
 """States of the sender's congestion control (`enum tcp_ca_state` of include/uapi/linux/tcp.h)."""
 CA_STATES = {CA_OPEN: "Open", CA_DISORDER: "Disorder", CA_CWR: "CWR", CA_RECOVERY: "Recovery", CA_LOSS: "Loss"}
-"""The kernel's words for them."""
+"""The kernel's names for them."""
 
 TCP_STATES = {
     1: "ESTABLISHED", 2: "SYN_SENT", 3: "SYN_RECV", 4: "FIN_WAIT1", 5: "FIN_WAIT2", 6: "TIME_WAIT", 7: "CLOSE",
@@ -93,7 +93,7 @@ SOCKETS = TableSchema(
 )
 
 BBR_MODES = {0: "STARTUP", 1: "DRAIN", 2: "PROBE_BW", 3: "PROBE_RTT"}
-"""As `enum bbr_mode` of net/ipv4/tcp_bbr.c numbers and names them, without BBR_."""
+"""Numbers and names follow `enum bbr_mode` of net/ipv4/tcp_bbr.c, without BBR_."""
 
 BBR_MODE = Column(
     "bbr_mode",
@@ -104,7 +104,7 @@ BBR_MODE = Column(
     words=BBR_MODES,
 )
 
-# Only where one changed: all of them at every sample would be repetition for the most part.
+# A row is stored only where a counter changed: all of them at every sample would mostly be repetition.
 COUNTERS = TableSchema(
     "counters",
     "Counter",

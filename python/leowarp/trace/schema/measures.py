@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs say that they measured."""
+"""Measurements that programs reported."""
 
 import pyarrow as pa
 
@@ -10,7 +10,7 @@ _WORD = Kind(pa.dictionary(pa.int32(), pa.string()), "")
 ROLES = {0: "client", 1: "server"}
 """The two programs of a flow."""
 
-# By the program's own account, which the host reads: text, of any length.
+# The values come from the program's own file, which the host reads: text of any length.
 MEASURES = TableSchema(
     "measures",
     "",

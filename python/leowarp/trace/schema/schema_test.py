@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the agent writes into the headers of its records is what the schema says."""
+"""Tests that the headers of the agent's records agree with the schema."""
 
 import json
 import shutil

@@ -94,7 +94,8 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
         "approaches BBR": of_bbr.median >= 0.8,
     }
     dctcp, classic = ev.gain(frames, "dctcp-ecn-fq_codel", "bbr"), ev.gain(frames, "cubic-ecn-fq_codel", "bbr")
-    # Effect of RFC 3168 alone, with the same queue: otherwise fq_codel's own gain would be attributed to ECN.
+    # The ratio isolates the effect of RFC 3168 with the same queue: otherwise fq_codel's own gain would be attributed
+    # to ECN.
     without = ev.gain(frames, "cubic-ecn-fq_codel", "cubic-fq_codel")
     others = ", ".join(
         f"{aqm} {ev.gain(frames, f'cubic-ecn-{aqm}', 'bbr').text(1, 2)}" for aqm in AQMS if aqm != "fq_codel"
@@ -122,8 +123,8 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
-    """A CUBIC flow's share against BBR, against another CUBIC and against Reno. The latter two define a fair share
-    here.
+    """A CUBIC flow's share against BBR, against another CUBIC and against Reno. The shares against CUBIC and against
+    Reno define a fair share here.
 
     Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.
     """

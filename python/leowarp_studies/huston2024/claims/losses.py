@@ -44,7 +44,7 @@ def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
     for trace in traces:
         t_s = trace.losses["t_s"].to_numpy()
         cut_s = trace.cuts["t_s"].to_numpy()
-        # Distance to the nearest other loss; the first and the last loss have one neighbour.
+        # The distance is to the nearest other loss; the first and the last loss have one neighbour.
         apart_s = np.concatenate([[math.inf], np.diff(t_s), [math.inf]])
         alone = np.minimum(apart_s[:-1], apart_s[1:])[: len(t_s)] > WITHIN_S
         for at_s in t_s[alone & (trace.losses["kind"].to_numpy() == "isolated")].tolist():
@@ -96,7 +96,7 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
     most = float(rows["loss_ratio"].max())
     kept = {name: _kept(rows[rows["variant"] == name], most) for name in ("bbr", *LOSS_BASED)}
     parts = {"BBR keeps its rate": kept["bbr"].known and kept["bbr"].median >= KEEPS_RATIO}
-    # The property distinguishes BBR, and explains choosing it, only if the others lack it.
+    # Keeping goodput under loss distinguishes BBR, and explains choosing it, only if the others do not keep it.
     parts |= {f"{ev.label(name)} does not": kept[name].known and kept[name].median < KEEPS_RATIO for name in LOSS_BASED}
     text = (
         f"at {100 * most:g} % of isolated loss in each direction, of the goodput without any: "
@@ -169,7 +169,7 @@ def _drops_ratio(trace: Trace) -> list[float]:
     found = [
         trace.between(at_s + WITHIN_S, at_s + WITHIN_S + 1.0) / before
         for at_s in singles["t_s"].tolist()
-        # Cuts after the end of slow start: the first fall belongs to claim 3.7.
+        # Cuts are counted after the end of slow start: the first fall belongs to claim 3.7.
         if at_s >= 4.0 and (before := trace.between(at_s - WITHIN_S - 1.0, at_s - WITHIN_S)) > 0
     ]
     return [ratio for ratio in found if math.isfinite(ratio)]
@@ -186,10 +186,10 @@ def cubic_climbs_and_drops(frames: Frames) -> Outcome:
     slope = middle([np.median(found) for trace in traces if (found := _slopes_bps_per_s(trace))])
     drop = middle([np.median(found) for trace in traces if (found := _drops_ratio(trace))])
     parts = {
-        # Tolerance of a factor of 2, because the study shows five seconds of one session.
+        # The tolerance is a factor of 2, because the study shows five seconds of one session.
         "climbs as in the figure": slope.known
         and STUDY_SLOPE_BPS_PER_S / 2 <= slope.median <= 2 * STUDY_SLOPE_BPS_PER_S,
-        # 0.57 with a tolerance of a quarter of the fall; CUBIC itself cuts to 0.7 (RFC 9438, 4.6).
+        # The target is 0.57 with a tolerance of a quarter of the fall; CUBIC itself cuts to 0.7 (RFC 9438, 4.6).
         "a single loss takes it down": drop.known and 0.4 <= drop.median <= 0.8,
     }
     text = (

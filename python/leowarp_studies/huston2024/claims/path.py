@@ -2,7 +2,7 @@
 """Claims about the path itself (3.1 to 3.6 and 3.16): results of pings and capacity tests inside the guest.
 
 The path is a synthetic profile with parameters from published numbers. These claims test whether the profile behaves in
-the guest as the study observed; they are not evidence about the real network.
+the guest as the study observed. The results are not evidence about the real network.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STUDY_STEP_MS = 6.7
 
 # Implements claim 3.1 of huston2024 (figure 3).
 def minimum_changes(frames: Frames) -> Outcome:
-    """Period of the flood ping's RTT, from the pings alone. Its minimum RTT per slot should change between slots and
+    """Period of the flood ping's RTT, from the pings alone. The minimum RTT per slot should change between slots and
     stay within them.
 
     The plan's schedule is not used. The first second of a slot is left out, because the reconfiguration still affects
@@ -47,8 +47,8 @@ def minimum_changes(frames: Frames) -> Outcome:
         periods.append(math.nan if schedule is None else schedule.period_ns / 1e9)
         if schedule is None:
             continue
-        # Evaluated per second, not per probe: with a probe every 10 ms, a slot's smallest RTT comes from one of 1,400
-        # probes, and does not show whether the floor is constant.
+        # The floor is evaluated per second, not per probe: with a probe every 10 ms, a slot's smallest RTT comes from
+        # one of 1,400 probes, and does not show whether the floor is constant.
         minima = [values for values in pg.slot_minima_ms(pings, pg.slots_of(pings, schedule)) if len(values)]
         steps.append(np.abs(np.diff([values.min() for values in minima])))
         spreads += [float(np.median(values) - values.min()) for values in minima]
@@ -58,7 +58,7 @@ def minimum_changes(frames: Frames) -> Outcome:
         return Outcome("does not hold", f"no period in any of {len(periods)} pings", {"period_s": periods}, cause)
     changed = {limit_ms: share(step > limit_ms) for limit_ms in (1.0, 0.5)}
     parts = {
-        # 1 %: accuracy with which the search finds a known period (docs/guides/your-own-measured-path.md).
+        # 1 % is the accuracy with which the search finds a known period (docs/guides/your-own-measured-path.md).
         "every 15 s": all(abs(period_s / SLOT_S - 1) <= 0.01 for period_s in periods),
         "in 90 % of slots": changed[1.0] >= 0.9,
         "stable within": float(np.median(spreads)) < float(np.median(step)) / 2,
@@ -80,7 +80,7 @@ def minimum_changes(frames: Frames) -> Outcome:
 def loss_gathers(frames: Frames) -> Outcome:
     """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes.
 
-    The second number is needed for comparison: 2 s of a 15 s slot, or 13 %, lie within 1 s of a reconfiguration.
+    The share of all probes is needed for comparison: 2 s of a 15 s slot, or 13 %, lie within 1 s of a reconfiguration.
 
     Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
@@ -93,7 +93,7 @@ def loss_gathers(frames: Frames) -> Outcome:
             sent = pings.probes.sent_ns
             for width_ns, is_near in lost.items():
                 is_near.append(near(sent[pings.probes.is_lost], pings.changes_ns, width_ns))
-            # Quantiles over probes, not over time: a flood ping sends more probes while replies are quick.
+            # Quantiles are over probes, not over time: a flood ping sends more probes while replies are quick.
             time_share.append(near(sent, pings.changes_ns))
         shares = {width_ns: share(pg.pooled(is_near)) for width_ns, is_near in lost.items()}
         count = len(pg.pooled(lost[1_000_000_000]))
@@ -130,7 +130,7 @@ def latency_rises(frames: Frames) -> Outcome:
     if not seen:
         return Outcome("cannot be told", "no reconfiguration was seen whole")
     rises = np.array([handover.rise_ms for handover in seen])
-    # The largest rise, not the largest RTT: the study's "from 30 to 80 ms" is a single event.
+    # The largest rise is compared, not the largest RTT: the study's "from 30 to 80 ms" is a single event.
     worst = max(seen, key=lambda handover: handover.rise_ms)
     parts = {
         # A probe sent at the beginning of the hold waits for 35 to 50 ms. The published spike is the hold itself, not
@@ -180,7 +180,8 @@ def successive_differences(frames: Frames) -> Outcome:
     whole = float(pg.pooled([pg.steps_ms(pings, from_ns=0) for pings in frames["flood"][REGULAR]]).mean())
     mean = means[REGULAR]
     off = mean / STUDY_STEP_MS - 1
-    # 15 %: LENS gives 5.9 where the study has 6.7, so two measurements of the real network differ by 12 %.
+    # The tolerance is 15 %: LENS gives 5.9 where the study has 6.7, so two measurements of the real network differ by
+    # 12 %.
     verdict: Verdict = "holds" if abs(off) <= 0.15 else "partly" if abs(off) <= 0.3 else "does not hold"
     text = (
         f"{mean:.2f} ms with a probe at least every {REGULAR} ({off:+.0%}; with the handovers: {whole:.2f} ms), "
@@ -238,7 +239,8 @@ def single_losses(frames: Frames) -> Outcome:
     for sends, runs in frames["flood"].items():
         seen = [handover for pings in runs for handover in pg.handovers(pings)]
         losing = [handover.lost_pkts for handover in seen if handover.lost_pkts]
-        # Median over the reconfigurations that lose at least one ping: in a third of them the profile has no outage.
+        # The median is over the reconfigurations that lose at least one ping: in a third of them the profile has no
+        # outage.
         single[sends] = share(np.array(losing) == 1)
         how = "reply alone sends the next" if sends == ANSWERED else f"at least every {sends}"
         texts.append(
@@ -249,7 +251,7 @@ def single_losses(frames: Frames) -> Outcome:
     gaps = np.array([handover.gap_ms for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)])
     whole = gaps[~np.isnan(gaps)]
     took = float(np.median(whole)) if len(whole) else np.nan
-    # Resolution of the longest gap between replies, which begins and ends at a probe.
+    # This is the resolution of the longest gap between replies, which begins and ends at a probe.
     spacing_ms = float(np.median(np.diff(frames["flood"][REGULAR][0].probes.sent_ns))) / MS
     parts = {"usually one": single[ANSWERED] > 0.5, "35 to 50 ms": 35 <= took <= 50 + spacing_ms}
     text = (
@@ -287,7 +289,7 @@ def capacity_range(frames: Frames) -> Outcome:
             return Outcome("cannot be told", f"no capacity test {name} has a result")
         test = middle(values)
         low, high = float(values.min()), float(values.max())
-        # "About 120" and "about 15": a tolerance of a fifth on either side.
+        # "About 120" and "about 15" have a tolerance of a fifth on either side.
         parts[f"{name}: median"] = abs(test.median / median_bps - 1) <= 0.2
         parts[f"{name}: lowest"] = 0.5 <= low / low_bps <= 2
         parts[f"{name}: highest"] = 0.75 <= high / high_bps <= 1.25
@@ -314,7 +316,7 @@ def _by_hour(rows: pd.DataFrame) -> str:
     """Reasons why tests differ: the number of tests below 80 % of their own link's capacity, and medians by hour of the
     day.
     """
-    # Six hours of the day, because tests are four hours apart: the profile's capacity depends on the hour.
+    # There are six hours of the day, because tests are four hours apart: the profile's capacity depends on the hour.
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
     medians = ", ".join(f"{hour} h {row.down_bps:.0f} and {row.up_bps:.0f}" for hour, row in by_hour.iterrows())
     short = ", ".join(

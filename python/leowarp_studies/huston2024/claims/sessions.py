@@ -4,8 +4,8 @@
 Each function takes the study's data sets and returns an `Outcome` with `numbers` in bit/s, packets and ratios. Variants
 are compared on the same path, paired by seed (`evidence.gain`): a ratio of medians would compare different paths. A
 loss-based session is limited here by isolated loss, not by handovers. Without isolated loss, all three congestion
-controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal therefore also runs without it
-(`CLEAN_PEAK`).
+controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal therefore also runs without isolated
+loss (`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def cubic_at_peak(frames: Frames) -> Outcome:
         `peak_without_hystart_bps`; counts of losses and cuts (`words.counts`).
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
-    # Computed per session, then the median: peaks occur at different times, and a mean over sessions would flatten
-    # them.
+    # Values are computed per session, then the median: peaks occur at different times, and a mean over sessions would
+    # flatten them.
     peaks = np.array([_first_peak(trace) for trace in traces])
     falls = np.array([_lowest_after_peak(trace) for trace in traces])
     used, mean, capacity = ev.used_ratio(frames, "cubic"), ev.goodput_bps(frames, "cubic"), ev.capacity_bps(frames)
@@ -47,7 +47,7 @@ def cubic_at_peak(frames: Frames) -> Outcome:
         "falls to a third within a second": float(np.median(falls / peaks)) <= 1 / 3,
         # 45 of 250 are 18 %.
         "under 30 % of the path": used.known and used.median < 0.3,
-        # 45 with a tolerance of a third, either way.
+        # The target is 45 Mbit/s with a tolerance of a third, either way.
         "about 45 Mbit/s": 30e6 <= mean.median <= 60e6,
     }
     plain: list[Trace] = frames.get("hystart", [])
@@ -91,7 +91,7 @@ def cubic_off_peak(frames: Frames) -> Outcome:
 
     Returns: Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
     """
-    # 12 s: the run's clock begins at a full minute, and the first reconfiguration is at second 12.
+    # The mean starts at 12 s: the run's clock begins at a full minute, and the first reconfiguration is at second 12.
     settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
@@ -140,23 +140,24 @@ def bbr_is_revised(frames: Frames) -> Outcome:
         without off-peak sessions).
     """
     traces: list[Trace] = frames["traces"]["bbr", PEAK]
-    # From 2 s, after STARTUP, to 10 s, before the first reconfiguration at second 12.
+    # BBR's start is measured from 2 s, after STARTUP, to 10 s, before the first reconfiguration at second 12.
     start = middle([trace.estimate_between(2.0, 10.0) for trace in traces])
     moves = ev.estimate_moves(traces)
     peak, off = ev.goodput_bps(frames, "bbr"), ev.goodput_bps(frames, "bbr", OFF_PEAK)
-    # Paired by seed: both see the same capacity, outages and losses of the link.
+    # Variants are paired by seed: both see the same capacity, outages and losses of the link.
     over_cubic = ev.gain(frames, "bbr", "cubic")
     alike = off.median / peak.median
     parts = {
         "starts near 250": 175e6 <= start.median <= 325e6,
-        # More than within a slot: otherwise an estimate that always moves would count as revised at reconfigurations.
+        # The estimate must move more than within a slot: otherwise an estimate that always moves would count as revised
+        # at reconfigurations.
         "revised": moves.known
         and moves.revised(0.1) >= 0.5
         and float(np.median(moves.across)) > float(np.median(moves.within)),
         "much better than CUBIC": over_cubic.median >= 2.5,
     }
     if off.known:
-        # 1.43 = 1 / 0.7: the same factor in both directions.
+        # 1.43 is 1 / 0.7: the same factor in both directions.
         parts["off-peak alike"] = 0.7 <= alike <= 1.43
     text = (
         f"estimate from 2 to 10 s: {start.text(M, 0)} Mbit/s; it moves by 10 % or more across "
@@ -203,8 +204,9 @@ def reno_is_poor(frames: Frames) -> Outcome:
 def sack_matters(frames: Frames) -> Outcome:
     """Share of goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated loss.
 
-    The verdict uses CUBIC at peak. The other values are for the cause. NewReno repairs a single loss per window in one
-    round trip, as SACK does. The gain from SACK therefore depends on the number of packets lost together.
+    The verdict uses CUBIC at peak. The results of the other variants are for the cause. NewReno repairs a single loss
+    per window in one round trip, as SACK does. The gain from SACK therefore depends on the number of packets lost
+    together.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """

@@ -41,7 +41,7 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     """BBR over paths on which capacity, base delay and jitter each vary or are constant.
 
     If the minimum RTT decided, jitter above it would not matter, and a step of the minimum would move the estimate.
-    Both are tested; the irrelevance of jitter fits other explanations too.
+    Both predictions are tested; the irrelevance of jitter fits other explanations too.
 
     Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """
@@ -53,7 +53,7 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     base, capacity = (moves[name] for name in (_BASE_ALONE, _CAPACITY_ALONE))
     parts = {
         "jitter costs less than 5 %": kept.median >= 0.95,
-        # 5 %: half of what claim 3.9 calls a revision.
+        # The limit of 5 % is half of what claim 3.9 calls a revision.
         "steps of the minimum move the estimate": base.known
         and float(np.median(base.across)) >= 0.05
         and float(np.median(base.across)) > float(np.median(base.within)),
@@ -102,8 +102,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     )
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
-    # More than 5 %, and more than without any variation: what the estimate does by itself, as when probing, is not
-    # confusion.
+    # The move must exceed 5 % and that without any variation: moves of the estimate without a cause, as when probing,
+    # are not confusion.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
@@ -142,9 +142,9 @@ def others_make_the_peak(frames: Frames) -> Outcome:
         over = paired_ratio(mine, "goodput_bps", "bbr", "cubic")
         lowered = 1 / alone["cubic"].median
         parts = {
-            # 3 to 4, widened as for claim 3.8
+            # The study's factor of 3 to 4, widened as for claim 3.8
             "CUBIC falls to a third or a fourth": 2.5 <= lowered <= 5,
-            # Threshold of claim 3.9
+            # The threshold of claim 3.9
             "BBR is alike": alone["bbr"].median >= 0.7,
             "BBR several times CUBIC": over.median >= 2.5,
         }

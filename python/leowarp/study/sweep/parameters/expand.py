@@ -157,7 +157,7 @@ def expand(study: StudyFile) -> list[PlannedRun]:
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
-    # Both checks compare pairs of runs, so they come after all plans are made.
+    # Both checks of duplicates compare pairs of runs, so they come after all plans are made.
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs

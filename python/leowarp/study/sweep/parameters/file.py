@@ -216,7 +216,7 @@ class _Varied:
         for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
             lengths = {parameter.key: len(parameter.values) for parameter in joined}
-            # Checked here because zip would silently truncate the longer lists.
+            # Lengths are checked here because zip would silently truncate the longer lists.
             if len(set(lengths.values())) > 1:
                 counts = ", ".join(f"{key} has {length}" for key, length in lengths.items())
                 rule = f"parameters that go in step have equally many values: {counts}"
@@ -254,7 +254,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
-            # Neither a list nor a table of values: a range, whose missing keys `ranges` reports.
+            # A table without values is a range, whose missing keys `ranges` reports.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -346,7 +346,7 @@ def _conditions(
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
         for key, _, node in dotted(table, f"{name}.{number}", problems):
-            # One value or a list, so that one `[[exclude]]` can name several values of a key.
+            # A condition has one value or a list, so that one `[[exclude]]` can name several values of a key.
             given = tuple(plain_value(node)) if isinstance(node.value, list) else (plain_value(node),)
             if key not in varied:
                 hint = one_of(key, varied, "varied are:")
@@ -421,7 +421,7 @@ def _keep(document: Node, problems: Problems) -> str:
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
     """Report an error if both `[seeds]` and a parameter `run.seed` set the seed."""
     if study.seeds is not None:
-        # Read from `varied`, because the study's dimensions omit parameters with other errors.
+        # The keys come from `varied`, because the study's dimensions omit parameters with other errors.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")

@@ -2,7 +2,7 @@
 """Expand a range of numbers: `{ from = "0 ms", to = "10 ms", count = 5 }`.
 
 The values are evenly spaced on a linear or a logarithmic scale. Values kept in whole units (times in ns, rates in
-bit/s, sizes in bytes, counts) are rounded to the nearest, ties to even. Both ends are exact.
+bit/s, sizes in bytes, counts) are rounded to the nearest, ties to even. Both ends of the range are exact.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     if "step" in given:
         if scale != "linear":
             raise ScenarioError("a logarithmic range has no `step`", "write count = 5")
-        # Exact fractions of the stored unit, so that ten steps of 0.1 ms end exactly at 1 ms.
+        # Exact fractions of the stored unit are used, so that ten steps of 0.1 ms end exactly at 1 ms.
         numbers = _steps(first, last, kind.number(given["step"]))
     else:
         numbers = _evenly(first, last, given["count"], scale)
@@ -122,7 +122,7 @@ class _Kind:
         """A number as a scenario accepts it: an integer for a count, otherwise a string with the unit of `from`."""
         if self._quantity is None:
             return round(number)
-        # The unit of `from`, which `number` has already validated.
+        # The unit is that of `from`, which `number` has already validated.
         return self._quantity.format_in(round(number) if self._quantity.whole else float(number), self._unit)
 
 
@@ -155,7 +155,7 @@ def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
     count = int((last - first) / step) + 1
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
-    # A product instead of a running sum, as in `_evenly`.
+    # Each value is a product instead of a running sum, as in `_evenly`.
     return [first + step * place for place in range(count)]
 
 

@@ -10,6 +10,7 @@ has additional instants at which nothing happens; twice the true period misses h
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,14 +90,22 @@ class Ratios:
             found[:, :, : part.shape[2]] += part
         return found
 
-    def strongest(self, row: int, period_s: float) -> float:
-        """The largest log likelihood ratio of any phase, with one row and the middle model; fast, for many periods.
+    def strongest(self, row: int, periods_s: Sequence[float]) -> float:
+        """The period with the largest log likelihood ratio of any phase, with one row and the middle model.
 
         row: One way to look at a sign.
+        periods_s: Of equally strong ones the first is taken.
         """
-        width = self.width(period_s)
-        padded = np.concatenate([self.of[row, MIDDLE], np.zeros(width)])
-        return float(sliding_window_view(padded, width)[np.minimum(self.starts(period_s), self.bins)].sum(axis=0).max())
+        # Hundreds of near periods have few widths: a view of windows takes longer to make than to add up.
+        windows: dict[int, NDArray[np.float64]] = {}
+
+        def most(period_s: float) -> float:
+            width = self.width(period_s)
+            if width not in windows:
+                windows[width] = sliding_window_view(np.concatenate([self.of[row, MIDDLE], np.zeros(width)]), width)
+            return float(windows[width][np.minimum(self.starts(period_s), self.bins)].sum(axis=0).max())
+
+        return max(periods_s, key=most)
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sums of log likelihood ratios over the instants in these `places`, shape (rows, models, phases)."""

@@ -176,7 +176,7 @@ def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
     step = 0.6 * bin_s / span_s
     reach = min(0.45 * about_s / span_s, 0.01)
     tried_s = about_s * (1 + step * np.arange(-int(reach / step) - 1, int(reach / step) + 2))
-    return _of_period(ratios, max(tried_s.tolist(), key=lambda period_s: ratios.strongest(row, period_s)))
+    return _of_period(ratios, ratios.strongest(row, tried_s.tolist()))
 
 
 def _polished(ratios: Ratios, best: Candidate) -> Candidate:
