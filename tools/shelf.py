@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each kernel of the shelf repeats, and which tests of the guest it passes.
+"""Repeats and tests of the guest, with each kernel of the shelf.
 
     python tools/shelf.py                        every kernel that comes with leowarp, built if it is not there
     python tools/shelf.py --kernel 6.12+net      that one alone; may be repeated
@@ -82,7 +82,7 @@ def main() -> int:
 
 
 def outcome(name: str, arguments: Sequence[str]) -> Outcome:
-    """What a kernel repeats and passes; it is built first."""
+    """Repeats and tests of one kernel, which is built first."""
     subprocess.run([sys.executable, "-m", "leowarp", "kernel", "build", name], check=True, stdout=subprocess.DEVNULL)
     same = as_default = 0
     cases = cases_of(name)

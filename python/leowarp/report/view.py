@@ -216,8 +216,9 @@ class RunView:
         if not shaped:
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
-        # The largest: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in net/ipv4/tcp.c).
-        # Without a sample: headers of IP and TCP (20), and timestamps (12; RFC 7323, appendix A), are not payload.
+        # The largest sample is used: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in
+        # net/ipv4/tcp.c). Without a sample, the header of IP, 20 bytes of TCP and 12 of timestamps (RFC 7323, appendix
+        # A) are subtracted.
         payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 32.0 - self.ip_header_bytes
         return min(shaped) * payload_bytes
 

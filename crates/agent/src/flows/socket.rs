@@ -18,7 +18,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Where it is, and its length; valid as long as the borrow.
+    /// Pointer to the address and its length; valid as long as the borrow.
     fn raw(&self) -> (*const libc::sockaddr, u32) {
         match self {
             Self::V4(a) => ((&raw const *a).cast(), size_of::<libc::sockaddr_in>() as u32),

@@ -137,7 +137,7 @@ fn rtmsg(family: u8, prefix: u8, tos: u8, scope: u8, kind: u8) -> [u8; 12] {
     [family, prefix, 0, tos, RT_TABLE_MAIN, RTPROT_STATIC, scope, kind, 0, 0, 0, 0]
 }
 
-/// Of a single address.
+/// Length of the prefix of a single address.
 pub fn whole_prefix(address: IpAddr) -> u8 {
     if address.is_ipv6() {
         128

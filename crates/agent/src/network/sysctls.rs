@@ -18,8 +18,8 @@ const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
     ("user.max_net_namespaces", "1000000"),
 ];
 
-/// The same of kernels with IPv6. What it sends by itself would take places in links: interfaces have no link-local
-/// address, ask for no router, and report no group (`message::Interface`). `forwarding` of all forwards; that
+/// The same for kernels with IPv6. Packets that IPv6 sends by itself would take places in links. So interfaces have no
+/// link-local address, ask for no router, and report no group (`message::Interface`). `forwarding` of all forwards; that
 /// of an interface would only have it join groups of routers (net/ipv6/addrconf.c).
 const OF_IPV6: [(&str, &str); 7] = [
     ("net.ipv6.conf.all.forwarding", "1"),

@@ -149,7 +149,8 @@ def capacity_scalars(
     Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; unknown values are None.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
-    # Goodput is payload, a rate is what links count: the ratio of the two would be 0.956 of a full link otherwise.
+    # Goodput counts payload, and a link's rate counts whole packets: without this factor the ratio of a full link would
+    # be 0.956.
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
@@ -163,7 +164,8 @@ def capacity_scalars(
 def payload_ratio(
     tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES, ip_header_bytes: int = IPV4_HEADER_BYTES
 ) -> float:
-    """Payload of a full segment over what a link counts of it: 1448 of 1514 bytes with timestamps, overhead 14.
+    """Payload of a full segment as a share of the bytes that a link counts for it: 1448 of 1514 bytes with timestamps
+    and an overhead of 14.
 
     The segment is the largest one in any sample of the sender's socket (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
 
@@ -172,11 +174,11 @@ def payload_ratio(
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
-    # For a flow that never sampled its segments: IP, TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
+    # For a flow without a sample of its segment size: IP, TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
     headers_bytes = ip_header_bytes + 32
     segment_bytes = float(known.max()) if len(known) else float(ip_bytes - headers_bytes)
-    # A program may ask for smaller segments (TCP_MAXSEG). Whether these have timestamps is not known: without them no
-    # share of the capacity is too high.
+    # A program may request smaller segments (TCP_MAXSEG). It is unknown whether these have timestamps: the formula
+    # assumes none, so that the share of the capacity is never too high.
     is_full = ip_bytes - segment_bytes <= headers_bytes
     packet_bytes = ip_bytes if is_full else segment_bytes + ip_header_bytes + 20
     return segment_bytes / (packet_bytes + overhead_bytes)

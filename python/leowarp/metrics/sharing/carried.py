@@ -27,7 +27,7 @@ from leowarp.metrics.sharing.capacity import ETHERNET_BYTES
 
 _HEADER_BYTES = {"tcp": 20}
 _OTHER_HEADER_BYTES = 8
-"""TCP without options (20), or UDP and ICMP echo (8): the least that a packet adds to its payload, beside IP."""
+"""TCP without options (20), or UDP and ICMP echo (8): the fewest bytes that a packet adds to its payload, beside IP."""
 
 _ROUNDING_NS = 1
 """Disciplines send in whole nanoseconds, and netem rounds down."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `network.family = "ipv6"` implies, and what it refuses, each with a line to write."""
+"""Consequences of `network.family = "ipv6"`, and what it refuses, each with a line to write."""
 
 import pytest
 
