@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latency of dependent loads from memory: each word of a region holds the address of another one. All cache lines are
-// visited once per round, in random order. Prints a region's size in KiB and ns a load, a line for each size that is
-// named.
+// visited once per round, in random order. Prints one line per given size: the region's size in KiB, and ns per load.
 //
 //     load_latency KIB [KIB ...]
 
@@ -14,7 +13,7 @@
 #define LINE_BYTES 64
 #define LOADS (8 * 1000 * 1000)
 
-// The same order of visits in every run. xorshift64 (Marsaglia, 2003).
+// The random order is the same in every run: xorshift64 (Marsaglia, 2003).
 static uint64_t drawn(void)
 {
 	static uint64_t state = 88172645463325252ULL;
@@ -25,7 +24,7 @@ static uint64_t drawn(void)
 	return state;
 }
 
-// Sattolo's shuffle makes one cycle of all lines, which no shorter one would be.
+// Sattolo's shuffle makes one cycle through all lines.
 static void chain(char *region, size_t lines, uint32_t *order)
 {
 	for (size_t line = 0; line < lines; line++)
@@ -61,7 +60,7 @@ static int measure(size_t kib)
 		perror("load_latency");
 		return 1;
 	}
-	// As the guest's memory: small pages.
+	// Small pages, as in the guest's memory.
 	madvise(region, bytes, MADV_NOHUGEPAGE);
 	chain(region, lines, order);
 	for (size_t load = 0; load < lines; load++)
@@ -70,7 +69,7 @@ static int measure(size_t kib)
 	for (size_t load = 0; load < LOADS; load++)
 		at = *at;
 	printf("%zu %.2f\n", kib, (processor_ns() - began_ns) / LOADS);
-	// The chain's end is used, or a compiler may leave the chain out.
+	// The end of the chain is used, because the compiler could otherwise remove the loads.
 	if (!at)
 		return 1;
 	free(order);

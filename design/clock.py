@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What guest/clock/clock.c changes: `python design/clock.py [KERNEL...]`, the numbers of design/clock.md.
+"""Measures the effects of guest/clock/clock.c for design/clock.md: `python design/clock.py [KERNEL...]`.
 
-A kernel that is given, such as one built without clock.c, is measured beside the default one.
+Each given kernel, such as one built without clock.c, is measured beside the default kernel.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 
     python design/exponential-jitter.py [--tables DIRECTORY]
 
-Prints the table of design/exponential-jitter.md: each explanation that was thought of, and the mean displacement that
-it gives by arithmetic (python/leowarp_studies/torres2020/simulation.py), 20 probes of 65,535 packets each. An
-explanation fits if it gives 5.3 within 3 % for the exponential distribution and, where it would act on them too, 7.1
-and 6.6 within 3 % for the uniform and the normal one.
+Prints the table of design/exponential-jitter.md: each possible explanation and its computed mean displacement
+(python/leowarp_studies/torres2020/simulation.py, 20 probes of 65,535 packets each). An explanation fits if it gives 5.3
+within 3 % for the exponential distribution. If it also affects the uniform and the normal distribution, it must give
+7.1 and 6.6 within 3 %.
 
 `--tables`: where iproute2's distribution tables are (Debian: /usr/lib/x86_64-linux-gnu/tc).
 """
@@ -42,35 +42,35 @@ Draw = Callable[[int, np.random.Generator], np.ndarray]
 
 
 def exponential(count: int, rng: np.random.Generator) -> np.ndarray:
-    """Mean 1, standard deviation 1, from 0 on."""
+    """Exponential draws with mean 1 and standard deviation 1."""
     return rng.standard_exponential(count)
 
 
 def from_table(entries: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """What netem draws: an entry by chance."""
+    """netem's draw: a random entry of the table."""
     return entries[rng.integers(0, len(entries), count)] / SCALE
 
 
 def kept_below(limit: float, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draws up to a limit, those above it thrown away."""
+    """Draws up to a limit; larger draws are discarded."""
     return -np.log1p(-rng.random(count) * -np.expm1(-limit))
 
 
 def as_int16(values: np.ndarray) -> np.ndarray:
-    """What is left of an entry that is too large for 16 bits, as tc reads it."""
+    """The value that tc reads from an entry that is too large for 16 bits."""
     return np.rint(values * SCALE).astype(np.int64).astype(np.int16).astype(float)
 
 
 def quantiles(size: int) -> np.ndarray:
-    """An exponential table: its quantiles in the middle of each entry's share."""
+    """An exponential table: the quantiles in the middle of each entry's share."""
     return -np.log1p(-(np.arange(size) + 0.5) / size)
 
 
 def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
-    """The table that iproute2's `maketable` makes: samples brought to mean 0 and sigma 1, cut to +-4, inverted.
+    """The table of iproute2's `maketable`: samples scaled to mean 0 and sigma 1, cut to +-4, inverted.
 
-    Between two values that occur it goes in a straight line, from the share of samples below the first to that below
-    the second; its last entry is the largest that there is.
+    It interpolates linearly between two occurring values, by the shares of samples below them. Its last entry is the
+    largest value.
     """
     cut = np.clip((samples - samples.mean()) / samples.std(ddof=1), -4, 4 - 1 / 50_000)
     values, counts = np.unique(cut, return_counts=True)
@@ -81,7 +81,7 @@ def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
 
 
 def pareto(size: int = 4096) -> np.ndarray:
-    """iproute2's pareto table by its formula (a = 3), before it is cut to 16 bits, in sigmas of its own."""
+    """iproute2's pareto table by its formula (a = 3) in units of its own sigma, before it is cut to 16 bits."""
     values = (1 - np.arange(size) / size) ** (-1 / 3)
     return (values - values.mean()) / values.std()
 
@@ -105,12 +105,13 @@ def of_table(entries: np.ndarray) -> Draw:
 
 
 def in_bursts(tick_s: float) -> np.ndarray:
-    """Sending times of a sender that wakes at each tick and sends what is due."""
+    """Sending times of a sender that wakes at each tick and sends all due packets."""
     return np.floor(np.arange(PROBE_PKTS) / PROBE_RATE_PKTS_PER_S / tick_s) * tick_s
 
 
 def explanations(tables: Path) -> list[tuple[str, dict[str, float]]]:
-    """(what, mean displacement by distribution); the first entries take the exponential distribution as it is."""
+    """(explanation, mean displacement by distribution); the first entries use the unchanged exponential
+    distribution."""
     rows: list[tuple[str, dict[str, float]]] = [
         ("as described: sigma is the standard deviation",
          {name: made_of(standard(name)) for name in STUDY_PKTS}),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of what hybrid ARQ loses hangs on what `tauran2018` does not say?
+"""Sensitivity of hybrid ARQ's loss to the parameters that `tauran2018` does not give.
 
     python design/harq-sensitivity.py [--figure FILE | --json]
 
-Prints the tables of design/lms-harq.md: residual loss and retransmissions with every assumption at its default, then
-the loss with one of them changed at a time. Intermediate tree shadowing at 40 degrees, 7, 10 and 13 dB; five seeds of
-10 km each (600 s at 60 km/h), 60,000 codewords a seed. `--json`: the first table alone, as means over the seeds.
+Prints the tables of design/lms-harq.md: residual loss and retransmissions with all defaults, then the loss with one
+assumption changed at a time. Intermediate tree shadowing at 40 degrees, 7, 10 and 13 dB; five seeds of
+10 km each (600 s at 60 km/h), 60,000 codewords a seed. `--json` prints the first table alone, as means over the seeds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
 
 SNRS_DB = (7.0, 10.0, 13.0)
 STUDY_RATIO = {7.0: 0.04, 13.0: 0.005}
-"""What the study reports: 4 %, and less than 0.5 %."""
+"""The study's loss: 4 %, and less than 0.5 %."""
 
 SEEDS = (1, 2, 3, 4, 5)
 WAY_M = 10_000.0
@@ -89,10 +89,10 @@ def series(parameters: LandMobile, longest_ns: int, seed: int) -> PowerSeries:
 
 
 def found(case: Case, snr_db: float) -> list[Outcomes]:
-    """One for each seed; the codewords lie evenly over the way."""
+    """One series per seed; the codewords are spread evenly over the distance."""
     levels = levels_known(case.channel, case.harq)
     begins = np.linspace(0, 1e9 * WAY_M / case.channel.speed_m_per_s, CODEWORDS, endpoint=False).astype(np.int64)
-    # One margin for all, so that cases share their series.
+    # All cases use the same margin, so that they share their series.
     longest_ns = 2_000_000_000
     return [
         outcomes(series(case.channel, longest_ns, seed), snr_db + case.snr_offset_db, case.harq, begins, levels)
@@ -101,14 +101,15 @@ def found(case: Case, snr_db: float) -> list[Outcomes]:
 
 
 def least_snr_db() -> float:
-    """The Es/N0 below which even the whole codeword is too little."""
+    """Es/N0 below which even the whole codeword cannot be decoded."""
     parameters = Harq()
     bits = parameters.threshold_ratio * parameters.data_bits / parameters.codeword_bits
     return float(power_db(snr_for(parameters.modulation, bits * BITS_PER_SYMBOL[parameters.modulation])))
 
 
 def one_fade(snr_db: float) -> float:
-    """Loss if every bit of a codeword meets the same fade: the share of time in which all of it is too little."""
+    """Loss if all bits of a codeword meet the same fade: the share of time in which even the whole codeword cannot be
+    decoded."""
     model = LandMobile().model()
     return float(mixture_share_below(model.environment.states, model.way_shares, least_snr_db() - snr_db))
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why links are `leolink` and not netem: delay, queue and cost of both, side by side.
+"""Compares delay, queue and cost of `leolink` and netem side by side.
 
     python design/leolink.py [--seconds 100]
 
-Prints the table of design/leolink.md. Each pair of costs is taken in turn, three times; the median is printed.
+Prints the table of design/leolink.md. Each pair of costs is measured three times in turn, and the median is printed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the profile `starlink` does to probes, beside what was published; and how far that hangs on what was assumed.
+"""Compares probes over the profile `starlink` with published values, and shows their sensitivity to assumptions.
 
     PYTHONPATH=tests python design/starlink-profile.py [--guest | --json]
 
 Prints the tables of design/starlink-profile.md: half an hour of pings over the tables of 20 seeds (no kernel), then the
-sensitivity to the steps of the jitter and to the model of a frame. `--guest`: TCP over the profile with other isolated
-losses, 60 s each, in the guest. `--json`: the first table alone, with each seed's value.
+sensitivity to the steps of the jitter and to the model of a frame. `--guest` runs TCP over the profile with other
+isolated losses in the guest, 60 s each. `--json` prints the first table alone, with the value of each seed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from support.probes import SECOND_NS, passed, pings, pings_by_reply, profile_for
 
 MINUTES = 30
 FRAME_MINUTES = 5
-"""Of the comparison of frame models, whose tables are long."""
+"""Number of seeds in the comparison of frame models, whose tables are long."""
 SEEDS = range(1, 21)
 FLOOD_NS = 10_000_000
 GUEST_SEEDS = (1, 2, 3)
@@ -49,7 +49,7 @@ destination = "dish"
 
 
 def statistics(profile: Profile, seed: int) -> dict[str, float]:
-    """What pings see in half an hour."""
+    """Statistics of pings over half an hour."""
     end_ns = MINUTES * 60 * SECOND_NS
     t_ns = np.arange(0, end_ns, FLOOD_NS, dtype=np.int64)
     rtt_ms = pings(profile, t_ns, seed) / 1e6
@@ -82,12 +82,13 @@ def statistics(profile: Profile, seed: int) -> dict[str, float]:
 
 
 def mean_difference(rtt_ms: NDArray[np.float64]) -> float:
-    """Of replies one after the other; lost ones are left out."""
+    """Differences of successive replies, without lost ones."""
     return float(np.abs(np.diff(rtt_ms[~np.isnan(rtt_ms)])).mean())
 
 
 def slots_of(profile: Profile, t_ns: NDArray[np.int64], rtt_ms: NDArray[np.float64]) -> tuple[Any, Any]:
-    """Of each whole slot the least RTT (1 s off either end), and the largest at its beginning over its median."""
+    """For each whole slot: the least RTT (without 1 s at both ends), and the largest RTT at its beginning relative to
+    its median."""
     least_ms, over_ms = [], []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         rest_ms = rtt_ms[(t_ns > begin_ns + SECOND_NS) & (t_ns < begin_ns + 14 * SECOND_NS)]
@@ -99,20 +100,20 @@ def slots_of(profile: Profile, t_ns: NDArray[np.int64], rtt_ms: NDArray[np.float
 
 
 def lengths_of_runs(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many were lost in a row, each time."""
+    """Lengths of the runs of lost probes."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
     return edges[1::2] - edges[::2]
 
 
 def standing_ms(way: Way) -> float:
-    """What a packet every 0.1 ms waits for the packets before it, on top of what one alone would meet, on average."""
+    """Mean additional delay of packets sent every 0.1 ms, compared with a packet sent alone."""
     t_ns = np.arange(13 * SECOND_NS, 26 * SECOND_NS, 100_000, dtype=np.int64)
     alone_ns = way.delay_ns[np.searchsorted(way.channel_t_ns, t_ns, side="right") - 1]
     return float((passed(way, t_ns, np.random.default_rng(1))[0] - t_ns - alone_ns).mean() / 1e6)
 
 
 def by_steps() -> Iterator[tuple[Any, ...]]:
-    """Jitter up that keeps its distribution and lasts longer or shorter."""
+    """Uplink jitter with the same distribution and longer or shorter steps."""
     for step_ms in (1.5, 3, 6, 9, 12, 24):
         profile = profile_for(MINUTES, jitter_up_step_ns=int(step_ms * 1e6))
         t_ns = np.arange(0, MINUTES * 60 * SECOND_NS, FLOOD_NS, dtype=np.int64)
@@ -139,7 +140,7 @@ def by_frames() -> Iterator[tuple[Any, ...]]:
 
 
 def by_loss() -> Iterator[tuple[Any, ...]]:
-    """Median goodput over seeds in the guest, Mbit/s; and what RFC 9438's formula says of CUBIC."""
+    """Median goodput over seeds in the guest in Mbit/s, and the value of RFC 9438's formula for CUBIC."""
     import leowarp as lw
 
     with tempfile.TemporaryDirectory() as folder:
@@ -158,7 +159,7 @@ def by_loss() -> Iterator[tuple[Any, ...]]:
 
 
 def formula_mbit_s(loss_ratio: float, rtt_s: float = 0.045) -> float | str:
-    """CUBIC's mean window over its RTT (RFC 9438, 5.1: C = 0.4, beta = 0.7), where loss alone limits it."""
+    """CUBIC's mean window divided by its RTT if only loss limits it (RFC 9438, 5.1: C = 0.4, beta = 0.7)."""
     if loss_ratio == 0:
         return ""
     window_pkts = (0.4 * 3.7 / (4 * 0.3)) ** 0.25 * (rtt_s / loss_ratio) ** 0.75

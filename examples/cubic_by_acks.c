@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cubic_by_acks: the kernel's CUBIC whose window grows by acknowledgements, not by the segments that they acknowledge.
+ * cubic_by_acks: the kernel's CUBIC, but its window grows per acknowledgement and not per acknowledged segment.
  *
- * net/ipv4/tcp_cubic.c is included as it is; each acknowledgement counts for one segment, as in reno_by_acks.c.
+ * It includes net/ipv4/tcp_cubic.c unchanged. Each acknowledgement counts as one segment, as in reno_by_acks.c.
  */
 #include <linux/module.h>
 #include <net/tcp.h>
 
-/* The registration of tcp_cubic.c comes here, with its struct tcp_congestion_ops */
+/* tcp_cubic.c calls this to register its struct tcp_congestion_ops */
 static int cubic_by_acks_register(struct tcp_congestion_ops *ops);
 #define tcp_register_congestion_control cubic_by_acks_register
 #include "net/ipv4/tcp_cubic.c"

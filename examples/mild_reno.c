@@ -2,9 +2,10 @@
 /*
  * mild_reno: Reno that keeps more than half of its window when it loses a packet.
  *
- * A congestion control is a struct of functions that TCP calls. Three are needed: what remains of the window after a
- * loss, how it grows with each acknowledgement, and what it was before a reduction that turns out to be spurious.
- * Here the second and the third are the kernel's own. See net/ipv4/tcp_cong.c, and include/net/tcp.h for the other
+ * A congestion control is a struct of functions that TCP calls. Three are needed: the window after a loss, its growth
+ * with each acknowledgement, and the window to restore after a spurious reduction.
+ * This module uses the kernel's own functions for the second and the third. See net/ipv4/tcp_cong.c, and
+ * include/net/tcp.h for the other
  * functions.
  */
 #include <linux/module.h>
@@ -14,7 +15,7 @@ static unsigned int kept_percent = 85;
 module_param(kept_percent, uint, 0644);
 MODULE_PARM_DESC(kept_percent, "share of the window that remains after a loss; Reno's is 50");
 
-/* Called once a recovery, with the window as it was */
+/* Called once per recovery, with the window before it */
 static u32 mild_reno_ssthresh(struct sock *sk)
 {
 	u64 kept_pkts = (u64)tcp_snd_cwnd(tcp_sk(sk)) * min(kept_percent, 100U) / 100;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * reno_by_acks: Reno whose window grows by acknowledgements, not by the segments that they acknowledge.
+ * reno_by_acks: Reno whose window grows per acknowledgement, and not per acknowledged segment.
  *
  * RFC 5681 allows both (section 3.1: a full-sized segment for each ACK, or by the bytes that it acknowledges, RFC 3465).
- * ns-2 counts ACKs, Linux segments, without RFC 3465's limit of two a time. A receiver that answers every second segment
- * halves the growth of the one and leaves the other's as it is. All else is the kernel's own Reno (net/ipv4/tcp_cong.c).
+ * ns-2 counts ACKs. Linux counts segments, without RFC 3465's limit of two per ACK. If a receiver acknowledges every
+ * second segment, growth by ACKs halves, and growth by segments does not change. Everything else is the kernel's own
+ * Reno (net/ipv4/tcp_cong.c).
  */
 #include <linux/module.h>
 #include <net/tcp.h>

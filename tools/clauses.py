@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which clause of an RFC, and which claim of a published study, is implemented where and tested where.
+"""Lists where each clause of an RFC, and each claim of a published study, is implemented and tested.
 
     python tools/clauses.py                  # a line for each document, and what is wrong: status 1
     python tools/clauses.py rfc4737          # each of its clauses
     python tools/clauses.py --page FILE      # writes docs/reference/clauses.md; --check compares only
 
-The lists are `design/clauses/*.toml`; a name of a clause may be any words without parentheses. In the code a comment of
-its own line cites one, in a form that reads as a sentence:
+The lists are `design/clauses/*.toml`; a name of a clause may be any words without parentheses. In the code, a comment
+on its own line cites a clause or claim by a sentence:
 
     // Implements RFC 4737, 4.2.3 (extent).
     # Tests RFC 4737, 7.1 (table 1).
     # Implements claim 1.4 of frederiksen2024 (figure 5).
     # Tests claims 2.1 to 2.8 of torres2020.
 
-What must hold: every clause has what its kind asks for, or a written exception, never both; every citation names a
-clause that exists; a test's citation stands above a test; a section of an RFC has clauses or a reason why it has none.
-Of a claim: its words and its source are those of the list, the one function that judges it has the citation, and a test
-of that function cites it.
+The following must hold. Every clause has the citations that its kind needs or a written exception, never both. Every
+citation names an existing clause. The citation of a test is above a test. Each section of an RFC has clauses, or a
+reason why it has none.
+For a claim, words and source agree with the list, its one function has the citation, and a test of this function cites
+it.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("crates", "guest", "python", "tests")
 SUFFIXES = (".rs", ".py", ".c", ".h")
 IMPLEMENTS, TESTS = "Implements", "Tests"
-# What a clause of each kind needs when it has no exception. An example is worked in the RFC to be tested against; a
-# recommendation may be left out without a reason, which is what makes it one (RFC 2119, 3).
+# Citations that a clause of each kind needs if it has no exception. Examples in an RFC need only a test. A
+# recommendation may be left out without a reason (RFC 2119, 3).
 NEEDS = {
     "must": {IMPLEMENTS, TESTS},
     "definition": {IMPLEMENTS, TESTS},
@@ -63,10 +64,10 @@ _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
 class Clause:
     """One clause; a claim of a study has its number as `section`, and as `name` its source, "figure 4".
 
-    document, section, name: As a citation has them: "RFC 4737", "4.2.3", "extent".
+    document, section, name: Parts of a citation: "RFC 4737", "4.2.3", "extent".
     kind: One of `NEEDS`.
-    says: What it asks for or defines.
-    exception, departure: Why nothing implements it, and in what the code differs from it; empty: neither.
+    says: The requirement or definition.
+    exception, departure: Why nothing implements the clause, and how the code differs from it; empty if neither applies.
     """
 
     document: str
@@ -79,7 +80,7 @@ class Clause:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What a citation must name: document, section, and of a clause of an RFC its name."""
+        """Key of a citation: document, section and, for a clause of an RFC, its name."""
         return self.document, self.section, "" if self.kind == "claim" else self.name
 
     def __str__(self) -> str:
@@ -90,13 +91,13 @@ class Clause:
 
 @dataclass(frozen=True)
 class Citation:
-    """A comment that cites a clause, and what stands below it.
+    """A comment that cites a clause, and the item below the comment.
 
     verb: {"Implements", "Tests"}
-    key: (str, str, str). Of the clause (`Clause.key`).
-    source: Of a claim, where it is in the paper, if the citation says so.
-    file, line: str, int. Where the comment stands, from 1.
-    item: Name of the function, type or constant that it stands above or in.
+    key: (str, str, str). Key of the clause (`Clause.key`).
+    source: For a claim, its place in the paper, if the citation gives one.
+    file, line: str, int. Place of the comment; lines count from 1.
+    item: Name of the function, type or constant below or around the comment.
     """
 
     verb: str
@@ -117,8 +118,8 @@ class Document:
     """The clauses of one RFC, or the claims of one study.
 
     name, title: "RFC 4737" or the study's key, and its title.
-    clauses: In the order of the list.
-    sections: All sections of an RFC that could hold clauses; empty of a study.
+    clauses: Clauses in the order of the list.
+    sections: All sections of an RFC that could hold clauses; empty for a study.
     no_clause: Sections without clauses, with the reason.
     """
 
@@ -130,7 +131,7 @@ class Document:
 
     @property
     def is_study(self) -> bool:
-        """Whether it is a study, with claims, and no RFC: only RFCs have sections to be accounted for."""
+        """Whether the document is a study and not an RFC. Only RFCs have sections that must be covered."""
         return not self.sections
 
 
@@ -138,9 +139,9 @@ class Document:
 class Judged:
     """A `Claim(...)` in a study's code.
 
-    number, says, source: As in the list: "1.4", its words, where it is in the paper.
-    file, function: Where it is judged, and by which function.
-    function_line: Where that begins, from 1: the citation must stand above it.
+    number, says, source: Number ("1.4"), words and place in the paper, as in the list.
+    file, function: File and function that check the claim.
+    function_line: First line of the function, from 1. The citation must be above it.
     """
 
     number: str
@@ -154,7 +155,7 @@ class Judged:
 def read_document(path: Path) -> Document:
     """The clauses of a file of `design/clauses`.
 
-    Raises KeyError, tomllib.TOMLDecodeError if the file is not in the form of the others: it is one of the sources.
+    Raises KeyError or tomllib.TOMLDecodeError if the file has a wrong form; it is part of the sources.
     """
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     name = content["document"]
@@ -166,15 +167,15 @@ def read_document(path: Path) -> Document:
 
 
 def citations(text: str, file: str) -> Iterator[Citation | str]:
-    """Each citation of a source file; a text says what is wrong with one.
+    """Each citation of a source file; a faulty citation gives a text with its fault.
 
     text: The file's content.
-    file: Its path below the repository, as messages and the page have it.
+    file: Path below the repository, for messages and the page.
     """
     lines = text.splitlines()
     matches = {at: match for at, line in enumerate(lines) if (match := _COMMENT.match(line))}
     if matches and file.endswith(".py"):
-        # What a string says is no citation
+        # A citation inside a string does not count.
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         comments = {token.start[0] - 1 for token in tokens if token.type == tokenize.COMMENT}
         matches = {at: match for at, match in matches.items() if at in comments}
@@ -191,7 +192,8 @@ def citations(text: str, file: str) -> Iterator[Citation | str]:
 
 
 def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
-    """(key, source) of each clause that the words of a citation name; of a range of claims all; none: no such form."""
+    """(key, source) of each clause that a citation names; for a range of claims, all of them. Empty if the words have
+    another form."""
     if match := _RFC.fullmatch(text):
         yield (match[1], match[2], match[3]), ""
     elif match := _CLAIM.fullmatch(text):
@@ -202,7 +204,7 @@ def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
 
 
 def _below(lines: list[str], at: int) -> list[str]:
-    """Lines from the one below a citation up to and with the first that is neither comment nor attribute."""
+    """Lines below a citation, up to and including the first that is neither comment nor attribute."""
     below = []
     for line in lines[at + 1 :]:
         below.append(line)
@@ -212,7 +214,7 @@ def _below(lines: list[str], at: int) -> list[str]:
 
 
 def _item(lines: list[str], at: int) -> str:
-    """Name of what a citation stands above, or else of the function that it stands in."""
+    """Name of the item below a citation, or of the function that contains it."""
     match = _ITEM.search((_below(lines, at) or [""])[-1])
     if match is None:
         match = next((found for line in lines[at::-1] if (found := _FUNCTION.search(line))), None)
@@ -220,7 +222,7 @@ def _item(lines: list[str], at: int) -> str:
 
 
 def _is_test(lines: list[str], at: int, file: str) -> bool:
-    """Below a citation: `def test_...` in Python, `#[test]` in Rust."""
+    """Start of a test below a citation: `def test_...` in Python, `#[test]` in Rust."""
     below = _below(lines, at) or [""]
     if file.endswith(".rs"):
         return any(line.strip() == "#[test]" for line in below)
@@ -228,7 +230,7 @@ def _is_test(lines: list[str], at: int, file: str) -> bool:
 
 
 def source_files(root: Path) -> Iterator[Path]:
-    """Every file that may cite."""
+    """Every file that may contain citations."""
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in SUFFIXES and path.is_file():
@@ -238,7 +240,7 @@ def source_files(root: Path) -> Iterator[Path]:
 def judged_claims(text: str, file: str) -> Iterator[Judged]:
     """The `Claim(number, says, figure, test, runs, function)` of a module, without importing it.
 
-    Read as a syntax tree, as importing a study would need all that the package needs.
+    The module is read as a syntax tree, because importing a study would need all of the package's dependencies.
     """
     tree = ast.parse(text)
     functions = {node.name: node.lineno for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -251,7 +253,7 @@ def judged_claims(text: str, file: str) -> Iterator[Judged]:
 
 
 def problems(documents: list[Document], cited: list[Citation], judged: dict[str, list[Judged]]) -> Iterator[str]:
-    """What is wrong, a line each. `judged`: the claims in the code, by study."""
+    """All faults, one line each. The second argument has the claims in the code, by study."""
     known = {clause.key: clause for document in documents for clause in document.clauses}
     for citation in cited:
         if citation.key not in known:
@@ -283,7 +285,7 @@ def _wrong_sections(document: Document) -> Iterator[str]:
 
 
 def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
-    """What a clause lacks of that which its kind needs, or has beside an exception."""
+    """Citations that a clause lacks for its kind, or has although it has an exception."""
     if clause.kind not in NEEDS:
         yield f"{clause}: there is no kind {clause.kind!r}; the kinds are {', '.join(NEEDS)}"
         return
@@ -301,7 +303,7 @@ def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
 
 
 def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged]) -> Iterator[str]:
-    """Where the list of a study's claims and the claims in the code differ, or one is not cited as it must be."""
+    """Differences between a study's list of claims and the claims in the code, and missing citations."""
     listed = {clause.section: clause for clause in document.clauses}
     for number in sorted(listed.keys() - {claim.number for claim in judged}):
         yield f"claim {number} of {document.name} is judged nowhere"
@@ -323,7 +325,7 @@ def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged
 
 
 def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
-    """Documents, citations, and what is wrong.
+    """Documents, citations and faults.
 
     root: The repository.
     Returns: (list of Document, list of Citation, list of str)
@@ -365,7 +367,7 @@ def summary(document: Document, cited: list[Citation]) -> str:
 
 
 def table(document: Document, cited: list[Citation]) -> Iterator[str]:
-    """Each clause with its lines: what implements it, what tests it, or why nothing does."""
+    """Each clause with the lines that implement and test it, or the reason why there are none."""
     for clause in document.clauses:
         yield f"{clause.section} ({clause.name}), {clause.kind}: {clause.says}"
         for verb in (IMPLEMENTS, TESTS):
@@ -378,7 +380,7 @@ def table(document: Document, cited: list[Citation]) -> Iterator[str]:
 
 
 def page(documents: list[Document], cited: list[Citation]) -> str:
-    """docs/reference/clauses.md. It names files and what stands in them, not lines, which move with every change."""
+    """docs/reference/clauses.md. The page names files and items, and no line numbers, which change often."""
     parts = [_INTRODUCTION, "\n".join(f"- {summary(document, cited)}" for document in documents)]
     for document in documents:
         parts.append(f"## {document.name}\n\n{document.title}")
@@ -405,7 +407,7 @@ def page(documents: list[Document], cited: list[Citation]) -> str:
 
 
 def _places(cited: Iterable[Citation]) -> str:
-    """Files, each once, with what stands there."""
+    """Each file once, with the cited items in it."""
     items: dict[str, list[str]] = {}
     for citation in cited:
         names = items.setdefault(citation.file, [])

@@ -75,7 +75,7 @@ class Stored:
         raise AttributeError(f"no stored number {name}")
 
     def __getitem__(self, flow: int) -> "Stored":
-        """The same result for another flow."""
+        """This result for another flow."""
         return Stored(self.result, flow)
 
 

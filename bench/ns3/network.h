@@ -18,7 +18,7 @@
 
 using namespace ns3;
 
-// What PointToPointNetDevice puts before an IP packet (its PPP header).
+// Length of the PPP header that PointToPointNetDevice puts before an IP packet.
 constexpr uint32_t PPP_BYTES = 2;
 
 using Direction = std::pair<std::string, std::string>;
@@ -28,13 +28,14 @@ using Direction = std::pair<std::string, std::string>;
     std::exit(1);
 }
 
-// The delay of one direction as a function of time: known as a whole, so that a change costs no event.
+// The delay of one direction as a function of time. The whole table is known, so a change costs no event.
 struct DelayLine {
     std::vector<std::pair<int64_t, int64_t>> steps; // (from t_ns on, delay_ns)
     std::size_t at = 0;
     int64_t lastArrivalNs = 0;
 
-    // When what departs at `departNs` arrives. Departures do not go back, and no packet overtakes another.
+    // Arrival time of a packet that departs at `departNs`. Departure times never decrease, and no packet overtakes
+    // another.
     int64_t Arrival(int64_t departNs) {
         while (at + 1 < steps.size() && steps[at + 1].first <= departNs) {
             ++at;
@@ -44,7 +45,7 @@ struct DelayLine {
     }
 };
 
-// PointToPointChannel with a delay of its own for each direction, which follows its table.
+// PointToPointChannel with a separate delay for each direction, which follows a table.
 class ChangingChannel : public PointToPointChannel {
   public:
     DelayLine line[2];
@@ -61,7 +62,7 @@ class ChangingChannel : public PointToPointChannel {
     }
 };
 
-// The number of a transmission, which goes along with its packet: what arrived is known, not guessed.
+// The number of a transmission. It travels with the packet, so arrivals are known exactly.
 class TransmissionTag : public Tag {
   public:
     uint32_t number = 0;
@@ -111,8 +112,8 @@ struct Network {
     }
 };
 
-// Every interface of a node has the node's one address, so that a route needs no next address and a station is reached
-// over whichever satellite serves it.
+// All interfaces of a node have the same address. So a route needs no next-hop address, and a station is reached over
+// any satellite.
 inline void AddNode(Network& net, const std::string& name) {
     Ptr<Node> node = CreateObject<Node>();
     InternetStackHelper stack;
@@ -136,7 +137,7 @@ inline Ptr<PointToPointNetDevice> AddDevice(Network& net, const std::string& nam
     Ptr<Node> node = net.NodeOf(name);
     node->AddDevice(device);
     device->Attach(channel);
-    // No traffic control above the device: its pfifo_fast of 1000 packets would be a second queue.
+    // There is no traffic control above the device, because its pfifo_fast of 1000 packets would be a second queue.
     Ptr<Ipv4> ip = node->GetObject<Ipv4>();
     const uint32_t interface = ip->AddInterface(device);
     ip->AddAddress(interface, Ipv4InterfaceAddress(net.addresses[name], Ipv4Mask::GetOnes()));
@@ -166,7 +167,7 @@ inline void AddLink(Network& net, const std::string& a, const std::string& b, ui
     }
 }
 
-// The device counts IP and PPP; what else the link counts of each packet is a gap behind it.
+// The device counts IP and PPP headers. The remaining bytes that the link counts become a gap behind each packet.
 inline void SetRate(Network& net, const std::string& a, const std::string& b, uint64_t rateBps) {
     Ptr<PointToPointNetDevice> device = net.Of(net.senders, a, b);
     device->SetDataRate(DataRate(rateBps));

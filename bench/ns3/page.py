@@ -48,8 +48,8 @@ def tables(measured: dict[str, Any]) -> str:
     """The generated text between the page's two marks."""
     lines = [
         f"Measured on: {measured['machine']}. leowarp {measured['leowarp']} with Linux {measured['linux']}; "
-        f"ns-{measured['ns3']} ({measured['ns3_origin']}). Runs in turn, a pair at a time; of several pairs median "
-        "(smallest to largest).",
+        f"ns-{measured['ns3']} ({measured['ns3_origin']}). Runs alternate in pairs. Values of "
+        "several pairs are medians (smallest to largest).",
         "",
         f"| {' | '.join(_COSTS)} |",
         f"|---|{'---:|' * (len(_COSTS) - 1)}",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP segments with data and echo requests of captures, by pcap-parser and etherparse: what `design/parsers.md` compares.
+//! Counts TCP segments with data and echo requests in captures, by pcap-parser and etherparse, for `design/parsers.md`.
 
 use etherparse::{LaxSlicedPacket, TransportSlice};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};

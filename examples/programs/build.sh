@@ -13,7 +13,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 place=${LEOWARP_PROGRAMS:-/var/tmp/leowarp-programs}
 mkdir -p "$place/bin"
-# /var/tmp is everybody's: what another user has put there is not run
+# Every user can write to /var/tmp, so files of other users there are not run.
 [ -O "$place" ] && [ -O "$place/bin" ] || { echo "$place is not yours: remove it, or let its owner do so" >&2; exit 1; }
 
 [ $# -gt 0 ] || set -- quic-go quinn aioquic
@@ -29,7 +29,7 @@ for program in "$@"; do
 		python3 -m venv --clear "$place/aioquic"
 		"$place/aioquic/bin/pip" install --quiet --require-hashes -r "$here/aioquic/requirements.txt"
 		cp "$here/aioquic/aioquic-transfer.py" "$place/aioquic/"
-		# The guest starts no script but those for /bin/sh
+		# The guest can start only scripts for /bin/sh.
 		printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$place/aioquic/bin/python3" "$place/aioquic/aioquic-transfer.py" \
 			> "$place/bin/aioquic-transfer"
 		chmod +x "$place/bin/aioquic-transfer" ;;

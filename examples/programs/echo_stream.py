@@ -27,7 +27,7 @@ def echo_request(identifier: int, number: int, payload_bytes: int) -> bytes:
 
 
 def checksum(data: bytes) -> int:
-    """One's complement of the sum of 16-bit words (RFC 1071); of an odd length a zero byte follows.
+    """One's complement of the sum of 16-bit words (RFC 1071); data of odd length get a zero byte.
 
     >>> checksum(bytes([0x00, 0x01, 0xF2, 0x03, 0xF4, 0xF5, 0xF6, 0xF7])) == 0xFFFF - 0xDDF2
     True
@@ -45,14 +45,14 @@ def send_all(
 ) -> tuple[int, int]:  # fmt: skip
     """Send the stream; the n-th packet leaves n / rate after the first, or as soon as it can.
 
-    Returns: From the first packet to the last; how long after its time the latest one left.
+    Returns: Time from the first packet to the last, and the largest delay of a packet behind its schedule.
     """
     begin_ns = now_ns()
     late_ns = sent_ns = 0
     for number in range(packets):
         packet = echo_request(identifier, number, payload_bytes)
         due_ns = begin_ns + round(number * 1e9 / rate_pkts_per_s)
-        # The spacing of 0.121 ms is less than what a process sleeps at least.
+        # The spacing of 0.121 ms is shorter than the shortest sleep of a process.
         while (sent_ns := now_ns()) < due_ns:
             pass
         late_ns = max(late_ns, sent_ns - due_ns)
@@ -61,7 +61,7 @@ def send_all(
 
 
 def main() -> None:
-    """Read the command line, send, and say what became of the rate."""
+    """Read the command line, send, and print the rate that was reached."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("destination")
     parser.add_argument("--packets", type=int, default=PACKETS)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m leowarp`; and `python leowarp-...whl/leowarp`: what a machine lacks on which pip does not take the wheel.
+"""`python -m leowarp`. As `python leowarp-...whl/leowarp`, it prints what a machine lacks on which pip refuses the
+wheel.
 
-pip's own words are "not a supported wheel on this platform". What is below runs on any Python from 3.6 on.
+pip itself only says "not a supported wheel on this platform". The code below runs on any Python from 3.6 on.
 """
 
 import platform
@@ -10,10 +11,10 @@ import sys
 
 
 def lacking(wheel: str) -> "list[str]":
-    """What keeps this machine from installing a wheel of leowarp, of which the name says what it needs.
+    """Requirements of a wheel of leowarp, as its name states them, that this machine does not meet.
 
-    wheel: Path or name of the wheel, whose tags (`cp311-abi3-manylinux_2_36_x86_64`) say what it needs.
-    Returns: Each as the end of "leowarp needs ..."; empty if nothing is lacking.
+    wheel: Path or name of the wheel. Its tags (`cp311-abi3-manylinux_2_36_x86_64`) state its requirements.
+    Returns: Each requirement as the end of "leowarp needs ..."; empty if the machine meets all.
     """
     needed = re.search(r"-cp3(\d+)-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel)
     if needed is None:
@@ -26,14 +27,14 @@ def lacking(wheel: str) -> "list[str]":
         lacks.append(f"Python 3.{needed[1]} or newer (this is {platform.python_version()})")
     library, version = platform.libc_ver()
     numbers = re.findall(r"\d+", version)
-    # The tag manylinux_2_N asks for glibc 2.N (PEP 600); another C library does not do.
+    # The tag manylinux_2_N requires glibc 2.N (PEP 600); other C libraries do not work.
     if library != "glibc" or tuple(map(int, numbers[:2])) < (2, int(needed[2])):
         lacks.append(f"glibc 2.{needed[2]} or newer (this is {version or 'another C library'})")
     return lacks
 
 
 def answer(wheel: str) -> None:
-    """Print that nothing is lacking, or end with the sentence that says what is."""
+    """Print that the machine meets all requirements, or end with a sentence about the missing ones."""
     lacks = lacking(wheel)
     if lacks:
         sys.exit(f"leowarp needs {' and '.join(lacks)}; Debian 12, Ubuntu 24.04 and Fedora 37 have all of it")

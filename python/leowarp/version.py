@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of this package, its git commit and the hash of its files, below everything that writes them down.
+"""The version of this package, its git commit and the hash of its files.
 
-Standard library alone: the build of a wheel runs this file without the package (tools/hatch_build.py).
+This module uses only the standard library, because the build of a wheel runs it without the package
+    (tools/hatch_build.py).
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 VERSION = "0.2.0"
-"""The release that these sources are, or lead to. Runs of one version continue each other whatever their commits, so
-this is what manifests name, and the commit beside it."""
+"""The current release, or the next one if these sources are between releases. Studies continue with any commit of the
+same version. So manifests name the version, and the commit beside it."""
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -27,16 +28,16 @@ ARCHIVE = ".git_archival.json"
 """The file in which `git archive` writes the commit of a source archive, and its tag if there is one."""
 
 _BESIDE = ("_guest", "examples", "_native.abi3.so", REVISION)
-"""Parts of a wheel that a checkout has elsewhere or not at all."""
+"""Parts of a wheel that a checkout has elsewhere, or lacks."""
 
 
-# Files do not change while they run; a process of many runs reads them once.
+# The files do not change during a process, so it reads them once.
 @cache
 def sources() -> dict[str, Any]:
     """The sources of this package: `git_commit`, `git_changed` and `package_sha256`; the first two None where unknown.
 
-    Returns: As `revision_of` of the checkout that the package runs from, or of the one that its wheel was built in; and
-        `package_sha256`, as `sha256_of_package`.
+    Returns: The keys of `revision_of` for the checkout from which the package runs, or in which its wheel was built;
+        and `package_sha256`, by `sha256_of_package`.
     """
     return {**_revision(), "package_sha256": sha256_of_package(_PACKAGE)}
 
@@ -44,24 +45,24 @@ def sources() -> dict[str, Any]:
 def _revision() -> dict[str, Any]:
     if built := _built():
         return {name: built[name] for name in _UNKNOWN}
-    # Nowhere but in this project's own layout: a directory further up, such as a virtual environment's repository, is
-    # somebody else's.
+    # The checkout must have this project's layout: a directory further up may belong to another repository, such as
+    # that of a virtual environment.
     top = _PACKAGE.parent.parent
     return revision_of(top) if top / "python" / "leowarp" == _PACKAGE else dict(_UNKNOWN)
 
 
 def _built() -> dict[str, Any]:
-    """What a wheel says of itself; empty elsewhere."""
+    """The revision stored in a wheel; empty elsewhere."""
     file = _PACKAGE / REVISION
     return dict(json.loads(file.read_text())) if file.is_file() else {}
 
 
 def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
-    """The version of what is built of a checkout, by PEP 440; of an installed wheel its own.
+    """The version of a build from a checkout, by PEP 440; for an installed wheel, the wheel's version.
 
-    Returns: `VERSION` where the tag `v` and `VERSION` names the commit and no file differs from it. Else a development
-        version with the commit: "0.2.0.dev0+g1a2b3c4d", with ".changed" behind it if files differ; "0.2.0.dev0" where
-        no commit is known.
+    Returns: `VERSION` if the tag `v` plus `VERSION` names the commit, and no file differs from it. Otherwise a
+        development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ;
+        "0.2.0.dev0" if the commit is unknown.
     """
     if checkout == _PACKAGE.parent.parent and (built := _built()):
         return str(built["version"])
@@ -81,7 +82,7 @@ def tags_of(checkout: Path) -> list[str]:
 
 
 def _archived(directory: Path) -> dict[str, str]:
-    """Commit and tag that `git archive` wrote into a source archive; empty where none did."""
+    """Commit and tag that `git archive` wrote into a source archive; empty elsewhere."""
     file = directory / ARCHIVE
     facts = json.loads(file.read_text()) if file.is_file() else {}
     # In a checkout the file holds the placeholders themselves.
@@ -93,8 +94,8 @@ def revision_of(checkout: Path) -> dict[str, Any]:
 
     git is asked only about the user's own directory, without its hooks and its file-system monitor (docs/security.md).
 
-    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`; both None if it is no checkout, somebody else's, or
-        there is no git. `git_changed` alone is None in a source archive.
+    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both are None without git, outside a checkout, or
+        in another user's checkout. `git_changed` alone is None in a source archive.
     """
     dot_git = checkout / ".git"
     if archived := {} if dot_git.exists() else _archived(checkout):
@@ -109,11 +110,11 @@ def revision_of(checkout: Path) -> dict[str, Any]:
 
 
 def _git(checkout: Path, *words: str) -> list[str]:
-    """Lines of git's answer about a checkout, without its hooks and its file-system monitor; none where it fails."""
-    # Not above: `leowarp --help` asks for the version alone.
+    """Lines of git's answer about a checkout, asked without hooks and file-system monitor; empty if git fails."""
+    # Imported here, because `leowarp --help` needs only the version.
     import subprocess
 
-    # GIT_DIR and its like would lead to another repository.
+    # GIT_DIR and similar variables would select another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = [
         "git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C",
@@ -122,7 +123,7 @@ def _git(checkout: Path, *words: str) -> list[str]:
     try:
         return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
-        # No git, or one that refuses the directory or finds it damaged: then nobody knows.
+        # git is missing, refuses the directory, or finds it damaged: the revision is unknown.
         return []
 
 
@@ -130,10 +131,10 @@ _UNKNOWN = {"git_commit": None, "git_changed": None}
 
 
 def sha256_of_package(package: Path) -> str:
-    """The sha256 of a package's files: of the lines that `sha256sum` prints of them, sorted by name.
+    """The sha256 of a package: a hash over the lines that `sha256sum` prints for its files, sorted by name.
 
-    Tests and what a wheel carries besides (guest, examples, native library) are left out: a wheel and the checkout that
-    it was built in have one hash. docs/concepts/repeatability.md has the same as a command.
+    Tests, guest, examples and native library are left out, so a wheel and its checkout have the same hash.
+    docs/concepts/repeatability.md has a command that computes it.
     """
     names = []
     for folder, folders, files in os.walk(package):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For the tests of all studies."""
+"""Fixtures for the tests of all studies."""
 
 import functools
 
@@ -10,5 +10,5 @@ from leowarp.study import drawing
 
 @pytest.fixture
 def svg_alone(monkeypatch):
-    """Figures are drawn in one format instead of three; the others are looked at for one study."""
+    """Figures are drawn in one format instead of three; the test of one study checks the other formats."""
     monkeypatch.setattr(drawing, "save", functools.partial(drawing.save, formats=("svg",)))

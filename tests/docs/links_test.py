@@ -25,7 +25,7 @@ _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def anchors(page: Path) -> set[str]:
-    """As GitHub makes them from headings: lower case, blanks to dashes, other punctuation dropped."""
+    """Anchors that GitHub makes from headings: lower case, blanks to dashes, other punctuation dropped."""
     headings = re.findall(r"^#+ +(.*)$", prose(page), flags=re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz targets of the readers of element sets: whatever the bytes are, they are read or refused with a hint.
+"""Fuzz targets for the readers of element sets: any bytes are read, or refused with a hint.
 
-In the ordinary suite each takes a few examples. ``make fuzz SECONDS=600 TARGET=elements`` goes on as long as wanted.
+In the ordinary suite each takes a few examples. ``make fuzz SECONDS=600 TARGET=elements`` runs for a given time.
 """
 
 from pathlib import Path
@@ -29,12 +29,12 @@ PIECES = [
     "COMMENT x\n", "CCSDS_OEM_VERS = 2.0\n", "CCSDS_OMM_VERS = 2.0\n", "EPOCH", "9999-12-31T23:59:59+23:59",
     "0001-001T00:00:00+14",
 ]  # fmt: skip
-"""What is put into files: characters of each encoding, edges of values."""
+"""Insertions for files: characters of each encoding, and extreme values."""
 
 
 @st.composite
 def damaged(draw: st.DrawFn, text: str) -> bytes:
-    """A file with some of its parts replaced, doubled, moved or cut; lines of a TLE with checksums put right again."""
+    """A file with some parts replaced, doubled, moved or cut. Lines of a TLE get correct checksums."""
     for _ in range(draw(st.integers(1, 6))):
         begin = draw(st.integers(0, len(text)))
         end = min(len(text), begin + draw(st.sampled_from([0, 1, 1, 2, 8, 69, 200])))
@@ -64,7 +64,7 @@ def test_a_damaged_file_of_elements_is_read_or_refused(kind: str, tmp_path: Path
             return
         assert found.elements
         for element in found.elements:
-            # NaN must not get into tables: at its own epoch every set has a place, or SGP4 says why not.
+            # NaN must not reach tables: at its own epoch each set has a position, or SGP4 reports an error.
             error, position_km, _ = element.satrec.sgp4_tsince(0.0)
             assert error or np.isfinite(position_km).all()
             assert 0 <= element.catalogue_number < 10**9

@@ -77,7 +77,7 @@ changes = st.lists(change, max_size=8)
 
 
 def damaged(lines: list[str], changes: list[tuple[str, int, int, str]]) -> str:
-    """The lines after these changes, as a text."""
+    """The changed lines as one text."""
     lines = list(lines)
     for kind, place, size, piece in changes:
         place = place % len(lines)
@@ -109,7 +109,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def holds(found: Measurement) -> None:
-    """The rules of a measurement."""
+    """Checks the rules that hold for every measurement."""
     for series in found.series.values():
         assert (np.diff(series.t_ns) > 0).all()
         known = series.delay_ns[~np.isnan(series.delay_ns)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init whose child makes each system call that asks for a time, or whether a process has ended. Compiled by the tests.
- * end.json has the virtual time that one call takes, and how long a loop asks until the answer changes.
+ * An init whose child makes each system call that returns a time, or the state of a process. Compiled by the tests.
+ * end.json has the virtual time of one call, and the time that a loop needs until the answer changes.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static int64_t clock_ns(clockid_t clock)
 	SAY("\"%s\": %lld, ", name, (long long)(clock_ns(CLOCK_MONOTONIC) - began_ns - READING_NS) / CALLS); \
 } while (0)
 
-/* The time of a loop that asks for `answer` until it changes. */
+/* Time of a loop that calls until `answer` changes. */
 #define UNTIL(name, answer) do { \
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC), first = answer; \
 	while (answer == first) \

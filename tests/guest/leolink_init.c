@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that changes a leolink while it holds packets, and writes what the kernel answers. Compiled by the tests:
+ * An init that changes a leolink while it holds packets, and writes the kernel's answers. Compiled by the tests:
  * gcc -O1 -static.
  *
- * The leolink is that of the loopback device, at 8 kbit/s: a packet of ours takes 0.142 s, and no virtual time passes
- * while packets are sent and counted.
+ * The leolink is on the loopback device at 8 kbit/s. A packet takes 0.142 s, and no virtual time passes while packets
+ * are sent and counted.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ static struct rtattr *attribute(int type, const void *value, size_t bytes)
 	return a;
 }
 
-/* Sends the message, and writes down the kernel's error (0 = none) and words. */
+/* Sends the message, and writes the kernel's error (0 = none) and text. */
 static void ask(const char *what)
 {
 	char answer[4096];
@@ -76,7 +76,7 @@ static void ask(const char *what)
 	bytes = recv(netlink, answer, sizeof(answer), 0);
 	if (bytes < (ssize_t)NLMSG_LENGTH(sizeof(*error)) || header->nlmsg_type != NLMSG_ERROR)
 		_exit(11);
-	/* NETLINK_CAP_ACK: of the message that is answered, only the header is in the answer */
+	/* NETLINK_CAP_ACK: the answer contains only the header of the request */
 	for (struct nlattr *a = (struct nlattr *)(error + 1); (char *)(a + 1) <= answer + bytes && a->nla_len >= NLA_HDRLEN;
 	     a = (struct nlattr *)((char *)a + NLA_ALIGN(a->nla_len)))
 		if ((a->nla_type & NLA_TYPE_MASK) == NLMSGERR_ATTR_MSG)
@@ -132,7 +132,7 @@ static void offer(int packets)
 		sendto(udp, payload, sizeof(payload), 0, (struct sockaddr *)&here, sizeof(here));
 }
 
-/* Writes down waiting packets and bytes, delivered, dropped at the queue, held. */
+/* Writes the waiting packets and bytes, and the packets delivered, dropped at the queue, and held. */
 static void count(const char *what)
 {
 	uint64_t record[RECORD_BYTES / 8];
@@ -159,7 +159,7 @@ static void prepare(void)
 	    setsockopt(netlink, SOL_NETLINK, NETLINK_EXT_ACK, &yes, sizeof(yes)) ||
 	    setsockopt(netlink, SOL_NETLINK, NETLINK_CAP_ACK, &yes, sizeof(yes)))
 		_exit(6);
-	/* to itself: what nobody receives would be answered by ICMP, over the same link */
+	/* to itself: a packet without a receiver would cause an ICMP answer over the same link */
 	here.sin_port = htons(9);
 	here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (bind(udp, (struct sockaddr *)&here, sizeof(here)))

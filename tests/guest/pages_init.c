@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that says which pages of its memory are there after a write to one. Compiled by the tests: gcc -O1 -static.
+ * An init that reports which pages of its memory exist after a write to one page. Compiled by the tests: gcc -O1
+ * -static.
  *
  * Writes `end.json`: `there`, the pages of a region of 32 as text, 1 for one that is there (mincore), after a write to its
  * page 9; `are_zero`; `at_edge`, those of a region of 6 that begins one page after a block, after a write to its first;
@@ -20,7 +21,7 @@
 #define PAGE 4096
 #define PAGES 32
 
-/* At an address that blocks of 4 pages, and of 32, begin at */
+/* An address at which blocks of 4 pages and of 32 pages begin */
 static char *region(int protection)
 {
 	char *got = mmap(NULL, 2 * PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

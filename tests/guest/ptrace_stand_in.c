@@ -3,8 +3,8 @@
  * A host kernel for guest/host/registers.c and shortcut.c, which are compiled together with it: `ptrace_stand_in BYTES CASE`.
  *
  * It answers the requests for NT_X86_XSTATE as Linux does (ptrace_regset() in kernel/ptrace.c, xstateregs_set() in
- * arch/x86/kernel/fpu/regset.c), for an XSAVE area of BYTES bytes, and counts them. Exit status 0: the case holds;
- * otherwise the last line says what does not.
+ * arch/x86/kernel/fpu/regset.c), for an XSAVE area of BYTES bytes, and counts them. Exit status 0: the case passes.
+ * Otherwise the last line names the failed condition.
  */
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 #include "../../guest/host/owed.h"
 
-/* As in a kernel that owed.c is linked into */
+/* As in a kernel with owed.c */
 const char leowarp_owed_is_paid = 1;
 
 long __wrap_ptrace(enum __ptrace_request request, ...);
@@ -117,7 +117,7 @@ static long guest_gets(unsigned char *buffer)
 	return __wrap_ptrace(PTRACE_GETREGSET, CHILD, NT_X86_XSTATE, &vector);
 }
 
-/* Two threads take turns on the processor: what one leaves in its registers it finds there again */
+/* Two threads alternate on the processor, and each finds its register values again */
 static void threads(void)
 {
 	static unsigned char saved[2][GUEST_BYTES], beyond[sizeof(registers)], ran[GUEST_BYTES];
@@ -142,12 +142,12 @@ static void threads(void)
 		check(guest_gets(saved[thread]) == 0, "reading the registers fails");
 		check(!memcmp(saved[thread], registers, seen), "the registers are not what the thread left");
 	}
-	/* The size is asked for once; a host whose area is no larger than the guest's pays nothing after that */
+	/* The size is requested once. On a host whose area is no larger than the guest's, there is no further cost. */
 	check(reads == turns + (more ? turns : 1), "the number of reads");
 	check(writes == turns, "the number of writes");
 }
 
-/* Every other request arrives as it was made */
+/* All other requests arrive unchanged */
 static void others_pass(void)
 {
 	int word;
@@ -162,7 +162,7 @@ static void others_pass(void)
 	check(others == 3 && reads == 0 && writes == 0, "the number of requests");
 }
 
-/* A process that has died is the caller's to notice */
+/* The caller must notice that a process has died */
 static void gone_process(void)
 {
 	unsigned char buffer[GUEST_BYTES] = { 0 };
@@ -189,7 +189,7 @@ static void runs_until(unsigned long number, unsigned int salt)
 	check(__wrap_ptrace(PTRACE_GETREGS, CHILD, 0, &seen) == 0 && seen.orig_rax == number, "reading the general registers");
 }
 
-/* The kernel answers the system call and lets the process go on: what userspace() does before SYSEMU */
+/* The kernel answers the system call and continues the process, as userspace() does before SYSEMU */
 static void answers(unsigned char *buffer, long result)
 {
 	struct user_regs_struct given = general;
@@ -200,7 +200,7 @@ static void answers(unsigned char *buffer, long result)
 	check(guest_sets(buffer) == 0, "setting the registers");
 }
 
-/* System calls, one after the other, of a process that has but one thread: nothing but the result is written */
+/* Consecutive system calls of a process with one thread: only the result is written */
 static void system_calls(void)
 {
 	static unsigned char buffer[GUEST_BYTES];
@@ -215,7 +215,7 @@ static void system_calls(void)
 	check(pokes == 10 && general_writes == 0, "more than the result was written");
 }
 
-/* A result by which the host would start the system call again, and any other change: all registers are written */
+/* A result that would make the host restart the system call, or any other change: all registers are written */
 static void restarts(void)
 {
 	static unsigned char buffer[GUEST_BYTES];
@@ -236,7 +236,7 @@ static void restarts(void)
 	check(__wrap_ptrace(PTRACE_SETREGS, CHILD, 0, &given) == 0 && general_writes == 7, "the second of two writes");
 }
 
-/* What was put off is read before the process, or another thread of it, changes the registers, or the kernel uses them */
+/* Postponed registers are read before the process or another of its threads changes them, or the kernel uses them */
 static void owed(void)
 {
 	static unsigned char buffer[GUEST_BYTES], other[GUEST_BYTES], before[sizeof(registers)];
@@ -253,7 +253,7 @@ static void owed(void)
 	answers(other, 1);
 	check(!memcmp(buffer, before, seen), "the first thread has lost its registers");
 	check(!memcmp(registers, other, seen), "the second one does not have its own");
-	/* A system call of the kernel's in the process; a signal */
+	/* A system call by the kernel in the process; a signal */
 	for (int way = 0; way < 2; way++) {
 		runs_until(SYS_futex, 20 + way);
 		memcpy(before, registers, seen);
@@ -269,10 +269,10 @@ static void owed(void)
 		runs_until(at_once[i], 30 + i);
 		check(guest_gets(buffer) == 0 && !memcmp(buffer, registers, seen), "it was put off");
 	}
-	/* What the kernel has written itself arrives */
+	/* Registers that the kernel itself has written arrive */
 	buffer[0] ^= 255;
 	check(guest_sets(buffer) == 0 && registers[0] == buffer[0], "what sigreturn wrote does not arrive");
-	/* Memory that is no task's any more is not written */
+	/* Memory that no longer belongs to a task is not written */
 	runs_until(SYS_read, 50);
 	check(guest_gets(task.buffer) == 0, "reading the registers");
 	leowarp_forget_owed(&task, sizeof(task));
@@ -281,7 +281,7 @@ static void owed(void)
 		check(!task.buffer[i], "the memory of a task that has ended was written");
 }
 
-/* An area that is larger than any known one is refused in words */
+/* An area larger than any known one is refused with a message */
 static void too_large(void)
 {
 	unsigned char buffer[GUEST_BYTES] = { 0 };

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vector registers survive switches between processes and threads of the guest, and signals, on this host's size.
 
-Hosts of other sizes: `ptrace_test.py`.
+`ptrace_test.py` covers hosts with other sizes.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that looks at what guest/tcp/payload.c leaves out of a copy, and at what guest/tcp/sockets.c says of sockets.
- * Compiled by the tests: gcc -O1 -static. Each answer is a number of end.json.
+ * An init that checks which bytes guest/tcp/payload.c does not copy, and what guest/tcp/sockets.c reports about
+ * sockets.
+ * Compiled by the tests: gcc -O1 -static. end.json has one number per answer.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,10 +26,10 @@
 #define BYTES 1024
 #define INFO_AT 32
 #define CC_AT 8
-/* How many bytes of answers follow, where a read sleeps */
+/* Number of answer bytes that follow after a sleeping read */
 #define LENGTH_BYTES 8
 
-/* What nobody looks at is in the middle: what lies beside it is copied */
+/* The unread range is in the middle; the bytes beside it are copied */
 static unsigned char memory[3][BYTES], got[2 * BYTES];
 static int pair[2];
 
@@ -41,7 +42,7 @@ static int set_payload(const void *from, uint64_t bytes)
 	return ok;
 }
 
-/* Sends two pieces; how many of the bytes that arrive are those that were sent */
+/* Sends two pieces, and counts the received bytes that equal the sent ones */
 static int arrived(const unsigned char *first, const unsigned char *second)
 {
 	struct iovec pieces[2] = { { (void *)first, BYTES }, { (void *)second, BYTES } };
@@ -54,7 +55,7 @@ static int arrived(const unsigned char *first, const unsigned char *second)
 	return same;
 }
 
-/* Whether an answer of the file is what getsockopt says */
+/* Whether an answer of the file equals that of getsockopt */
 static int is_told(const unsigned char *answer, int fd)
 {
 	unsigned char said[1024];
@@ -68,7 +69,7 @@ static int is_told(const unsigned char *answer, int fd)
 	return !getsockopt(fd, IPPROTO_TCP, TCP_CC_INFO, said, &bytes) && bytes == told[1] && !memcmp(said, answer + CC_AT, bytes);
 }
 
-/* A connection from BBR to CUBIC, with something sent */
+/* A connection from BBR to CUBIC with some data sent */
 static int connected(int fds[2])
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(7), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

@@ -70,7 +70,7 @@ def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]
 
 
 def mean_elements(orbits: Sequence[Orbit]) -> MeanElements:
-    """The same numbers as `Sgp4Orbits.mean_elements` gives at `EPOCH`, but exact."""
+    """The exact values of the numbers that `Sgp4Orbits.mean_elements` gives at `EPOCH`."""
     rows = [(one.inclination_deg, one.altitude_m, one.node_deg % 360, one.phase_deg % 360) for one in orbits]
     return MeanElements(*np.array(rows).T)
 

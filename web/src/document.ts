@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data of a page about its runs; python/leowarp/view/document.py writes these structures.
+// Data of a page about its runs; python/leowarp/view/document.py writes the same structures.
 
 export interface Station {
   name: string;

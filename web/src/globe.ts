@@ -218,7 +218,7 @@ export class Globe {
     const hops = path.drawn.length - 1;
     let place = link + share;
     if (path.links.length !== hops) {
-      // For links that represent several hops: the same share of the whole path.
+      // For links that represent several hops: the given share of the whole path.
       const total_s = route.delays_s.reduce((a, b) => a + b, 0) || 1;
       const gone_s = route.delays_s.slice(0, link).reduce((a, b) => a + b, 0) + share * route.delays_s[link];
       place = (gone_s / total_s) * hops;

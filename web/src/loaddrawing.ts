@@ -21,7 +21,7 @@ const drawn = new WeakMap<LoadRow[], Partial<Record<Measure, LoadRow[]>>>();
 /** Links with traffic at a time: the larger value of both directions, with the largest last, so that it is on top. */
 export function loadedLinks(run: Run, { load, measure }: LoadScene, t_s: number): LoadRow[] {
   const { links } = load.at(t_s);
-  // The list stays the same from frame to frame until the next step.
+  // The list of loaded links stays the same from frame to frame until the next step.
   const known = drawn.get(links)?.[measure];
   if (known !== undefined) return known;
   const nodes = run.sky === null ? 0 : run.sky.places.length / 3;

@@ -153,7 +153,7 @@ export function fillTop(top: HTMLElement, runs: Run[]): void {
   for (const text of warnings) box.append(paragraph(text));
 }
 
-/** How packets are drawn. */
+/** The drawing style of packets. */
 export function footnote(): HTMLElement {
   return paragraph(
     "Where a packet is between leaving and arriving is drawn, not measured: it moves with the delays of its links " +

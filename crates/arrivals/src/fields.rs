@@ -11,7 +11,7 @@ use std::net::IpAddr;
 pub enum Protocol {
     /// Echo requests, by identifier, with 16-bit numbers (RFC 792, RFC 4443).
     Icmp,
-    /// Replies to echo requests, with the same fields; only on request.
+    /// Replies to echo requests, with the same fields; they are read only on request.
     IcmpReply,
     /// UDP with RTP as payload, by synchronization source, with 16-bit numbers (RFC 3550).
     Rtp,
@@ -54,7 +54,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Key of the packets that answer these, in any encapsulation.
+    /// Key of the packets that answer this flow, in any encapsulation.
     pub fn reversed(&self) -> Key {
         let protocol = match self.protocol {
             Protocol::Icmp => Protocol::IcmpReply,
@@ -249,7 +249,7 @@ fn tcp(datagram: &Datagram, t_ns: Option<i64>) -> Result<Numbered, Without> {
     if header < 20 {
         return Err(Without::Short);
     }
-    // As far as captured
+    // The options, as far as they were captured
     let options = bytes.get(20..header.min(bytes.len())).unwrap_or_default();
     let stamps = option(options, 8, 8);
     let stamp = stamps.and_then(|value| word(value, 0));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Discontinuities (RFC 4737 section 3.4), and gaps between reordering discontinuities (section 4.5).
 //!
-//! A packet that skips missing numbers is a sequence discontinuity. A sequence discontinuity becomes a *reordering*
-//! discontinuity when one of those numbers arrives later. The RFC leaves one case open: discontinuities may be found in
-//! another order than that of the sequence. In 1, 4, 7, 6, 2, packet 7 is found when 6 arrives, then packet 4 when 2
-//! arrives. The RFC first defines a gap as the distance between *successive* discontinuities, then between those found
-//! one after the other. Here discontinuities are sorted by their own arrival, whenever they were found. No gap is then
-//! negative or left out: the example has one gap of 1.
+//! A packet that skips missing numbers is a sequence discontinuity. The packet becomes a *reordering* discontinuity
+//! when one of the skipped numbers arrives later. The RFC leaves one case open: discontinuities may be found in another
+//! order than that of the sequence. In 1, 4, 7, 6, 2, packet 7 is found when 6 arrives, then packet 4 when 2 arrives.
+//! The RFC first defines a gap as the distance between *successive* discontinuities, then between those found one after
+//! the other. Here discontinuities are sorted by their own arrival, whenever they were found. No gap is then negative
+//! or left out: the example has one gap of 1.
 
 use std::collections::VecDeque;
 

@@ -22,7 +22,7 @@ pub struct Settings {
     /// Number of the first packet sent. Arrivals below it are not part of this sequence
     /// ([`Reordering::outside_pkts`](crate::Reordering)). None: the smallest number that arrives is assumed to be the
     /// first (losses are counted from it). The receive buffer then begins to wait at the smallest of the first B_T + 1
-    /// arrivals: if a smaller one were in flight, the buffer would be full by now and would not wait for it.
+    /// arrivals. It need not wait for a smaller one in flight, since it would be full by now.
     /// Implements RFC 5236, 7 (numbers from 1).
     pub first_seq: Option<u64>,
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Unwraps numbers from fields of 16 or 32 bits.
 
-/// Cycles below that of the first number, so that earlier numbers can be represented.
+/// Number of cycles below the first number's cycle, so that earlier numbers can be represented.
 const CYCLES_BEFORE: u32 = 16;
 
 /// State for unwrapping numbers. Two successive arrivals are assumed to be less than half the range apart; a larger

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transfer by aioquic: the client asks for bytes on a stream, and the server sends as many zeros. On a second stream
-the client asks what the server's loss detection did, and prints it.
+"""A transfer by aioquic: the client requests a number of bytes on a stream, and the server sends that many zeros. On a
+second stream the client requests the counts of the server's loss detection, and prints them.
 
 SSLKEYLOGFILE and QLOGDIR in the environment: the client writes TLS keys there, both ends qlog.
 
@@ -31,7 +31,7 @@ NO_VERIFICATION = 0  # ssl.CERT_NONE: the certificate is made as the server star
 
 
 def own_certificate():
-    """A certificate for an hour, and its key."""
+    """A certificate that is valid for an hour, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "b")])
     now = datetime.datetime.now(datetime.UTC)
@@ -42,7 +42,7 @@ def own_certificate():
 
 
 class Counts(QuicLogger):
-    """Counts packets sent, declared lost, and acknowledged all the same; keeps no events."""
+    """Counts packets sent, declared lost, and acknowledged after that; stores no events."""
 
     def __init__(self):
         super().__init__()
@@ -55,7 +55,7 @@ class Counts(QuicLogger):
         return trace
 
     def count(self, *, category, event, data):
-        """In place of `QuicLoggerTrace.log_event`."""
+        """Replaces `QuicLoggerTrace.log_event`."""
         if event == "packet_lost":
             self.declared += 1
             self.lost.add(data["packet_number"])
@@ -64,11 +64,11 @@ class Counts(QuicLogger):
             self.hear()
         elif event == "packet_received":
             self.hear()
-            # aioquic fills the list after it has told of the packet
+            # aioquic fills the list after it has reported the packet.
             self.frames = data["frames"]
 
     def hear(self):
-        """Counts what the packet that came last acknowledges."""
+        """Counts the packets that the last received packet acknowledges."""
         for frame in self.frames:
             for first, last in frame.get("acked_ranges", ()):
                 heard = {number for number in self.lost if int(first) <= number <= int(last)}
@@ -77,7 +77,7 @@ class Counts(QuicLogger):
         self.frames = []
 
     def as_json(self):
-        """What the study reads."""
+        """The counts that the study reads."""
         self.hear()
         return json.dumps(
             {"sent_pkts": self.sent, "declared_lost_pkts": self.declared, "found_spurious_pkts": self.spurious}
@@ -85,7 +85,7 @@ class Counts(QuicLogger):
 
 
 def qlog():
-    """aioquic's own logger if QLOGDIR says where to write, else None."""
+    """aioquic's own logger if QLOGDIR is set, else None."""
     folder = os.environ.get("QLOGDIR")
     if folder is None:
         return None
@@ -94,21 +94,21 @@ def qlog():
 
 
 async def answer(counts, reader, writer):
-    """Sends what a stream asks for."""
+    """Sends the data that a stream requests."""
     request = (await reader.read()).decode()
     writer.write(counts.as_json() if request == STATISTICS else bytes(int(request)))
     writer.write_eof()
 
 
 async def run_server(port):
-    """Runs until it is told to end."""
+    """Runs until a signal ends it."""
     counts = Counts()
     settings = QuicConfiguration(is_client=False, alpn_protocols=PROTOCOLS, quic_logger=qlog() or counts)
     settings.certificate, settings.private_key = own_certificate()
     tasks = set()
 
     def start(reader, writer):
-        # A task without a reference may vanish before it has ended
+        # Without a reference, a task may be deleted before its end.
         task = asyncio.ensure_future(answer(counts, reader, writer))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
@@ -118,7 +118,7 @@ async def run_server(port):
 
 
 async def ask(connection, request):
-    """A stream with a request; what can be read from it is the answer."""
+    """Opens a stream with a request; reading the stream gives the answer."""
     reader, writer = await connection.create_stream()
     writer.write(request.encode())
     writer.write_eof()
@@ -126,15 +126,15 @@ async def ask(connection, request):
 
 
 async def fetch(host, port, count):
-    """The exit status; prints how long it took."""
+    """Prints the duration and returns the exit status."""
     began = time.monotonic()
     settings = QuicConfiguration(
         is_client=True, alpn_protocols=PROTOCOLS, verify_mode=NO_VERIFICATION, quic_logger=qlog()
     )
     if name := os.environ.get("SSLKEYLOGFILE"):
-        # Open for as long as the process lives
+        # The file stays open until the process ends.
         settings.secrets_log_file = open(name, "a")  # noqa: SIM115
-    # aioquic's own connect() wants an IPv6 socket
+    # aioquic's own connect() needs an IPv6 socket.
     _, connection = await asyncio.get_running_loop().create_datagram_endpoint(
         lambda: QuicConnectionProtocol(QuicConnection(configuration=settings)), local_addr=("0.0.0.0", 0)
     )

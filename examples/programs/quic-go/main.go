@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A transfer by quic-go: the client asks for bytes on a stream, and the server sends as many zeros. On a second stream the
-// client asks what the server's loss detection did, and prints it.
+// A transfer by quic-go: the client requests a number of bytes on a stream, and the server sends that many zeros. On a
+// second stream the client requests the counts of the server's loss detection, and prints them.
 //
 // SSLKEYLOGFILE and QLOGDIR in the environment: the client writes TLS keys there, both ends qlog.
 //
@@ -112,7 +112,7 @@ func answer(connection *quic.Conn, stream *quic.Stream) error {
 
 func fetch(address string, count int64) error {
 	began := time.Now()
-	// The certificate is made as the server starts: there is nothing to hold it against
+	// The server makes its certificate at its start, so the client cannot verify it.
 	settings := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}}
 	if name := os.Getenv("SSLKEYLOGFILE"); name != "" {
 		keys, err := os.Create(name)
@@ -150,7 +150,7 @@ func fetch(address string, count int64) error {
 	return connection.CloseWithError(0, "")
 }
 
-// ask opens a stream with a request; what can be read from it is the answer.
+// ask opens a stream with a request; reading the stream gives the answer.
 func ask(connection *quic.Conn, request string) (*quic.Stream, error) {
 	stream, err := connection.OpenStreamSync(context.Background())
 	if err != nil {
@@ -165,7 +165,7 @@ func ask(connection *quic.Conn, request string) (*quic.Stream, error) {
 // spurious counts the packets that were acknowledged after they had been declared lost.
 var spurious atomic.Int64
 
-// tracer is quic-go's own if QLOGDIR says where to write; else it counts.
+// tracer is quic-go's own if QLOGDIR is set; otherwise it counts.
 func tracer(ctx context.Context, isClient bool, id quic.ConnectionID) qlogwriter.Trace {
 	if os.Getenv("QLOGDIR") != "" {
 		return qlog.DefaultConnectionTracer(ctx, isClient, id)
@@ -173,7 +173,7 @@ func tracer(ctx context.Context, isClient bool, id quic.ConnectionID) qlogwriter
 	return counter{}
 }
 
-// foundSpurious is null where a qlog is written: the events are counted there.
+// foundSpurious is null if a qlog is written, because the events are counted there.
 func foundSpurious() string {
 	if os.Getenv("QLOGDIR") != "" {
 		return "null"

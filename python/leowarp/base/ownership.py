@@ -101,7 +101,7 @@ def open_lock(path: Path) -> int:
 
 
 def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
-    """The same as `why_not_own` for one entry of a directory that is the user's own."""
+    """Result of `why_not_own` for one entry of a directory that the user owns."""
     status = os.lstat(place)
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()) and not (_is_root_unmapped(status.st_uid) and not is_last):

@@ -52,7 +52,7 @@ def _escape(command: Any) -> None:
     for owner in (command, *command.params):
         for name in ("help", "short_help", "epilog"):
             if text := vars(owner).get(name):
-                # The same as `rich.markup.escape`, which takes 0.1 s to import.
+                # This pattern replaces `rich.markup.escape`, whose import takes 0.1 s.
                 setattr(owner, name, re.sub(r"(\\*)(\[[a-z#/@][^[]*?])", r"\1\1\\\2", text))
     for below in vars(command).get("commands", {}).values():
         _escape(below)

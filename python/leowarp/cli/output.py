@@ -156,7 +156,7 @@ def print_error_json(error: LeowarpError) -> None:
 
 
 def clean(value: Any) -> Any:
-    """The same value for JSON: numpy scalars as numbers, NaN as None, tuples as lists."""
+    """The value in a form for JSON: numpy scalars as numbers, NaN as None, tuples as lists."""
     if isinstance(value, dict):
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

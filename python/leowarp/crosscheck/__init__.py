@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of the tables of `[cures]` against plan, timeline and stored packets, by recomputing them without the guest.
 
-`leowarp verify` checks both: whether the same plan gives the same bytes, and whether the results are possible. A
-reproducible fault of the guest passes the first check.
+`leowarp verify` checks whether the same plan gives the same bytes, and whether the results are possible. A reproducible
+fault of the guest passes the first check.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def sent(*packets):
 
 
 def test_of_three_packets_the_last_waits_at_the_link_that_is_abandoned():
-    # 125 bytes take 1 us at 1 Gbit/s: sent at 0, 1000 and 2000 ns
+    # 125 bytes take 1 us at 1 Gbit/s, so packets are sent at 0, 1000 and 2000 ns
     found = queue_at(sent((0, 125), (0, 125), (100, 125)), 1500, 1000 * MBPS, 70, 50)
     assert (found.waiting_pkts, found.waiting_bytes) == (1, 125)
     # the second packet departs after the instant, with the new delay

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons and differences."""
+"""Results of comparisons."""
 
 from __future__ import annotations
 

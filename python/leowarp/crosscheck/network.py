@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Link = tuple[str, str]
 """A direction of a link: sending node and receiving node."""
 Entry = tuple[str, str]
-"""A node, and the node of the host that packets are for."""
+"""A node, and the node of the host to which packets are sent."""
 
 
 @dataclass

@@ -59,7 +59,8 @@ def _stations(
     run: Run, out: Counter[str], markers: Counter[str], notices: Counter[str], to_own_host: Counter[str],
     copied: Counter[str], found: Findings,
 ) -> None:  # fmt: skip
-    """A numbering station counts each queued packet. A refused packet belongs to a flow but has no number."""
+    """A station that numbers packets counts each queued packet. A refused packet belongs to a flow but has no
+    number."""
     tables = run.tables
     numbered = Counter[str]()
     for row in run.orders().itertuples(index=False):

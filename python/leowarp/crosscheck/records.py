@@ -67,7 +67,7 @@ class Judge:
         """Check the packets that each switch moved, held and copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
-        # Without copies, a switch is recorded only if something was moved or held.
+        # Without copies, a switch is recorded only if packets were moved or held.
         expected = self.changes.switches
         pairs = self._matched(
             rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
@@ -165,7 +165,7 @@ class Judge:
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """The node before the node of a switch; None if it is unknown."""
+        """The queue of the link that a switch abandons; None if it is unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
         # Arrivals are recorded only at stations, and not for links that held packets.
@@ -229,7 +229,7 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Match rows with the required actions; those present on one side only are recorded."""
+        """Match rows with the required actions, and record entries that are present on one side only."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

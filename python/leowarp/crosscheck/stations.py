@@ -114,7 +114,8 @@ def queue_at(
     rate_bps: None: transmission takes no time.
     delay_ns, former_ns: Delays from this instant on, and before: a packet has the delay of its departure, and packets
         do not overtake.
-    marker_bytes: Size of a marker that is the last packet on the link; it counts in both arrivals. None: there is none.
+    marker_bytes: Size of a marker that is the last packet on the link; the marker counts in both arrival times. None:
+        there is none.
     """
 
     def sent_ns_of(link_bytes: int) -> int:

@@ -12,7 +12,7 @@ NEAR_SLOTS, NEAR_DEG = 0.25, 2.0
 """Largest distance of a satellite from the middle of its slot: a quarter of a slot, and 2 deg. In September 2022,
 satellites of Starlink's first shell were within 0.4 deg, and spares 5 deg away from slots of 20 deg."""
 FIT_SLOTS = 0.125
-"""The same distance while the number of slots is unknown: half as far."""
+"""Largest distance while the number of slots is unknown: half of `NEAR_SLOTS`."""
 MOST_SLOTS = 1000
 """The maximum that a Walker pattern may have per plane (`scenario.constellation`)."""
 

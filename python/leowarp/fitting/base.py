@@ -22,7 +22,7 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     Parameters
     ----------
     probes : Slotted
-        Of round trips.
+        Probes of round trips.
     over_base_ns : float64 array of shape (n,)
         Addition of the fitted jitter to the base at the times of the probes, by simulation: a slot's minimum delay
         exceeds its base by the minimum of these.

@@ -53,7 +53,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Untold:
-    """A key that the recording says nothing about, and why; the profile's own value stays."""
+    """A key about which the recording says nothing, with the reason; the profile's own value stays."""
 
     key: str
     why: str
@@ -64,7 +64,7 @@ def resampled(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Ends of the 95 % interval of a statistic, by resampling slots.
 
-    Slots are the unit: delays within one are of one path, and no two of them are independent.
+    Slots are the unit: delays within one belong to one path, so they are not independent.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def resampled(
 
 
 def share_interval(hits: int, of: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share of independent trials."""
+    """Wilson's 95 % interval for a share of independent trials."""
     if not of:
         return 0.0, 1.0
     share, z2 = hits / of, Z_95**2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings to the parameters of an access profile: `fit(measurements)`."""
+"""From recordings to the parameters of an access profile: `fit(measurements)`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Fit:
     ----------
     profile : str
     recordings : tuple of Told
-        What each says.
+        Estimates from each recording.
     """
 
     profile: str

@@ -27,12 +27,12 @@ _ROUNDS = 5
 
 
 def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """`handover_min` and `handover_max` of a hold, by matching median and quartiles of the peaks with the profile's.
+    """`handover_min` and `handover_max` of a hold; median and quartiles of the peaks are matched with the profile's.
 
     Parameters
     ----------
     probes : Slotted
-        Of round trips.
+        Probes of round trips.
     access : Access
         Profile with the fitted jitter and outages: outages remove probes from the peaks.
     """

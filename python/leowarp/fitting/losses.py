@@ -35,7 +35,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
     Parameters
     ----------
     probes : Slotted
-        Of round trips.
+        Probes of round trips.
     access : Access
         Profile that gives the reach of outages.
     counted : bool

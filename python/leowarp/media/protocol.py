@@ -17,8 +17,8 @@ from leowarp.scenario.schema import Plan
 class SteadyLinks(Protocol):
     """Link section with a single rate, equal in both directions and constant.
 
-    The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` have these attributes. Measured, access and mobile
-    links do not have them: their rate comes from a table or differs by direction.
+    The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` have a rate and an overhead as attributes. Measured,
+    access and mobile links do not have them: their rate comes from a table or differs by direction.
     """
 
     @property

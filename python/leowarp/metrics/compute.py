@@ -37,7 +37,7 @@ class Metrics(Numbers):
     """The numbers of a run (attributes: `Numbers`), with methods to store them."""
 
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
-        """The same metrics with the cost of the run, which a trace does not contain.
+        """These metrics with the cost of the run, which a trace does not contain.
 
         cpu_s, wall_s: Processor time and real time of the whole run, in s; None: unknown.
         Returns: A copy with these two values in its summary.

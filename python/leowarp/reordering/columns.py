@@ -19,7 +19,7 @@ FROM_0: Place = ("index", 0)
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
     """Sequence numbers as a uint64 array of shape (n,).
 
-    values: array-like of shape (n,). Whole numbers: a list, a numpy array, an Arrow array or chunked array, a pandas or
+    values: array-like of shape (n,). Integers: a list, a numpy array, an Arrow array or chunked array, a pandas or
         Polars series.
     bits: Numbers with more bits are an error.
     place: (str, int). Name and number of the first value in messages: "row" and 2, for instance.

@@ -36,7 +36,7 @@ class Meter:
         self.settings = Settings(**settings)
         self._native = native.Meter(**self.settings.to_dict())
         self._arrived = 0
-        # If some arrivals have no times or lengths, means of these are unknown.
+        # If some arrivals have no times or lengths, means of times or lengths are unknown.
         self._is_timed = True
         self._has_lengths = True
 

@@ -363,7 +363,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
         n_reordering=NReordering(n, n_pkts, received),
         extents=Extents(
             extents, behind, extent["mean_pkts"], extent["max_pkts"],
-            # If only some arrivals had a time or a length, the crate's means would cover only those.
+            # If only some arrivals had a time or a length, the crate's means would cover only those arrivals.
             *(extent[key] if is_timed else None for key in ("late_time_mean_ns", "late_time_max_ns")),
             *(extent[key] if has_lengths else None for key in ("byte_offset_mean_bytes", "byte_offset_max_bytes")),
         ),

@@ -58,7 +58,7 @@ class Acquired:
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
         """Links in use from now on that are not available yet, each once.
 
-        used: int array of shape (m, 2). As returned by `observed.links_of`. A path that stays may use a link that the
+        used: int array of shape (m, 2). used: Result of `observed.links_of`. A path that stays may use a link that the
             rule no longer includes.
         """
         assert self._codes is not None

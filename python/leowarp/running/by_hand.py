@@ -35,7 +35,7 @@ def shell(
     flows: Whether the scenario's flows run meanwhile.
     on_warning: Called with each warning at the end.
     """
-    # Imported here: commands that only read a plan should not import these packages.
+    # Imports are here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 
@@ -71,7 +71,7 @@ def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> s
 
 
 def unobserved(plan: Plan) -> Plan:
-    """The same network and flows until the end of the run, without recording."""
+    """The plan with the same network and flows until the end of the run, without recording."""
     return dataclasses.replace(
         plan,
         run=dataclasses.replace(plan.run, ends="duration"),

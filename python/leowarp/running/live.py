@@ -66,7 +66,7 @@ def live(
 
     The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
     """
-    # Imported here: commands that only read a plan should not import these packages.
+    # Imports are here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 

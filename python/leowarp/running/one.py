@@ -43,7 +43,7 @@ def run(
     Raises any `LeowarpError`; the directory is then marked incomplete, with the reason in its file `INCOMPLETE`. If
     only the report fails, the run stays complete: `leowarp report` makes figures and page later.
     """
-    # Imported here: commands that only read a plan should not import these packages.
+    # Imports are here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace
     from leowarp.results.known import known
     from leowarp.results.run import Run
@@ -72,7 +72,7 @@ def run(
     with shown(progress) as show:
 
         def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
-            """Report the begin of a stage, or the progress of the guest's clock in it."""
+            """Report the beginning of a stage, or the progress of the guest's clock in it."""
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
         with Writing(target, force=force) as directory:

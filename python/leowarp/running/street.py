@@ -24,7 +24,7 @@ class Prepared:
     """Files for booting a guest, and warnings about its results.
 
     routes, timeline: Tables as in `10-routes.parquet` and `20-timeline.parquet`.
-    warnings: Warnings from both about a run that uses them.
+    warnings: Warnings of routes and timeline about a run that uses them.
     """
 
     routes: pa.Table
@@ -53,7 +53,7 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
         seed.
     Raises LeowarpError: Any error of the stages.
     """
-    # Imported here: commands that only read a plan should not import these packages.
+    # Imports are here, so that commands that only read a plan do not import the packages of media.
     from leowarp import ephemeris, media, timeline
     from leowarp.running import netem_limit
 

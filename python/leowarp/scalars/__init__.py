@@ -15,7 +15,8 @@ from leowarp.scalars.of_flows import COMMON, PROBE, PROGRAM, TCP
 from leowarp.scalars.of_run import COSTS, RUN
 from leowarp.scalars.scalar import Group, Scalar, Section, Unit, by_name, flat, names, ordered
 
-# These tables find the unit of a column or an axis by name; the tuples above define which scalars a run must have.
+# `FLOW_SCALARS` and `RUN_SCALARS` find the unit of a column or an axis by name; the tuples above define which scalars a
+# run must have.
 RUN_SCALARS = by_name(RUN)
 FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 

@@ -141,7 +141,7 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
-# These scalars are for a program's UDP connections, which are detected and not planned.
+# The scalars of this section are for a program's UDP connections, which are detected and not planned.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
            "number of the flow of programs whose connection it is; null: probes of leowarp's own, as of all of these"),

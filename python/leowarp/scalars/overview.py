@@ -35,7 +35,7 @@ Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 class Section:
     """A table of flows or runs: `columns` are their names; `rows` are quantities with one text per column.
 
-    spread: The same quantities over all flows (`SPREAD`), for outputs without room for a column per flow.
+    spread: The same quantities summarised over all flows (`SPREAD`), for outputs without room for a column per flow.
     ranked: Indices of the columns, the worst flow first; empty without a ranking.
     ranked_by: What does.
     """
@@ -48,7 +48,7 @@ class Section:
     ranked_by: str = ""
 
     def of(self, title: str, places: Sequence[int]) -> Section:
-        """The same rows, limited to some of the columns."""
+        """The rows, limited to some of the columns."""
         rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
         return Section(title, tuple(self.columns[place] for place in places), rows)
 
@@ -72,7 +72,8 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         same = len(ways) == 1 and ways[0] is not None
         # Flows are numbered only if there are several: `--flow` expects the number.
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
-        # The flow's own scalars take precedence: both have `received_ce_pkts`, and the row is about the flow.
+        # The flow's own scalars take precedence: flow and run both have `received_ce_pkts`, and the row is about the
+        # flow.
         of_flows = [{**summary, **flow} for flow in flows]
         table = _rows(rows, of_flows, scalars.FLOW_SCALARS)
         names = tuple(flow_names([FlowKey.of_summary(flow) for flow in flows], pairs=not same))

@@ -32,10 +32,10 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """The same unit with another unit for display on pages.
+        """This unit with another unit for display on pages.
 
         shown: Symbol of the displayed unit.
-        size: Size of the displayed unit in terms of this one.
+        size: Size of the displayed unit in terms of the unit itself.
         Returns: A unit whose name and symbol in tables are unchanged.
         """
         return replace(self, shown=shown, size=size)
@@ -113,7 +113,8 @@ def names(section: Iterable[Scalar]) -> tuple[str, ...]:
 def by_name(*sections: Section) -> dict[str, Scalar]:
     """Scalars by name; if probes and TCP define one differently, the first.
 
-    A caller that only knows a name (a column of results, an axis) finds the unit here, which both share.
+    A caller that only knows a name (a column of results, an axis) finds the unit here, which scalars of the same name
+    share.
 
     *sections: If two sections contain a name, the definition of the earlier one is used.
     Returns: Scalars in the order of the sections.

@@ -257,7 +257,7 @@ def override_key(text: str, origin: Origin) -> list[str]:
     ['flows', '0', 'start']
     """
     try:
-        # The same for keys: TOML handles quotes around a part that contains a dot.
+        # Keys are parsed as TOML, too, which handles quotes around a part that contains a dot.
         parts, value = [], tomllib.loads(f"{text.strip()} = 0")
         node: Any = value
         while isinstance(node, dict) and len(node) == 1:

@@ -94,7 +94,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     problems = Problems()
     draft = _decode(document, problems)
     complete(draft, document, problems)
-    # Only after completion, so that one message has the mistakes within sections and between them.
+    # This check follows the completion, so that one message lists the mistakes within sections and between them.
     problems.raise_any()
     return Scenario(
         path=path,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leowarp.study.reproduction import Reproduction, reproduce
     from leowarp.study.sweep import StudyFile, StudyProgress, StudyResult, StudyRun, run_study
 
-# These modules are imported on first use: a worker of a study needs no figures.
+# The modules are imported on first use: a worker of a study needs no figures.
 _PUBLIC = {
     "Claim": "claim",
     "DrawnFigure": "page",

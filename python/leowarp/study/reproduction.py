@@ -72,8 +72,8 @@ def reproduce(
     quick : bool, optional
         `frederiksen2024`: three conditions, and runs of 200 s; `torres2020`: every eighth jitter and 3 seeds instead of
         62 and 30; `huston2024`: 3 seeds of 20 and one capacity test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs;
-        `cures`: 4 changes of 40 and 2 TCPs of 4; `programs`: 28 runs of 132. A later full reproduction keeps these
-        runs, except those of `frederiksen2024`.
+        `cures`: 4 changes of 40 and 2 TCPs of 4; `programs`: 28 runs of 132. A later full reproduction keeps the runs
+        of a quick one, except those of `frederiksen2024`.
     fetch : bool, optional
         `programs`: build the QUIC stacks that are not there, from their registries.
     path, capacity : path, optional

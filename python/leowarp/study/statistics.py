@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians over seeds, with confidence intervals that assume no distribution.
 
-An interval lies between two order statistics. Its coverage is a sum of binomial probabilities for any distribution (H.
-A. David and H. N. Nagaraja, Order Statistics, 3rd edition, section 7.1). Goodput over seeds is neither normal nor even
-symmetric: it has a ceiling at the capacity.
+An interval lies between two order statistics. The coverage of an interval is a sum of binomial probabilities for any
+distribution (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, section 7.1). Goodput over seeds is
+neither normal nor even symmetric: it has a ceiling at the capacity.
 """
 
 from __future__ import annotations

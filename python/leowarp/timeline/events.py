@@ -43,7 +43,7 @@ class LinkKeys(Protocol):
 
 
 class SteadyLinkKeys(LinkKeys, Protocol):
-    """The same for links with one rate and one loss, constant and equal in both directions."""
+    """Keys of links with one rate and one loss, constant and equal in both directions."""
 
     @property
     def left_bps(self) -> int | None: ...

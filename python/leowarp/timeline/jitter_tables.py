@@ -81,7 +81,7 @@ def named_table(name: str) -> JitterTable:
 
 
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same shape with mean 0 and standard deviation 1 (of equally likely values: divided by n).
+    """The values scaled to mean 0 and standard deviation 1 (of equally likely values: divided by n).
 
     Raises nothing: if all values are equal the result is nan, and `jittered.timeline` rejects them before.
     """
@@ -93,7 +93,7 @@ def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _in_range(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same except for the unit, so that the squares are finite numbers."""
+    """The values in another unit, so that their squares are finite numbers."""
     most = np.abs(values).max()
     return values if 1e-100 < most < 1e100 or most == 0 else values / most
 

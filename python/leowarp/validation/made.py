@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same measurement in the guest: over a replay of the recording, and over profiles."""
+"""Repeats the measurement of a recording in the guest: over a replay of the recording, and over profiles."""
 
 from __future__ import annotations
 

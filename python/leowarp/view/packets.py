@@ -94,8 +94,8 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
 def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Packets sent in the spans, and the intervals in which all packets in flight are included.
 
-    At the beginning of a span, packets sent before it are missing. The interval begins when the last of those must have
-    arrived, by the largest delay.
+    At the beginning of a span, packets sent before it are missing. The interval begins when the last packet sent before
+    the span must have arrived, by the largest delay.
     """
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     place = np.searchsorted(begins, sent_ns, side="right") - 1

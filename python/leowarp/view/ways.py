@@ -48,7 +48,7 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             at_ns, place = np.array(starts[row : row + 1]), -1
         else:
             number = routes["path_id"].iloc[row]
-            # A slot of an access link is a separate path, even if it uses the same satellite again.
+            # A slot of an access link is a separate path, even if consecutive slots use the same satellite.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
             # The times are divided among the paths in force: in a run with many changes, each path's delays are listed

@@ -182,7 +182,7 @@ def per_hour(margin: str = "0 %") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `pair, longer, shorter`, `delay_ms`, and `at_sender`: those of both kinds at which the sender's own
+        Columns `pair, longer, shorter`, `delay_ms`, and `at_sender`: number of changes at which the sender's own
         station switches to another satellite.
     """
     rows: list[Mapping[str, Any]] = []

@@ -15,7 +15,8 @@ from leowarp_studies.cures.variants import BOTH, NONE, SHOWN, TCP_LABELS, TCPS
 
 # Implements claim 5.9 of cures (the formulas of hold).
 def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
-    """Longest time that a packet is held at changes to a longer path, at saturation, with `hold` and with both cures.
+    """Longest time that a packet is held at changes to a longer path, at saturation, with `hold` alone and together
+    with `move`.
 
     Test of "as long as the queue": the median is at least 10 ms (all senders except BBR keep a standing queue), and no
     time exceeds that of a full queue.
@@ -44,8 +45,8 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
 
 # Implements claim 5.10 of cures (buffers are rate times delay).
 def hold_needs_memory(frames: Frames) -> Outcome:
-    """Largest number of bytes held at one node, over all changes and TCPs at saturation, with `hold` and with both
-    cures.
+    """Largest number of bytes held at one node, over all changes and TCPs at saturation, with `hold` alone and together
+    with `move`.
 
     Returns
     -------
@@ -66,7 +67,8 @@ def hold_needs_memory(frames: Frames) -> Outcome:
 
 # Implements claim 5.11 of cures (a call shares the queue).
 def calls_are_not_delayed(frames: Frames) -> Outcome:
-    """Extra 99th percentile of the call's one-way delay with `move` and with both cures, at saturation, by TCP.
+    """Extra 99th percentile of the call's one-way delay with `move` alone and together with `hold`, at saturation, by
+    TCP.
 
     Returns
     -------
@@ -140,7 +142,7 @@ def staying_is_cheap(frames: Frames) -> Outcome:
 
 
 def _medians(frames: Frames, column: str, scale: float, unit: str) -> str:
-    """Medians of a column with `hold` and with both cures, for the causes of verdicts."""
+    """Medians of a column with `hold` alone and together with `move`, for the causes of verdicts."""
     return ev.listed({name: f"{ev.median(frames, name, column).text(scale)} {unit}" for name in ("hold", BOTH)})
 
 

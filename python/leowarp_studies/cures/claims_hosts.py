@@ -114,7 +114,7 @@ def hosts_can_wait(frames: Frames) -> Outcome:
 def hosts_cost_nothing(frames: Frames) -> Outcome:
     """Goodput of another loss detection relative to the kernel's own, on a frozen path, by TCP, at saturation.
 
-    These runs contain losses from slow start and from a queue that overflows.
+    Runs on a frozen path contain losses from slow start and from a queue that overflows.
 
     Returns
     -------

@@ -79,12 +79,13 @@ def moving_leaves_none(frames: Frames) -> Outcome:
 
 # Implements claim 5.4 of cures (the rules of hold and end_marker).
 def holding_leaves_none(frames: Frames) -> Outcome:
-    """Total late packets with `hold`, with both cures and with the end marker, over all changes, by load and TCP."""
+    """Total late packets with `hold`, with `hold` and `move`, and with the end marker, over all changes, by load and
+    TCP."""
     return _none_late(frames, KEEP_ORDER, direction=None)
 
 
 def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None) -> Outcome:
-    """Whether these variants cause no late packets at any load with any TCP.
+    """Whether the given variants cause no late packets at any load with any TCP.
 
     Returns
     -------

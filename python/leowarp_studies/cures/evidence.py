@@ -126,7 +126,7 @@ def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
 
 
 def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:
-    """The variants among these that have runs at a load, in this order."""
+    """The given variants that have runs at a load, in the given order."""
     frame: pd.DataFrame = frames["around"]
     have = set(frame[frame["load"] == load]["variant"])
     return [name for name in names if name in have]

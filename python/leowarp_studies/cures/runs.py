@@ -66,7 +66,7 @@ def parts() -> tuple[Part, ...]:
 def _around_changes(
     name: str, why: str, variants: Sequence[str], each: int, loads: Sequence[str], quick_tcps: Sequence[str]
 ) -> Part:
-    """Variants under every TCP around changes of every pair, at these loads."""
+    """Variants under every TCP around changes of every pair, at some loads."""
     looked_at = route_changes.changes(each)
     # A quick group has the first change of each pair and direction, only over the first constellation.
     few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}

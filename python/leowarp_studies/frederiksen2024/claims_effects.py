@@ -246,8 +246,8 @@ def events_are_frequent(sample: Sample) -> Outcome:
 def cubic_performs_best(sample: Sample) -> Outcome:
     """Mean goodput of the three algorithms, and their shares of bins with low goodput.
 
-    Returns: Numbers by slug: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio` (bins below that share of the
-        median).
+    Returns: Numbers by slug: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio` (shares of bins below 50 % and 90
+        % of the median).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     below: dict[float, dict[str, float]] = {0.5: {}, 0.9: {}}

@@ -83,7 +83,7 @@ def cape_most_stable(sample: Sample) -> Outcome:
 def cape_no_variation(sample: Sample) -> Outcome:
     """Share of the 50 ms bins of goodput below 90 % and below 50 % of the median, on Aalborg - Cape Town.
 
-    Measured at both ends: a lost packet stops in-order delivery and acknowledgement for different times.
+    Goodput is measured at both ends: a lost packet stops in-order delivery and acknowledgement for different times.
 
     Returns: Numbers by end: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
     """
@@ -109,7 +109,7 @@ def significant_drops(sample: Sample) -> Outcome:
     """Share of the 50 ms bins below half the median with 18 and with 9 planes, measured at both ends.
 
     The paper says "about" 0.5 % and 1 %, hence a tolerance of a factor of 2. Half the median is the chosen meaning of
-    "significantly". Shares below 90 %, and those of the same path without route changes, are listed too.
+    "significantly". Shares below 90 %, and shares on the same path without route changes, are listed too.
 
     Returns: Numbers by end and slug: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
@@ -188,7 +188,7 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """Mean goodput relative to that of the same path without route changes, by slug."""
+    """Ratio of mean goodput to that of the same path without route changes, by slug."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 

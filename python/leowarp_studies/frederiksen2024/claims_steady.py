@@ -55,7 +55,7 @@ def path_delay_span(sample: Sample) -> Outcome:
 
 # Implements claim 1.2 of frederiksen2024 (figure 4).
 def reno_suffers_most(sample: Sample) -> Outcome:
-    """Mean goodput of the three algorithms, the same without route changes, and the shortfall after changes.
+    """Mean goodput of the three algorithms, with and without route changes, and the shortfall after changes.
 
     The mean alone does not distinguish route changes from overflowing queues. The control without changes does, and so
     does the shortfall near changes, relative to the second before each change.

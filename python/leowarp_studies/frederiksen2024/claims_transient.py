@@ -46,8 +46,8 @@ def drops_after_changes(sample: Sample) -> Outcome:
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
         series_count[slug] = ev.falls_after(run, "sacked", run.changes["t_ns"])
-        # In-order goodput stops for lost and late packets alike; at these changes nothing was lost, so any fall is due
-        # to reordering.
+        # In-order goodput stops for lost and late packets alike; nothing was lost at the selected changes, so any fall
+        # is due to reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
         # The tables are joined by the instant of the change, which both have.
         rows = run.metrics.recoveries[run.metrics.recoveries["t_ns"].isin(lossless)]
@@ -93,8 +93,8 @@ def window_growth(sample: Sample) -> Outcome:
     Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC by a function of time (RFC 9438, 4.2), BBR with its
     estimate of the bandwidth. The comparison therefore uses the slope over seconds.
 
-    Returns: Numbers: `growth_pkts_per_s` by slug. The cause has the median lowest window after those changes, in
-        packets.
+    Returns: Numbers: `growth_pkts_per_s` by slug. The cause has the median lowest window after changes with late
+        packets, in packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
     # If one algorithm has no such change, the three cannot be compared.
@@ -116,7 +116,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     Ten retransmissions count as a spike; any loss causes one or two. The verdict is "partly" if spike or fall occur
     without the delay of one second (`_gap_text` explains why a sender would react sooner).
 
-    Returns: Numbers by slug: `changes`, `spike_ratio`, `fall_ratio` (shares of these), `first_retransmission_s`,
+    Returns: Numbers by slug: `changes`, `spike_ratio`, `fall_ratio` (shares of the changes), `first_retransmission_s`,
         `window_fell_s` (medians, seconds after the change).
     """
     rows: dict[str, dict[str, Any]] = {}
@@ -194,7 +194,7 @@ def rtt_shapes(sample: Sample) -> Outcome:
     """Share of changes after which the smoothed RTT follows the course that the paper describes, for each algorithm.
 
     The margins (10 %, 5 %, 2 %) are leowarp's; the claim describes the course in words. "Very low" means lower than for
-    both others before their changes; "a massive number of retransmissions" means ten or more.
+    the other two algorithms before their changes; "a massive number of retransmissions" means ten or more.
 
     Returns: Numbers: `share_ratio` and `before_ms` (median) by slug; the cause has the median course in ms.
     """

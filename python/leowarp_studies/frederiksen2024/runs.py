@@ -26,7 +26,7 @@ ALGORITHMS = ("reno", "cubic", "bbr")
 SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
 """Slugs of the three scenarios with CUBIC."""
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
-"""The same three scenarios with BBR, which the study's conclusion also covers."""
+"""The three scenarios with BBR, which the study's conclusion also covers."""
 
 TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
 """Keys that turn the baseline into the second scenario, for any TCP and links."""
@@ -68,7 +68,7 @@ def control_slug(slug: str) -> str:
 
 
 def ordered_slug(slug: str) -> str:
-    """Slug of the same run over a network that keeps the order at route changes.
+    """Slug of a run's variant over a network that keeps the order at route changes.
 
     >>> ordered_slug("cubic")
     'cubic-ordered'
@@ -139,8 +139,8 @@ class Condition:
 EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
              "routing.update_spread": "exponential"}  # fmt: skip
-"""The study's emulator switches routes in this manner (main.go): forward entries in the random order of a Go map, then
-those of the return path. 100 ms per `podman exec` is an assumption: neither paper nor code says how long one took."""
+"""The study's emulator switches forward entries in the random order of a Go map, then those of the return path
+(main.go). A `podman exec` is assumed to take 100 ms, since neither paper nor code gives its duration."""
 
 STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
 CLASSIC_TCP = Condition(

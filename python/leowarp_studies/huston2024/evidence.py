@@ -54,7 +54,7 @@ def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
 
 
 def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
-    """Median over seeds of goodput as a share of that session's own capacity."""
+    """Median over seeds of goodput as a share of the session's own capacity."""
     # Shares are computed per seed: capacity differs more between sessions than between variants.
     capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
     rows: pd.DataFrame = frames["sessions"]

@@ -87,7 +87,7 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
         # A window truncated by the end of the run would make a rise look small. Without replies on both sides there is
-        # nothing to compare; these losses still count in `lost_pkts` of others.
+        # nothing to compare; such losses still count in `lost_pkts` of other reconfigurations.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)

@@ -34,7 +34,7 @@ _VARIES: dict[str, Any] = {
     "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",
     "access.jitter": "2.2 ms", "access.jitter_up": "10.5 ms",
 }  # fmt: skip
-"""The profile's own values of these keys; a test compares them."""
+"""The profile's own values of the keys in `STILL`; a test compares them."""
 ALL_STILL = tuple(STILL)
 
 NO_JITTER, MEAN_KEPT = "no-jitter", "no-jitter-same-mean"

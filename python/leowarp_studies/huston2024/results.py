@@ -47,9 +47,9 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])
     frame.insert(1, "preset", presets)
-    # In such a session, most reconfigurations were followed by a window that did not recover. If both columns are
-    # missing, no reconfiguration was examined. If only the median is missing, fewer than half were followed by a
-    # recovery.
+    # If a session has no median recovery, most reconfigurations were followed by a window that did not recover. If both
+    # columns are missing, no reconfiguration was examined. If only the median is missing, fewer than half were followed
+    # by a recovery.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
     # The share refers to all packets sent, including retransmissions, so it cannot exceed 1.
@@ -58,7 +58,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, seed`, its share of both flows' goodput, Jain's index, both goodputs.
+    """`variant, seed`, the variant's share of both flows' goodput, Jain's index, both goodputs.
 
     Ratios are 0 to 1, goodputs in bit/s.
     """

@@ -63,8 +63,8 @@ DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
 """A capacity test: duration per direction, and the scenario's flows that serve as connections."""
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
-"""Isolated loss per direction. The profile has 0.01 % at peak and 0.001 % off-peak; of all its assumptions, this one
-decides what loss-based congestion controls get (design/starlink-profile.md)."""
+"""Isolated loss per direction. The profile has 0.01 % at peak and 0.001 % off-peak; of all its assumptions, isolated
+loss decides what loss-based congestion controls get (design/starlink-profile.md)."""
 LOSS_SEEDS = 5
 
 # With a period of 15 s, an error of 7.5 s is as far as possible from every reconfiguration, and 11 s late equals 4 s
@@ -164,8 +164,8 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """Reno, CUBIC and BBR with isolated loss, equal in both directions, to measure how results depend on this number of
-    the profile."""
+    """Reno, CUBIC and BBR with isolated loss, equal in both directions, to measure how results depend on the profile's
+    isolated loss."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",

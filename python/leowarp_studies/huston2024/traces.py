@@ -140,7 +140,7 @@ def trace_of(
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
-    # The last bin has full width, though the run may end before: its goodput is over the full width as well.
+    # The last bin has full width, though the run may end before, so its goodput is over the full width as well.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     if changes_ns is None:
         changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
@@ -272,9 +272,9 @@ def cuts(
 
     A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the largest window of
     the last two samples. Every loss-based algorithm sets the threshold when it declares a packet lost, and otherwise
-    only at the end of slow start. The window must also fall below that within `CUT_WITHIN_NS`, while the threshold is
-    in force: `cubic_handover` keeps its window through a recovery and then restores an old threshold. Cuts closer
-    together than two samples count as one. A cut in the state `CA_CWR` is a reaction to a mark, not to a loss.
+    only at the end of slow start. The window must also fall below `CUT_RATIO` within `CUT_WITHIN_NS`, while the
+    threshold is in force: `cubic_handover` keeps its window through a recovery and then restores an old threshold. Cuts
+    closer together than two samples count as one. A cut in the state `CA_CWR` is a reaction to a mark, not to a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is `ca_state` by number.
     lost: As `losses`.

@@ -113,8 +113,8 @@ BY_NAME = {variant.name: variant for variant in VARIANTS}
 BESIDE = "cubic"
 """Variant with which each variant is compared."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
-"""Left out of the group `beside`: these are settings of a host, so the CUBIC flow would also run without SACK or with
-marks. BBR version 3 has its own group."""
+"""Some settings are left out of the group `beside`: they belong to a host, so the CUBIC flow would also run without
+SACK or with marks. BBR version 3 has its own group."""
 
 CLEAN = (*MAIN, *CURES, REPAIRS[0])
 """Also run without isolated loss, which at peak hides the effect of handovers."""

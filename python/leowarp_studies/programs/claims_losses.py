@@ -142,7 +142,7 @@ def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
 
 
 def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, float]:
-    """Largest share of packets spuriously declared lost by each sender, over the runs of these groups."""
+    """Largest share of packets spuriously declared lost by each sender, over the runs of some groups."""
     worst: dict[str, float] = {}
     for group in groups:
         for name in ev.present(frames, group):

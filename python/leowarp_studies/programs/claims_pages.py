@@ -37,7 +37,7 @@ def load(frames: Frames, path: str, condition: str, way: str) -> Middle:
 
 
 def longer(frames: Frames, path: str, way: str, column: str = "load_ns") -> Middle:
-    """Median over samples of the ratio of a time to that of the same sample where nothing changes."""
+    """Median over samples: a time divided by that of the same sample where nothing changes."""
     both = loads(frames, path, MOVING, way).merge(loads(frames, path, STILL, way), on="sample", suffixes=("", "_still"))
     return middle(both[column] / both[f"{column}_still"])
 

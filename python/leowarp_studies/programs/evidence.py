@@ -29,7 +29,7 @@ def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: 
 
 
 def present(frames: Frames, group: str, among: Sequence[str] | None = None) -> list[str]:
-    """The senders, among those given or all, that have runs in a group, in order."""
+    """The given senders (or all) that have runs in a group, in order."""
     have = set(rows(frames, group, condition=None)["sender"])
     wanted = [sender.name for sender in SENDERS] if among is None else among
     return [name for name in wanted if name in have]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the study: every sender over the same paths, each with a control in which the path does not change.
 
-Transfers have a fixed size, so that a stack ends by itself and reports its counts. Rates are below those of the paths
-elsewhere in leowarp (10 to 20 Mbit/s), because a QUIC stack costs some 10 us per system call; queues hold the same
-time.
+Transfers have a fixed size, so that a stack ends by itself and reports its counts. Rates are 10 to 20 Mbit/s, below
+those of leowarp's other studies, because a QUIC stack costs some 10 us per system call; queues hold the same time.
 """
 
 from __future__ import annotations

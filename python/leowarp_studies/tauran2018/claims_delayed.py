@@ -59,7 +59,7 @@ def helps_newreno(frames: Frames) -> Outcome:
 
 # Implements claim 4.5 of tauran2018 (figures 3, 4).
 def leaves_cubic(frames: Frames) -> Outcome:
-    """The same for CUBIC, whose goodput should change by less than 10 %.
+    """Effect of delayed ACKs on CUBIC without resequencing, whose goodput should change by less than 10 %.
 
     An interval that contains 0 is not enough for "stays": with few seeds, it always contains 0. The median is therefore
     checked.

@@ -119,7 +119,7 @@ def _settled_bps(frames: Frames, control: str) -> float:
 def signs_of_loss_stay(frames: Frames) -> Outcome:
     """Duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
 
-    A share of packets instead of a count: a faster session sends more packets, so it has more of both.
+    The test uses a share of packets instead of a count: a faster session sends more packets, so it has more of both.
 
     Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, 0 to 1.
     """

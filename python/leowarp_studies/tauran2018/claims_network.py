@@ -25,7 +25,8 @@ AGGRESSIVE = ("cubic", "hybla")
 def newreno_gains_most(frames: Frames) -> Outcome:
     """Change of goodput by delayed ACKs without resequencing: NewReno's minus that of the others, by SNR and seed.
 
-    Returns: Numbers: `<name>_change` (-0.1 is 10 % less), `<name>_behind` (NewReno's change minus this one).
+    Returns: Numbers: `<name>_change` (-0.1 is 10 % less), `<name>_behind` (NewReno's change minus that of the other
+        algorithm).
     """
     changes = {
         name: ev.effects(frames, "goodput_bps", name, resequencing=False).set_index(ev.KEY)["change"]

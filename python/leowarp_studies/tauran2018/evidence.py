@@ -91,8 +91,8 @@ def effects(
 ) -> pd.DataFrame:
     """The pairs: `snr_db, seed, change`.
 
-    Differences instead of ratios, because a session of 600 s may have no timeout at all. If there are none in both
-    sessions, nothing has changed; if there are none only without delayed ACKs, the change is infinite.
+    Differences instead of ratios, because a session of 600 s may have no timeout at all. If both sessions have no
+    timeout, nothing has changed; if only the session without delayed ACKs has none, the change is infinite.
     """
     rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]

@@ -54,8 +54,8 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
-    # The axis ends when the slowest flow has filled the path and a queue of the same length; the time is infinite if it
-    # never does, hence the next line.
+    # The axis ends when the slowest flow has filled the path and a queue of the same length; if it never does, the time
+    # is infinite, hence the next line.
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):
@@ -218,7 +218,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
             here = mine[mine["setting"] == name]
             for ordered, style in ORDERED.items():
                 there = here[here["resequencing"] == ordered]
-                # Goodput is shown without delayed ACKs, because a quick reproduction has only those runs.
+                # Goodput is shown without delayed ACKs, because a quick reproduction has no other runs.
                 off = there[there["delayed_ack"] == OFF]
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: its own sessions, the same on other TCPs, window growth alone, and one assumption changed at a
+"""Runs of the study: its own sessions, sessions on other TCPs, window growth alone, and one assumption changed at a
 time.
 
 Each group is a separate study (a scenario, parameters, seeds), made and resumed by the study engine.
@@ -29,7 +29,7 @@ DURATION_S, GROWTH_S = 600, 60
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
 """Linux's algorithms with one change: their windows grow per ACK, as in ns-2's Reno, instead of per acknowledged
-segment. The modified algorithms are modules, the examples with these names."""
+segment. The modified algorithms are modules, which are examples of leowarp."""
 
 LABELS = {
     "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
@@ -98,8 +98,8 @@ ASSUMPTIONS = (
     Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
                "typical of the turbo code at low rate (own Monte Carlo)"),
     # This is the only default that was chosen after losses had been computed. The authors' abstracts describe
-    # `received` (arXiv 1411.3625, 1501.01471). Of the three models, only this one stays between the two extreme models
-    # at 13 dB.
+    # `received` (arXiv 1411.3625, 1501.01471). Only `received` of the three models stays between the two extreme
+    # models at 13 dB.
     Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
                "the paper's own rule is not public"),
     # The size is the content of a codeword. ns-2's TCP has 1000 bytes of data and 40 of headers by default. A path

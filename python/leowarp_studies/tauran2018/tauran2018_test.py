@@ -200,7 +200,7 @@ def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_sa
 
 
 def alike(*columns, on=1.0):
-    """Sessions in which delayed ACKs leave these columns unchanged, or change them by the same factor everywhere."""
+    """Sessions in which delayed ACKs leave some columns unchanged, or change them by the same factor everywhere."""
     frame = synthetic.sessions()
     keys = ["congestion_control", "resequencing", "snr_db", "seed"]
     off = frame[frame["delayed_ack"] == OFF].set_index(keys)

@@ -33,7 +33,7 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """The same for Linux's algorithms with growth per ACK; empty without those runs."""
+    """Times for Linux's algorithms with growth per ACK; empty without such runs."""
     there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
     if not there:
         return ""
@@ -41,7 +41,7 @@ def by_acks_growth_text(frames: Frames) -> str:
 
 
 def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) -> str:
-    """Effect of delayed ACKs if the window grows per ACK; empty without those runs."""
+    """Effect of delayed ACKs if the window grows per ACK; empty without such runs."""
     if "by_acks" not in frames:
         return ""
     # The cause is tested instead of argued: the module differs from Linux's algorithm only in this point.

@@ -80,7 +80,8 @@ def shape_mirrors(frames: Frames) -> Outcome:
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
-    # 0.06 is about the distance between uniform and normal, so only the nearest distribution decides between these two.
+    # 0.06 is about the distance between uniform and normal, so only the nearest distribution decides between uniform
+    # and normal.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
     cause = "" if all(parts.values()) else "Kolmogorov distance to each: " + "; ".join(

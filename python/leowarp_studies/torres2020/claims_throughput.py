@@ -222,8 +222,8 @@ def _fall_text(line: pd.DataFrame) -> str:
 
 
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
-    """The same test on each other TCP, and the sender's reactions in one transfer on each."""
-    # The cause is tested instead of argued: the same test over TCPs that differ in one mechanism each.
+    """The claim's test on each other TCP, and the sender's reactions in one transfer on each."""
+    # The cause is tested instead of argued, with TCPs that differ in one mechanism each.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     there = ev.profiles_of(mechanisms)
     verdicts = []

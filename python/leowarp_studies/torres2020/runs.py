@@ -57,7 +57,7 @@ QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
-"""The same grid, denser around RACK's first window of 1 ms."""
+"""The coarser grid, made denser around RACK's first window of 1 ms."""
 
 SHAPE_US = 1247.5
 """Jitter of figures 2 and 3."""
@@ -135,7 +135,7 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
     jitter."""
     names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
     content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
-    # Runs with leowarp's own loss detection are in separate groups: these runs have no key for it.
+    # Runs with leowarp's own loss detection are in separate groups, because Linux's TCPs have no key for it.
     runs = len(distributions) * len(algorithms) * len(MECHANISM_US) * MECHANISM_SEEDS * len(names)
     return Part(name, "what makes this kernel differ", content, runs, _quick(QUICK_MECHANISM_US, 1))
 
@@ -159,7 +159,7 @@ def _on_profiles(
     """Transfers with packet records, on several TCPs."""
     content = _content(name, SCENARIO, distributions, jitters_us, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
-    # Only these runs record every packet, as the mechanisms need.
+    # Only the runs on several TCPs record every packet, as the mechanisms need.
     content["set"] |= {"observe.sockets": "100 ms", "observe.truth": True}
     # A profile is two keys that vary together here; `profile_of` recovers its name from the results.
     settings = [PROFILE_TCP[profile] for profile in profiles]
@@ -179,7 +179,7 @@ def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[fl
 
 
 def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """Runs of a quick reproduction: those with these jitters, and this number of seeds."""
+    """Runs of a quick reproduction: those with some jitters, and a number of seeds."""
     jitters = {_text(jitter_us) for jitter_us in jitters_us}
     return lambda values, seed: seed <= seeds and values["jittered.jitter"] in jitters
 

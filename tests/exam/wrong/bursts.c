@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: a window of two packets and one of thousands, in turn. */
+/* Wrong on purpose: the window alternates between two packets and thousands. */
 #include <linux/module.h>
 #include <net/tcp.h>
 
@@ -10,7 +10,7 @@ static u32 bursts_ssthresh(struct sock *sk)
 
 static void bursts_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
-	/* A second of almost nothing, and a second of everything */
+	/* One second with almost nothing, then one second with everything */
 	tcp_snd_cwnd_set(tcp_sk(sk), (tcp_jiffies32 / HZ) & 1 ? 2 : 16384);
 }
 

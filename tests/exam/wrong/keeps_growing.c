@@ -3,7 +3,7 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
-/* In packets: 24 MB, more than the largest buffer */
+/* Unit: packets; equals 24 MB, more than the largest buffer */
 #define MOST_PKTS 16384U
 
 static u32 keeps_growing_ssthresh(struct sock *sk)

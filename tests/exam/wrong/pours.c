@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: 40 Mbit/s, whatever is lost. */
+/* Wrong on purpose: it sends 40 Mbit/s, independent of losses. */
 #include <linux/module.h>
 #include <net/tcp.h>
 
-/* In packets: more than the largest buffer holds */
+/* Unit: packets; more than the largest buffer holds */
 #define MOST_PKTS 16384U
-/* In bytes per second: 40 Mbit/s */
+/* Unit: bytes per second; equals 40 Mbit/s */
 #define RATE 5000000UL
 
 static u32 pours_ssthresh(struct sock *sk)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: a window of two packets, always. */
+/* Wrong on purpose: the window is always two packets. */
 #include <linux/module.h>
 #include <net/tcp.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guest's virtual clock. A process spends 256 ns of virtual time to read the clock, so it is read only where a
-//! result needs it. Sleeps end at absolute times.
+//! The guest's virtual clock. A process spends 256 ns of virtual time to read the clock, so the agent reads it only
+//! where a result needs it. Sleeps end at absolute times.
 
 use crate::base::error::{Error, Result};
 
-/// The network is up this long before the run's time 0. Anything that starts then (the timers of the capture rings)
-/// starts at the same instant of every run.
+/// The network is up this long before the run's time 0. Timers that start at this instant (those of the capture rings)
+/// start at the same instant of every run.
 pub const LEAD_NS: i64 = 1_000_000_000;
 
 /// Time 0 of the run on the guest's clocks.

@@ -126,7 +126,7 @@ pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
 /// Chooses a TCP socket's congestion control.
 ///
 /// # Errors
-/// [`Error::Lacks`] with the available ones, if the kernel does not have this one.
+/// [`Error::Lacks`] with the available algorithms, if the kernel lacks the requested one.
 pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
     // SAFETY: the name lives through the call and has the given length.
     let result = unsafe {

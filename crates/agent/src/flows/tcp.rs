@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// Receiver's window divided by the amount of data that wakes the reader; the same for delayed acknowledgements.
+/// Receiver's window divided by the amount of data that wakes the reader, without and with delayed acknowledgements.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
 /// One system call writes the same piece this many times; the piece is small enough for the processor's cache.

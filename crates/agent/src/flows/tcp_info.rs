@@ -196,8 +196,8 @@ impl Infos {
         answers_of(fds, &self.buffer[..n])
     }
 
-    /// Sleeps until an instant of the monotonic clock. The same system call then reads reports on these sockets and the
-    /// state of all links, which `links` returns. Returns false if the call may not have slept.
+    /// Sleeps until an instant of the monotonic clock. The system call that ends the sleep also reads reports on the
+    /// sockets and the state of all links, which `links` returns. Returns false if the call may not have slept.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
@@ -226,7 +226,7 @@ impl Infos {
         self.of_this_instant = None;
     }
 
-    /// Selects the sockets to report on, and reserves room for them and for this many further bytes. Returns false if
+    /// Selects the sockets to report on, and reserves room for their reports and for further bytes. Returns false if
     /// this kernel lacks /proc/leolink/sockets.
     fn tell(&mut self, fds: &[i32], more_bytes: usize) -> Result<bool> {
         self.forget();

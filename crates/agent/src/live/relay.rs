@@ -367,7 +367,7 @@ fn poll(entries: &mut [libc::pollfd], timeout_ms: i32) -> Result<()> {
     }
 }
 
-/// Numbers of the entries with events from poll(2); both lists are in the same order.
+/// Numbers of the entries with events from poll(2), in the order of the entries.
 fn changed<'a>(entries: &[libc::pollfd], numbers: impl Iterator<Item = &'a u32>) -> Vec<u32> {
     entries.iter().zip(numbers).filter(|(entry, _)| entry.revents != 0).map(|(_, &number)| number).collect()
 }

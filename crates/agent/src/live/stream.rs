@@ -85,7 +85,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The host will accept this number of further bytes.
+    /// Number of further bytes that the host will accept.
     pub fn grant(&mut self, bytes: u64) {
         self.credit_bytes += bytes;
     }

@@ -111,7 +111,7 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Puts the given parameters into the attributes with these numbers. All disciplines count time in us.
+/// Puts the given parameters into netlink attributes with the given numbers. All disciplines count time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
         if let Some(value) = parameter(queue, name) {
@@ -209,8 +209,8 @@ fn probability_log(probability: f64, range_bytes: u32) -> u8 {
 }
 
 /// Shift of the average after an idle time of `i << cell_log` us, if a frame takes `frame_us`: 2^-shift = (1 -
-/// weight)^frames. The function tc_red_eval_idle_damping has the same purpose. However, it uses the natural logarithm
-/// and ticks of 64 ns, whereas the kernel shifts and looks up us.
+/// weight)^frames. The function tc_red_eval_idle_damping has the same purpose, but uses the natural logarithm and ticks
+/// of 64 ns, whereas the kernel shifts and looks up us.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;

@@ -51,7 +51,7 @@ pub struct Interface {
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     pub ifindex: u32,
-    /// None: the far end accepts everything that is sent there.
+    /// None if the far end accepts every packet.
     pub gateway: Option<IpAddr>,
     /// TCP sending on this route acknowledges each segment that it receives.
     pub quickack: bool,
@@ -65,7 +65,7 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
     out
 }
 
-/// Makes a veth pair between the receiving namespace and that of `there_fd`. This end comes up; the far end cannot
+/// Makes a veth pair between the receiving namespace and that of `there_fd`. One end comes up here; the far end cannot
 /// before both exist (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };

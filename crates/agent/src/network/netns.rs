@@ -82,8 +82,8 @@ pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     ethtool(interface, value.as_mut_ptr().cast(), "switch segmentation offload off")
 }
 
-/// Does the same for datagrams, which QUIC stacks send in batches (UDP_SEGMENT, udp(7)). Captured datagrams then
-/// contain their checksum, which distinguishes datagrams of equal length.
+/// Makes every datagram leave as a separate packet, too; QUIC stacks send them in batches (UDP_SEGMENT, udp(7)).
+/// Captured datagrams then contain their checksum, which distinguishes datagrams of equal length.
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;

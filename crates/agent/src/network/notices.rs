@@ -140,8 +140,8 @@ impl Network<'_> {
     }
 }
 
-/// Whether the notice with this number is lost if it leaves on this direction. If only its number decided, the first
-/// notice of every run with this seed would have the same fate.
+/// Whether the notice with this number is lost if it leaves on this direction. If only the notice's number decided, the
+/// first notice of every run with this seed would have the same fate.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }

@@ -94,7 +94,7 @@ pub struct Connections {
     /// Number of the first connection's flow.
     first_flow: usize,
     all: Vec<Connection>,
-    /// By the host at which a packet was seen: the latest connection between these ends there.
+    /// Latest connection between two ends, by the host at which a packet was seen.
     latest: BTreeMap<(usize, Tuple), usize>,
     /// By TCP's initial sequence number.
     opened: BTreeMap<(Tuple, u32), usize>,

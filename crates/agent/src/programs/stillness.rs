@@ -44,7 +44,8 @@ pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Resul
     }
 }
 
-/// Whether a process group waits for the user. Without `wholly`, returns false at once if its first process does not.
+/// Whether a process group waits for the user. Without `wholly`, returns false at once if the group's first process
+/// does not wait.
 fn waits_for_user(group: i32, terminal: &File, wholly: bool) -> Result<bool> {
     let first_may = Process::of(group).is_some_and(|p| p.sleeps) && !has_socket(group);
     let first_waits = first_may && any_waits_for(terminal, &[group])?;
@@ -60,7 +61,7 @@ fn waits_for_user(group: i32, terminal: &File, wholly: bool) -> Result<bool> {
     Ok(all_sleep && any_waits_for(terminal, &pids)?)
 }
 
-/// Whether one of these processes sleeps until the terminal has input.
+/// Whether one of the given processes sleeps until the terminal has input.
 fn any_waits_for(terminal: &File, pids: &[i32]) -> Result<bool> {
     let before: Vec<_> = pids.iter().map(|&pid| voluntary_switches(pid)).collect();
     // SAFETY: a zeroed value is a valid one, and lives through the calls.

@@ -42,7 +42,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let shell = Shell::open(&network, setup, input_dir)?;
     let live = Live::open(&network, setup, input_dir)?;
 
-    // These instants of the virtual clock are the same in every run: from here on, each reading of the clock and each
+    // The instants of the virtual clock are the same in every run from here on: each reading of the clock and each
     // sleep affects the result.
     let clock = Clock::begin();
     say::line(&json!({ "start_ns": clock.start_ns }));

@@ -202,7 +202,7 @@ pub struct Direction {
     pub probe_bytes: u32,
     /// Rows of its table of capacity in `tables.bin`; 0 = no table, rates are events.
     pub capacity_rows: usize,
-    /// Rows of its table of delay and loss in `tables.bin`; 0 = no table, both are events.
+    /// Rows of the direction's table of delay and loss in `tables.bin`; 0 = no table, both are events.
     pub channel_rows: usize,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A transfer by quinn: the client asks for bytes on a stream, and the server sends as many zeros. On a second stream
-//! the client asks what the server's loss detection did, and prints it.
+//! A transfer by quinn: the client requests a number of bytes on a stream, and the server sends that many zeros. On a
+//! second stream the client requests the counts of the server's loss detection, and prints them.
 //!
 //! SSLKEYLOGFILE and QLOGDIR in the environment: the client writes TLS keys there, both ends qlog.
 //!
@@ -26,7 +26,7 @@ const STATISTICS: &str = "statistics";
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    // One thread: the guest has one processor
+    // One thread, because the guest has one processor.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match words[..] {
         ["server", port] => runtime.block_on(serve(port.parse()?)),
@@ -53,7 +53,7 @@ async fn serve(port: u16) -> Outcome {
             let request = String::from_utf8(receive.read_to_end(32).await?)?;
             if request == STATISTICS {
                 let path = connection.stats().path;
-                // quinn does not say which losses it declared in vain
+                // quinn does not report spurious losses.
                 let answer = format!(
                     "{{\"sent_pkts\": {}, \"declared_lost_pkts\": {}, \"found_spurious_pkts\": null}}",
                     path.sent_packets, path.lost_packets
@@ -112,7 +112,7 @@ async fn ask(connection: &Connection, request: &str) -> Result<Vec<u8>, Box<dyn 
     Ok(answer)
 }
 
-/// quinn's defaults, and a qlog if QLOGDIR says where.
+/// quinn's defaults, and a qlog if QLOGDIR is set.
 fn transport(end: &str) -> Result<Arc<TransportConfig>, Box<dyn std::error::Error>> {
     let mut settings = TransportConfig::default();
     if let Some(folder) = std::env::var_os("QLOGDIR") {
@@ -125,7 +125,7 @@ fn transport(end: &str) -> Result<Arc<TransportConfig>, Box<dyn std::error::Erro
     Ok(Arc::new(settings))
 }
 
-/// The certificate is made as the server starts: there is nothing to hold it against.
+/// The server makes its certificate at its start, so the client cannot verify it.
 #[derive(Debug)]
 struct MadeAtStart;
 

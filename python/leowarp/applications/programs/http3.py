@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/3 (RFC 9114) with aioquic, the only dependency of these programs besides Python: see examples/programs/build.sh.
+"""HTTP/3 (RFC 9114) with aioquic, the only dependency of leowarp's programs besides Python: see
+examples/programs/build.sh.
 
 /var/tmp/leowarp-programs/aioquic/bin/python3 {applications} page {server} {port} --http 3
 """

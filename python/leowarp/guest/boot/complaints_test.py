@@ -4,7 +4,7 @@ import pytest
 from leowarp.guest.boot.complaints import MOST_SENTENCES, Complaints
 
 S = 1_000_000_000
-# As printed by Linux 6.12
+# Output of Linux 6.12
 TRACE = """\
 Modules linked in: mine(O)
 CPU: 0 UID: 0 PID: 0 Comm: swapper Tainted: G           O       6.12.117 #1

@@ -151,7 +151,7 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """As `faults`, for an entry of the cache, where each file is listed.
+    """Result of `faults` for an entry of the cache, whose list must name every file.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """

@@ -109,7 +109,7 @@ def kernel_of(name: str) -> ShelfKernel:
 
 
 def default_recipe_sha256(directory: Path) -> str:
-    """As `recipe.recipe_sha256`, for the default kernel's recipe in `directory`."""
+    """`recipe.recipe_sha256` of the default kernel's recipe in `directory`."""
     return kernel_of(DEFAULT).recipe_sha256(directory)
 
 

@@ -111,7 +111,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def _plain(host: str) -> str:
-    """The same machine, by a name that needs no name server."""
+    """A name of the same machine that needs no name server."""
     return _LOCALHOST if host.lower().rstrip(".").endswith(_LOCALHOST) else host
 
 

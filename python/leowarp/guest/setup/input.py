@@ -351,7 +351,8 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
         link = {"a": a, "b": b, **row, "arp": arp}
         # Wires have no counts, except jittered ones; they have no neighbours to resolve
         is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
-        # The kernel's disciplines already count the Ethernet header, so a plan's 14 B are 0 here.
+        # The kernel's disciplines already count the Ethernet header of 14 B, so a plan's overhead of 14 B is passed as
+        # 0.
         link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
         link["arp"] = arp and row["kind"] != "wire"
         if row["discipline"] in ("netem", "jitter"):

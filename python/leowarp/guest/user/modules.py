@@ -110,7 +110,7 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
 
 
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
-    """As `modules_of`, after a check that the plan's parameters (`modules`) exist in its modules.
+    """`modules_of` a plan, after a check that its modules have the plan's parameters (`modules`).
 
     Raises ScenarioError, HostError: As `modules_of` and `check_parameters`.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 INPUT = "stdin"
-"""Place in the guest's `in/` of the standard input of a shell without a terminal."""
+"""File in the guest's `in/` that is the standard input of a shell without a terminal."""
 STORAGE_BYTES = 64 << 20
 """Maximum size of its files, as for a flow of kind program."""
 

@@ -64,8 +64,8 @@ def channel_rows(
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
     """Begins of frames; frame 0 begins with the run. 1/750 s is not a whole number of ns.
 
-    The begin of each frame is rounded separately from the run's start, so that errors do not accumulate: with 750
-    frames per second, frame 750 begins at exactly 1 s.
+    The start of each frame is computed from the run's start and rounded on its own, so that errors do not accumulate:
+    with 750 frames per second, frame 750 begins at exactly 1 s.
     """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 

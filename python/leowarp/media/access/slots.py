@@ -25,11 +25,12 @@ TERMINAL, GATEWAY, POP = range(3)
 """Stations of an access link's ephemeris, in the order of `Access.places`."""
 
 _REFRESHED_NS = 100_000_000
-"""By geometry, a delay follows its satellite in these steps: the range rate is far below 1 m/ns, so each step is under
-5 us."""
+"""By geometry, a delay follows its satellite in steps of this length: the range rate is far below 1 m/ns, so each step
+is under 5 us."""
 
 _SAMPLED_NS = 2_500_000_000
-"""Ranges are interpolated linearly between these samples; the error is below r'' dt^2 / 8 = 75 m, 0.25 us."""
+"""Ranges are interpolated linearly between samples at this interval; the error is below r'' dt^2 / 8 = 75 m, 0.25
+us."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,8 +34,8 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
     spike_ns = None
     held = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     if access.handover == "hold":
-        # Packets are held, not delayed: a hold alone produces the published spike of 30 to 50 ms. A hold plus a spike
-        # of that size would give 70 to 90 (design/starlink-profile.md, "Hold, not spike").
+        # Packets are held, not delayed: a hold alone produces the published spike of 30 to 50 ms. A hold plus an equal
+        # spike would give 70 to 90 ms (design/starlink-profile.md, "Hold, not spike").
         held = merged(slots.begin_ns, slots.begin_ns + handover_ns)
     else:
         spike_ns = _uniform_ns(seed, "access.spike", access.spike_min_ns, access.spike_max_ns, count)

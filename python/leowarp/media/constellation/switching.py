@@ -3,8 +3,9 @@
 "staggered"``).
 
 First come the nodes of the forward path, each after the previous one is done, then those of the return path. A node
-with an unchanged entry takes the same time, because the installer of routes does not know that. The study's emulator
-does the same with one ``podman exec ... ip route replace`` after the other, forward entries first (main.go at 34e333e).
+with an unchanged entry takes the same time, because the installer of routes does not know that the entry is unchanged.
+The study's emulator calls one ``podman exec ... ip route replace`` after the other, forward entries first (main.go at
+34e333e).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ it at a route update). After that:
   no packets.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
 - ``neighbours = "arp"``: the link goes down 5 s after its last use and is a new link when it is used again, so that
-  neighbours are resolved again. The study's emulator does the same: it removes links after a sleep of 5 s.
+  neighbours are resolved again. The study's emulator also removes links after a sleep of 5 s.
 - ``leaving_links = "strict"``: a link also goes down at the L2 instant at which it is out of its rule's range.
 - ``routing.update = "staggered"``: nodes get their entries one after the other (`switching`); links come up and delays
   are set before the first. Meanwhile a packet may meet a node without an entry, or a routing loop.

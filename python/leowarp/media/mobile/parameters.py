@@ -58,8 +58,8 @@ def harq_of(mobile: Mobile) -> Harq:
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
     """Power, codewords and their fates on the last hop, over the whole run; equal plans give equal results.
 
-    A run directory does not contain these series: they are recomputed from the plan when a run's channel is shown
-    (`view.series.fading_of_run`).
+    A run directory does not contain the channel's series: they are recomputed from the plan when a run's channel is
+    shown (`view.series.fading_of_run`).
     """
     return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
 

@@ -38,7 +38,7 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
     """Value of a step function (each value holds from its instant on) at some instants; `before` ahead of the first.
 
-    t_ns: array of shape (n,), ascending. Of several equal instants, the last one holds.
+    t_ns: array of shape (n,), ascending. If several values have the same instant, the last one holds.
     values: array of shape (n,)
     at_ns: array of any shape, or int
     Returns: float64 array of the shape of `at_ns`

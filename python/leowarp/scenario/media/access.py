@@ -307,7 +307,8 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """As for every medium, and of `[network]` all keys except neighbours and packet length."""
+        """Keys that no medium but a constellation uses, and all keys of `[network]` except neighbours and packet
+        length."""
         # An access link always uses leolink, because only leolink supports tables of delays and capacities.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
         return {**super().idle(follows=follows), "network": only}

@@ -119,7 +119,7 @@ class Constellation(MediumSection):
         "during the run, which are an error otherwise."
     )
     element_sets: str = word(
-        "Several element sets of one satellite in `tle`: an error, or the set nearest to the begin of the run is used.",
+        "Several element sets of one satellite in `tle`: an error, or the set nearest to the run's start is used.",
         ("refuse", "nearest epoch"),
         "refuse",
     )

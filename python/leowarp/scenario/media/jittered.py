@@ -37,7 +37,7 @@ class Jittered(MediumSection):
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
     delay_up_ns: int = quantity(units.TIME, "One-way delay, B to A; never jittered.", "0 s", low="0 s", high="60 s")
     # netem's own parameter is the standard deviation for its tables, but the half-width for its uniform distribution
-    # (net/sched/sch_netem.c, tabledist). Here it is always the standard deviation.
+    # (net/sched/sch_netem.c, tabledist). leowarp's key is always the standard deviation.
     jitter_ns: int = quantity(
         units.TIME, "Standard deviation of a packet's delay, A to B, whatever the distribution.", "1 ms", low="0 s",
         high="2 s",
@@ -73,12 +73,12 @@ class Jittered(MediumSection):
 
     @property
     def left_bps(self) -> int | None:
-        """As for links that may have background traffic (`background.RateKeys`)."""
+        """Rate that is left for packets, as for links with background traffic (`background.RateKeys`)."""
         return self.rate_bps
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """As for every medium, and all of `[network]` except the length of packets."""
+        """Keys that no medium but a constellation uses, and all keys of `[network]` except the length of packets."""
         # A jittered link always uses netem, and its hosts are connected by wires.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
         return {**super().idle(follows=follows), "network": only}

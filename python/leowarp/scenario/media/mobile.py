@@ -124,11 +124,11 @@ class Mobile(QueueKeys, FollowsConstellation):
     )
     # tauran2018: 10 ms without a retransmission, 70 ms with three; even spacing is our interpretation.
     first_delay_ns: int = quantity(
-        units.TIME, "From the begin of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
+        units.TIME, "From the beginning of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
         high="10 s",
     )  # fmt: skip
     retransmission_delay_ns: int = quantity(
-        units.TIME, "From the begin of a transmission to the next one's.", "20 ms", low="0 s", high="10 s"
+        units.TIME, "From the beginning of a transmission to that of the next.", "20 ms", low="0 s", high="10 s"
     )
     threshold_kind: str = word(
         "What decodes: the same multiple of the data bits always, or by the rate of the code that was sent so far.",

@@ -42,7 +42,7 @@ def check_headers(path: Path, text: str) -> None:
 
 
 def check_lists(path: Path, values: Mapping[str, Any]) -> None:
-    """The same check on the text's values, because lists may also be written in one line.
+    """Check the values of the text, because lists may also be written in one line.
 
     Raises ScenarioError.
     """

@@ -110,7 +110,7 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
     # Some keys may have the value None, so a mistake is detected by the length of the list.
     before = len(problems.found)
     if declared.kind == "tables":
-        # Not from plain values as below, because a mistake in one of the tables has its own line.
+        # Tables are decoded as nodes and not as plain values, because a mistake in one of them has its own line.
         tables = _tables(name, declared, node, problems)
         if len(problems.found) == before:
             section.values[attribute] = tables

@@ -90,7 +90,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
     there = {station.values.get("name") for station in draft.stations}
     for name in section.values.get("cities", ()):
         if name in COORDINATES and name not in there:
-            # As if they were in the text, so that they pass the same checks as every other station.
+            # They are added as if the text had them, so that they pass the same checks as every other station.
             written = dict(zip(("latitude", "longitude"), COORDINATES[name], strict=True))
             nodes = {key: Node(text, section.origin) for key, text in {"name": name, **written}.items()}
             place = f"stations.{len(draft.stations)}"

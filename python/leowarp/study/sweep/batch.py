@@ -159,7 +159,7 @@ def _check(batch: Batch) -> None:
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
-    # Kernel and agent are checked for the same reason; in a checkout, their sources may change meanwhile.
+    # Kernel and agent are checked like the version; in a checkout, their sources may change meanwhile.
     mine = batch.maker.image_sha256(batch.kernel)
     for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
         if here != wanted:

@@ -69,7 +69,8 @@ def sync_directory(path: Path) -> None:
 def exchange(new: Path, old: Path) -> None:
     """Exchange the directories `new` and `old`, in one step if the file system supports it.
 
-    Without that support (NFS), `old` is missing for a moment; `recover` repairs a kill in that moment.
+    On file systems without support for this (NFS), `old` is missing for a moment; `recover` repairs a kill in that
+    moment.
 
     new, old: Directories on one file system; `old` may be absent.
     Raises OSError if the names cannot be changed.
@@ -124,7 +125,7 @@ class AppendedFile:
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
-                # The remainder of a longer, interrupted piece must not follow this one.
+                # The remainder of a longer, interrupted piece must not follow the new piece.
                 os.ftruncate(self._descriptor, self._end)
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)

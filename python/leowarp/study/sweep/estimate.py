@@ -84,7 +84,7 @@ def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
     """CPU seconds of each stored plan, by the plan's hash; None if unknown.
 
     Rows that are only in the journal count, because a study may be running there. Rows of runs that are no longer in
-    the study do not.
+    the study do not count.
     """
     table, journal = read_results(folder)
     columns = ("plan_sha256", "cpu_s")

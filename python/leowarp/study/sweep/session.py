@@ -155,7 +155,7 @@ class Session:
             self._workers.give(self._batch(self._given, runs))
 
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
-        """The batch for these runs, which share kernel and origin (`Outstanding` separates them).
+        """The batch for some runs, which share kernel and origin (`Outstanding` separates them).
 
         With `keep = "failed"` only a run that is alone in its batch has a directory: a run that fails in a larger batch
         is repeated alone.
@@ -251,14 +251,14 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Rows of a completed run and of the runs put aside. The machine evidently can make runs, so those failed for
-        their own reasons.
+        """Rows of a completed run and of the runs put aside. The machine evidently can make runs, so the runs put aside
+        failed for their own reasons.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
         # Rows are in the order of completion, not of the study: the store sorts by number when reading.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
-        # A run made alone has a directory; it did not fail, so the directory is deleted.
+        # A run made alone has its own directory. The run succeeded here, so its directory is deleted.
         if self._task.keep == "failed":
             plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows

@@ -2,9 +2,9 @@
 """Results of a study on disk: one partitioned Parquet data set that grows while the study runs.
 
 A row is safe as soon as `add` returns, because it is then in `journal.jsonl`. Rows move from there into Parquet files
-under `results/`, each of which appears whole. A row that a kill left in both places counts once. All files have the
-same columns and types. If a row adds a column, a new data set is written beside the old one and replaces it in one
-step. Only the process that holds the study's lock writes.
+under `results/`, each of which appears whole. A row that a kill left in both the journal and a Parquet file counts
+once. All files have the same columns and types. If a row adds a column, a new data set is written beside the old one
+and replaces it in one step. Only the process that holds the study's lock writes.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Store:
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
-            # The journal is emptied last: a row that a kill leaves both here and in a file counts once, by its run id.
+            # The journal is emptied last: a row that a kill leaves in journal and file counts once, by its run id.
             self._journal.empty()
         self._flushed_at = time.monotonic()
         self._is_flushing = False

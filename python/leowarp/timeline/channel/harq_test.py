@@ -238,7 +238,7 @@ def test_a_slower_terminal_loses_more_because_its_transmissions_meet_the_same_fa
     for speed in (0.3, 20.0):
         harq = Harq()
         channel = LandMobile(speed_m_per_s=speed, samples_per_wavelength=8)
-        # The same distance for both, so that both see the same states.
+        # Both cases cover the same distance, so that both see the same states.
         duration = round(4000 / speed * SECOND)
         count = 40_000
         begins = np.linspace(0, duration, count).astype(np.int64)

@@ -18,7 +18,8 @@ LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
 each other. Short waves need more samples for this, so the distance is shorter."""
 
 LEARNING_SEED = 0
-"""Not the run's seed: a receiver does not know future fading, and asks in the same way in every run."""
+"""This seed differs from the run's, because a receiver does not know future fading. It requests bits in the same way in
+every run."""
 
 GROUPS = 64
 """Samples are grouped by received level, with equal numbers in each group."""

@@ -37,7 +37,8 @@ def check_suffix(file: Path) -> None:
 
 
 def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str, object]) -> None:
-    """One row per sample, columns `COLUMNS`; by the file's suffix `.parquet` or `.csv`.
+    """Write one row per sample with the columns `COLUMNS`, as Parquet or CSV by the file's suffix (`.parquet` or
+    `.csv`).
 
     snr_db: Es/N0 at line of sight.
     about: Origin of the series: metadata `channel` (JSON) of a Parquet file. A CSV file cannot hold it.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skip
 from leowarp.timeline.recordings.capacity_description import CapacityDescription, described_capacity, quantiles
-from leowarp.timeline.recordings.formats.skips import Skip
 from leowarp.timeline.recordings.losses import HANDOVER_NS, Loss, loss_of
 from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series
 from leowarp.timeline.recordings.period.finding import Finding, find, set_forward, undone

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.timeline.recordings.formats.skips import Skip
+from leowarp.base.skips import Skip
 
 Times = NDArray[np.int64]
 Delays = NDArray[np.float64]
@@ -196,7 +196,8 @@ class Measurement:
         return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
 
     def as_sent(self) -> Measurement:
-        """The same measurement if the times are those of replies, as printed by ``ping -D``: each minus its round trip.
+        """The measurement with times of sending. Its times are those of replies, as printed by ``ping -D``: each round
+        trip is subtracted.
 
         Probes that were then not sent later than the one before (a few, if the clock was read late) are left out.
         """
@@ -211,7 +212,7 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """The same measurement with these capacities, where given."""
+        """The measurement with these capacities, where given."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,

@@ -118,7 +118,8 @@ def _files_of_capacity(
         one, other, its_wall_ns = read_capacity(
             file.path, keys.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
         )
-        # Repeated files have no common clock after the first round, so they start together.
+        # The timestamps of repeated files no longer agree after the first round, so all files start at the beginning of
+        # the run.
         if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
             one, other = _later(one, its_wall_ns - wall_ns), _later(other, its_wall_ns - wall_ns)
         if place == 1 or keys.capacity_up is not None:
@@ -136,7 +137,7 @@ def _later(capacity: Capacity, by_ns: int) -> Capacity: ...
 @overload
 def _later(capacity: None, by_ns: int) -> None: ...
 def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
-    """The same capacity, shifted in time."""
+    """A capacity, shifted in time."""
     if capacity is None:
         return None
     return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)

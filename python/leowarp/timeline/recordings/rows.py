@@ -306,7 +306,8 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
 
 
 def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
-    """Rows `step_ns` apart between successive samples where `straight`; a lost or cut one keeps its delay."""
+    """Rows `step_ns` apart between successive samples where `straight` is true; a lost or cut sample keeps its
+    delay."""
     length_ns = np.diff(way.t_ns)
     # The delay of a lost probe was not measured, so no line starts or ends there.
     drawn = straight[:-1] & (way.loss_ratio[:-1] < 1) & (way.loss_ratio[1:] < 1)

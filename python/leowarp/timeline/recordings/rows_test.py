@@ -95,7 +95,7 @@ def test_one_way_delays_of_round_trips_come_back_as_round_trips(
     """Each direction is in order by itself: the reply enters the downlink when the probe has left the uplink."""
     t_ns, rtt_ns = arrays(probes)
     up_ns = in_order(t_ns, np.round(rtt_ns * share))
-    # Not at the same instant: two simultaneous replies would need two delays there.
+    # The instants must differ, because two simultaneous replies would need two delays.
     up_ns += np.arange(len(up_ns))
     down_ns = in_order(t_ns + np.nan_to_num(up_ns), rtt_ns - np.round(rtt_ns * share))
     of = Measurement.of_round_trips(t_ns, up_ns + down_ns)
@@ -107,7 +107,7 @@ def test_one_way_delays_of_round_trips_come_back_as_round_trips(
 
 
 def printed(t_ns: Times, rtt_ns: Delays) -> str:
-    """As printed by iputils' `ping -D`: three significant digits of a round trip."""
+    """Output of iputils' `ping -D`, with three significant digits of a round trip."""
     lines = []
     for place, (at_ns, rtt) in enumerate(zip(t_ns.tolist(), rtt_ns.tolist(), strict=True)):
         if rtt == rtt:

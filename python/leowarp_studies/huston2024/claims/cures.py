@@ -54,7 +54,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
     Returns: Numbers: `goodput_ratio` (relative to CUBIC), `of_bbr_ratio`.
     """
     goodput, of_bbr = ev.gain(frames, "cubic_handover", "cubic"), ev.gain(frames, "cubic_handover", "bbr")
-    # The study expects both: a gain, but still less than BBR.
+    # The study expects both a gain and less goodput than BBR.
     parts = {"gains": goodput.above(1.0), "less than BBR": of_bbr.below(1.0)}
     text = (
         f"goodput {goodput.text(1, 2)} of CUBIC's (10 % more: {'yes' if goodput.median >= 1.1 else 'no'}), "
@@ -76,8 +76,8 @@ MARKS_ONLY = "cubic_handover-marks"
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """A CUBIC that reacts to marks but not to losses, over fq_codel, compared with plain CUBIC and BBR.
 
-    DCTCP over a queue that marks above 5 ms, and RFC 3168 CUBIC over five queues, are listed too: both reduce their
-    window for losses as well.
+    DCTCP over a queue that marks above 5 ms, and RFC 3168 CUBIC over five queues, are listed too. Both also reduce
+    their window for losses.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
         `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (RFC 3168 on relative to off, same queue).

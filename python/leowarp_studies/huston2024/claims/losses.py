@@ -35,7 +35,7 @@ SHORTEST_S = 2.0
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
-    """For each isolated loss of these sessions: whether the sender cut its window within `WITHIN_S`.
+    """For each isolated loss of some sessions: whether the sender cut its window within `WITHIN_S`.
 
     An isolated loss is a single packet lost on the link away from reconfigurations, without another loss nearby. A
     timeout also sets the slow-start threshold, so it counts as a cut.

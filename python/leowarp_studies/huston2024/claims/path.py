@@ -121,7 +121,7 @@ def latency_rises(frames: Frames) -> Outcome:
     """Largest RTT in the second after a reconfiguration relative to the median of the second before.
 
     The maximum is used after the change, because the spike is much shorter than a second. If all probes during the
-    spike are lost, no spike is visible and the rise is small; `rise_p50_ms` includes these cases.
+    spike are lost, no spike is visible and the rise is small; `rise_p50_ms` includes such reconfigurations.
 
     Returns: Numbers: `rise_p50_ms`, `inside_ratio` (30 to 50 ms), `worst_before_ms`, `worst_highest_ms`.
     """

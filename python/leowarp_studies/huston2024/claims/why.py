@@ -25,7 +25,7 @@ MOVES_RATIO = 0.05
 
 def what_moves_it(frames: Frames) -> str:
     """For the causes of verdicts: moves of BBR's estimate where only the capacity or only the base delay varies; empty
-    without these runs."""
+    without such runs."""
     by_condition: dict[str, list[Trace]] = frames.get("conditions", {})
     if not {_CAPACITY_ALONE, _BASE_ALONE} <= set(by_condition):
         return ""
@@ -202,7 +202,7 @@ def quic_is_tcp(frames: Frames) -> Outcome:
 def jitter_lowers_the_rate(frames: Frames) -> Outcome:
     """CUBIC with jitter compared with CUBIC without, both with the same smallest RTT and with the same mean RTT.
 
-    Returns: Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and both without isolated loss.
+    Returns: Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and the same two without isolated loss.
     """
     rows: pd.DataFrame = frames["jitter"]
     sessions: pd.DataFrame = frames["sessions"]

@@ -14,7 +14,7 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""Number of parts in keys of these tables; keys of all other tables have two (parameters of queues: three)."""
+"""Number of parts of a key, by table; keys of all other tables have two parts (parameters of queues: three)."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:

@@ -48,7 +48,7 @@ class PlanKey:
 
 
 def plan_key(parts: Sequence[str]) -> PlanKey | None:
-    """The plan key with these parts; None for sysctls, whole tables, and keys that no scenario has.
+    """The plan key that consists of the given parts; None for sysctls, whole tables, and keys that no scenario has.
 
     >>> plan_key(("flows", "0", "size")).attribute
     'size_bytes'

@@ -169,6 +169,6 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def _example(key: PlanKey) -> str:
-    """Example value of `from` for this key, for a hint."""
+    """Example value of `from` for a key, for a hint."""
     quantity = key.declared.quantity
     return f'"{quantity.example}"' if quantity is not None else "1"

@@ -14,6 +14,7 @@ from leowarp.timeline.recordings.formats.irtt import looks_like_irtt, read_irtt
 from leowarp.timeline.recordings.formats.leoreplayer import read_leoreplayer
 from leowarp.timeline.recordings.formats.lines import FORMATS_HINT, RECORD_HINT, numbered, text_of
 from leowarp.timeline.recordings.formats.mahimahi import OPPORTUNITY_BYTES, read_mahimahi
+from leowarp.timeline.recordings.formats.other_tools import refused_tool
 from leowarp.timeline.recordings.formats.ping import looks_like_ping, read_ping
 from leowarp.timeline.recordings.formats.table import looks_like_csv, read_capacity_csv, read_csv
 from leowarp.timeline.recordings.measurement import Capacity, Measurement
@@ -113,6 +114,8 @@ def format_of(path: Path) -> str:
     # Lines of ping -D begin with a bracket, like JSON.
     if looks_like_ping(text):
         return "ping"
+    if not line.startswith("{") and (other := refused_tool(path, text)) is not None:
+        raise other
     # A shell's 2>&1 puts warnings before the JSON.
     if line.startswith(("{", "[")) or any(line.startswith("{") for _, line in lines[:100]):
         if looks_like_iperf3(text):

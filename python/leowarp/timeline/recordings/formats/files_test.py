@@ -160,6 +160,8 @@ def test_leoreplayer_is_one_delay_for_each_10_ms(tmp_path: Path) -> None:
     assert (measurement.format, measurement.probes, measurement.end_ns) == ("leoreplayer", False, 30 * MS)
     assert measurement.down.t_ns.tolist() == [0, 10 * MS, 20 * MS]
     assert measurement.down.delay_ns.tolist() == [12 * MS, 12 * MS, 16 * MS]
+    assert measurement.notes == ()
+    assert "line 3 has no end" in read(written(tmp_path, "12\n12\n1")).notes[0]
 
 
 def test_a_table_may_hold_round_trips_losses_and_times_of_the_wall_clock(tmp_path: Path) -> None:

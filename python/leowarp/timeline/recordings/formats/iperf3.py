@@ -23,11 +23,11 @@ import numpy as np
 
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.documents import IPERF3_HINT as _HINT
 from leowarp.timeline.recordings.formats.documents import document_of, documents_of
 from leowarp.timeline.recordings.formats.iperf3_intervals import VALUES, Interval, Roles, interval_of
 from leowarp.timeline.recordings.formats.lines import text_of
-from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Measurement, Series, Transfer
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
@@ -84,7 +84,7 @@ def read_iperf3(path: Path) -> Measurement:
         transfer_back=transfers[1] if len(transfers) > 1 else None,
         wall_ns=_wall_ns(start, test),
         skipped=skips.found,
-        notes=(_NOT_CAPACITY, *notes, *skipped_note(skips.found)),
+        notes=(_NOT_CAPACITY, *notes, *skips.lines),
     )
 
 
@@ -123,7 +123,9 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
         elif event == "error":
             notes.append(f"iperf3 broke off and says: {str(data)[:200]}")
         else:
-            skips.add("lines that are no event of an interval", f"line {one.line}")
+            skips.add(
+                "line that is no event of an interval", "lines that are no event of an interval", f"line {one.line}"
+            )
     if not whole["intervals"]:
         raise ScenarioError(f"{path}: no event is an interval: nothing was measured", _HINT)
     if "end" not in whole:
@@ -150,7 +152,7 @@ def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
     """The intervals that can be read and count.
 
-    Raises ScenarioError if none can be read: the first one's fault.
+    Raises ScenarioError if none can be read; the message states the fault of the first one.
     """
     found: list[Interval] = []
     failed: ScenarioError | None = None
@@ -158,18 +160,20 @@ def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> l
     for number, interval in enumerate(intervals):
         where = f"intervals[{number}]"
         if interval == before:
-            skips.add("intervals that stand twice", where)
+            skips.add("interval that stands twice", "intervals that stand twice", where)
             continue
         before = interval
         try:
             one = interval_of(f"{path}: {where}", interval, roles)
         except ScenarioError as error:
             failed = failed or error
-            skips.add("intervals that cannot be read", error.message.removeprefix(f"{path}: "))
+            skips.add(
+                "interval that cannot be read", "intervals that cannot be read", error.message.removeprefix(f"{path}: ")
+            )
             continue
-        if isinstance(one, str):
-            skips.add(one, where)
-            failed = failed or ScenarioError(f"{path}: {where}: no interval is left: {one}", _HINT)
+        if isinstance(one, tuple):
+            skips.add(*one, where)
+            failed = failed or ScenarioError(f"{path}: {where}: no interval is left: {one[1]}", _HINT)
         else:
             found.append(one)
     if not found and failed is not None:
@@ -180,7 +184,10 @@ def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> l
 def _in_order(path: Path, intervals: list[Interval]) -> list[Interval]:
     last_start_ns = last_end_ns = -1
     for one in intervals:
-        if one.t_ns <= last_start_ns or one.end_ns <= last_end_ns:
+        # Ends are rounded, and a timer may be late: an interval begins where the one before ends, or a little earlier.
+        overlap_ns = last_end_ns - one.t_ns
+        overlaps = overlap_ns > _APART_RATIO * (one.end_ns - one.t_ns) and last_end_ns > 0
+        if one.t_ns <= last_start_ns or one.end_ns <= last_end_ns or overlaps:
             raise ScenarioError(
                 f"{one.where}.sum: from {one.t_ns / 1e9:g} s to {one.end_ns / 1e9:g} s, which is no interval after the "
                 "one before",

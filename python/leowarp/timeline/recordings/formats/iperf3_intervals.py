@@ -16,8 +16,8 @@ _MOST_S = 30 * 86_400
 _APART_RATIO = 0.02
 _SEGMENT_BYTES = 1500
 
-OMITTED = "intervals that iperf3 omitted (--omit)"
-EMPTY = "intervals of no length"
+OMITTED = ("interval that iperf3 omitted (--omit)", "intervals that iperf3 omitted (--omit)")
+EMPTY = ("interval of no length", "intervals of no length")
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Interval:
     sends: bool
 
 
-def interval_of(where: str, interval: Any, roles: Roles) -> Interval | str:
-    """An interval, or the reason why it does not count.
+def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str, str]:
+    """An interval, or what one and several are that do not count.
 
     Raises ScenarioError if it cannot be read, or contradicts itself.
     """

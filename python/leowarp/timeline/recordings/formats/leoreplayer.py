@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leowarp.timeline.recordings.formats.lines import whole_numbers
+from leowarp.timeline.recordings.formats.lines import end_notes, text_of, whole_numbers
 from leowarp.timeline.recordings.measurement import PING_BYTES, Measurement, Series
 
 INTERVAL_NS = 10_000_000
@@ -25,7 +25,7 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
 
     Raises ScenarioError: With file and line.
     """
-    delay_ms, _ = whole_numbers(path, "a delay in ms", _HINT, _LONGEST_MS)
+    delay_ms, lines = whole_numbers(path, "a delay in ms", _HINT, _LONGEST_MS)
     step_ns = INTERVAL_NS if interval_ns is None else interval_ns
     series = Series.of(np.arange(len(delay_ms), dtype=np.int64) * step_ns, delay_ms * 1e6)
     return Measurement(
@@ -36,4 +36,5 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
         probe_bytes=PING_BYTES,
         probes=False,
         end_ns=len(delay_ms) * step_ns,
+        notes=end_notes(text_of(path), lines[-1][0]),
     )

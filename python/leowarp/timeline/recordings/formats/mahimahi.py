@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.lines import numbered, text_of
-from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Capacity
 
 OPPORTUNITY_BYTES = 1500
@@ -45,7 +45,7 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
     back = np.flatnonzero(np.diff(times) < 0)
     # A truncated copy ends inside a number.
     if len(back) == 1 and back[0] == len(times) - 2 and not text.endswith("\n") and len(times) > 2:
-        skips.add("last lines that were cut off", f"line {places[-1]}")
+        skips.add("last line that was cut off", "last lines that were cut off", f"line {places[-1]}")
         times, back = times[:-1], back[:0]
     if len(back):
         line, before, now = places[back[0] + 1], times[back[0]], times[back[0] + 1]
@@ -91,7 +91,7 @@ def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDAr
             _HINT,
         )
     for line, text in wrong:
-        skips.add("lines that are no time in ms", f"line {line}, {text[:40]!r}")
+        skips.add("line that is no time in ms", "lines that are no time in ms", f"line {line}, {text[:40]!r}")
     return np.array(times, dtype=np.int64), places
 
 
@@ -109,7 +109,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
         # end of the previous round.
         rounds = np.arange(-(-until_ns // (int(times_ms[-1]) * _MS_NS)), dtype=np.int64)
         times_ms = np.add.outer(rounds * times_ms[-1], times_ms).ravel()
-    return replace(capacity_of(times_ms, packet_bytes), notes=skipped_note(skips.found))
+    return replace(capacity_of(times_ms, packet_bytes), notes=skips.lines)
 
 
 def capacity_of(times_ms: NDArray[np.int64], packet_bytes: int = OPPORTUNITY_BYTES) -> Capacity:

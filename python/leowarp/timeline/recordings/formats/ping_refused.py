@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.other_tools import refused_tool
 from leowarp.timeline.recordings.formats.ping_lines import Reply
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
@@ -20,11 +21,8 @@ def apart_hint(path: Path, line: int) -> str:
 
 def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
     """Error for a file without a readable round trip."""
-    if "TTL=" in text and "bytes=" in text.lower():
-        return ScenarioError(
-            f"{path}: the ping of Windows: it numbers no probes, so that nothing tells which were lost",
-            "measure with a ping that does, or with irtt: irtt client -i 10ms -d 5m -o trace.json SERVER",
-        )
+    if (other := refused_tool(path, text)) is not None:
+        return other
     without_time = [reply for run in runs for _, reply in run.without_time]
     damaged = [line for run in runs for _, line in run.damaged]
     if without_time:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
+from leowarp.timeline.recordings.formats.ping_lines import Reply
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
 _MOST_PKTS = 65_000
@@ -23,6 +26,8 @@ def tally_notes(run: Run) -> list[str]:
                 f"line {run.tally.line}: ping says that {run.tally.received} replies came, and {received} can be read"
             )
         notes += _ends(run)
+    else:
+        notes += _ends_without_tally(run)
     if run.spread is None or not firsts:
         return notes
     # iputils' sums also include duplicates (ping_common.c, gather_statistics).
@@ -37,6 +42,42 @@ def tally_notes(run: Run) -> list[str]:
         notes.append(
             f"line {spread.line}: ping says that round trips were {said} ms (least, mean, largest), and those that can "
             f"be read are {read} ms: lines are missing, or damaged"
+        )
+    return notes
+
+
+def _ends_without_tally(run: Run) -> list[str]:
+    """Probes before the first reply and after the last, by the numbers: ping was killed before its statistics."""
+    numbers = [reply.seq for reply in run.replies]
+    if run.header is None or not numbers or len(numbers) > _MOST_PKTS:
+        return []
+    # iputils counts from 1, others from 0: a probe of number 0 may never have been sent.
+    first, last = min(numbers), max(numbers)
+    before = max(first - 1, sum(seq < first for seq in run.silent))
+    after = sum(seq > last for seq in run.silent)
+    return [
+        f"{count} probes {where} are not among the samples: no reply to them can be read"
+        for count, where in ((before, "before the first reply"), (after, "after the last reply"))
+        if count
+    ]
+
+
+def reply_notes(replies: list[Reply]) -> list[str]:
+    """What the printed times cannot say."""
+    notes = []
+    bounds = [reply for reply in replies if reply.at_most]
+    if bounds:
+        assert bounds[0].rtt_ns is not None
+        notes.append(
+            f"{len(bounds)} replies give a bound alone (time<...; the first: line {bounds[0].line}), and count as the "
+            f"bound: {bounds[0].rtt_ns / 1e6:g} ms"
+        )
+    stamps = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
+    same = sum(a == b for a, b in pairwise(stamps))
+    if same * 2 > len(stamps) > 2:
+        notes.append(
+            f"{same} of {len(stamps)} replies have the time stamp of the one before: when each was sent is known "
+            "only as well as that clock ticks"
         )
     return notes
 

@@ -42,7 +42,7 @@ class Judgement:
 
 
 def measurement_of(made: Recording) -> Measurement:
-    """As returned by a reader of numbered probes."""
+    """The measurement that a reader of numbered probes would return."""
     sent = sent_in_order("made up", made.sequence, made.t_ns, made.rtt_ns)
     return Measurement(
         source="made up",
