@@ -21,7 +21,7 @@ FASTER := --config profile.dev.package.leowarp-reorder.opt-level=1
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel doctor demo test test-fast fuzz plain conformance check bench wheel release docs site page pictures lock clean
+.PHONY: help setup kernel doctor demo test test-fast fuzz plain shelf conformance check bench wheel release docs site page pictures lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ fuzz: $(NATIVE) ## damaged files to the readers: make fuzz SECONDS=600 TARGET=el
 
 plain: kernel ## compare the default kernel with `plain`, byte by byte: examples, runs of studies, random networks (an hour)
 	@$(PYTHON) tools/same_results.py kernels default plain
+
+shelf: $(NATIVE) ## every kernel of the shelf: runs twice, then the tests of the guest with it (hours): make shelf KERNELS="plain 6.12+net"
+	@$(PYTHON) tools/shelf.py $(foreach kernel,$(KERNELS),--kernel $(kernel))
 
 conformance: $(NATIVE) ## Linux's tests of its TCP, run by packetdrill in the guest: make conformance PACKETDRILL=PATH
 	@$(PYTHON) -m leowarp_conformance "$(PACKETDRILL)" --keep build/conformance

@@ -12,6 +12,7 @@ pytest_plugins = ["support.processes", "support.watchdog", "support.chromium", "
 
 def pytest_addoption(parser):
     parser.addoption("--renew-pictures", action="store_true", help="store what pages show now as the reviewed pictures")
+    parser.addoption("--kernel", default="default", help="kernel of the shelf in the default one's place (make shelf)")
 
 
 # Tests that a shell starts in the background ignore Ctrl-C, and so do their children. The tests of interruptions would
@@ -23,6 +24,27 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 EXAMPLES = int(os.environ.get("LEOWARP_FUZZ_EXAMPLES", "100"))
 settings.register_profile("leowarp", max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("leowarp")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _kernel_in_the_default_ones_place(request):
+    """The kernel that `--kernel` names boots wherever a test in this process asks for the default one."""
+    name = request.config.getoption("--kernel")
+    if name == "default":
+        yield
+        return
+    from leowarp.guest.building import image
+    from leowarp.guest.building import kernel as building
+
+    built = building.kernel
+
+    def chosen(choice="default", **keywords):
+        return built(name if choice == "default" else choice, **keywords)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (building, image):
+            patch.setattr(module, "kernel", chosen)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

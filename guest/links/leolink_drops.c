@@ -10,6 +10,29 @@ static struct leolink_drop *drops;
 static u32 drops_head, drops_count;
 static u64 drops_overrun;
 
+#if IS_ENABLED(CONFIG_IPV6)
+/*
+ * Forty bytes of a packet of IPv6 would be its header alone. Instead: the header's first eight bytes, the last four of
+ * either address, the first sixteen behind the header (of TCP up to the window), and the eight from twenty on (of TCP
+ * the first options, mostly a timestamp). crates/agent makes the same of a captured frame (packets/short.rs).
+ */
+static bool shorten(const struct sk_buff *skb, int offset, u8 *data)
+{
+	static const struct { u8 from, bytes, to; } parts[] = {
+		{ 0, 8, 0 }, { 20, 4, 8 }, { 36, 4, 12 }, { 40, 16, 16 }, { 60, 8, 32 },
+	};
+	int i, has;
+
+	memset(data, 0, sizeof_field(struct leolink_drop, data));
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		has = min_t(int, parts[i].bytes, (int)skb->len - offset - parts[i].from);
+		if (has > 0 && skb_copy_bits(skb, offset + parts[i].from, data + parts[i].to, has))
+			return false;
+	}
+	return true;
+}
+#endif
+
 void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now)
 {
 	u32 bytes = link_bytes(q, skb);
@@ -31,6 +54,10 @@ void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leol
 	memset(d->data, 0, sizeof(d->data));
 	/* if a packet has two copies, only the second loss counts as its loss */
 	d->captured = length > 0 && !leolink_order_spares(skb) && !skb_copy_bits(skb, offset, d->data, length) ? length : 0;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (d->captured == sizeof(d->data) && skb->protocol == htons(ETH_P_IPV6) && !shorten(skb, offset, d->data))
+		d->captured = 0;
+#endif
 }
 
 /* Whether there is anything to read. */

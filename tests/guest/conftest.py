@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from leowarp.guest import GuestImage, GuestResult, Patience, drive
-from leowarp.guest.building.kernel import Kernel, kernel
+from leowarp.guest.building import kernel as building
+from leowarp.guest.building import shelf
+from leowarp.guest.building.kernel import Kernel, is_built
 
 MIB = 1 << 20
 HERE = Path(__file__).parent
@@ -17,8 +19,17 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def built_kernel() -> Kernel:
-    """The default kernel; built if the cache has none."""
-    return kernel()
+    """The default kernel, or the one in its place (`--kernel`); built if the cache has none."""
+    return building.kernel()
+
+
+@pytest.fixture(scope="session")
+def ipv6_kernel() -> str:
+    """The name of the kernel with IPv6 and Multipath TCP; a test that wants it is skipped where nobody has built it."""
+    name = "6.12+net"
+    if not is_built(shelf.kernel_of(name)):
+        pytest.skip(f"its kernel is not built: leowarp kernel build {name}")
+    return name
 
 
 @pytest.fixture(scope="session")

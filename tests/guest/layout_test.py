@@ -45,7 +45,7 @@ def plan():
         run=SimpleNamespace(duration_ns=100, seed=7, ends="flows", linger_ns=5),
         routing=SimpleNamespace(in_flight="source"),
         cures=Cures(),
-        network=SimpleNamespace(neighbours="arp", mtu_bytes=1500, forwarding="direct"),
+        network=SimpleNamespace(neighbours="arp", mtu_bytes=1500, forwarding="direct", family="ipv4"),
         hosts=[
             SimpleNamespace(name=name, sysctl={"net.ipv4.tcp_sack": "1"}, pacing=pacing, delayed_ack=delayed_ack)
             for name, pacing, delayed_ack in (("A", "internal", "off"), ("B", "fq", "adaptive"))

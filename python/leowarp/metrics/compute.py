@@ -84,7 +84,7 @@ def metrics(
     balances = check_conservation(tables)
     # Step functions of all links are built once, and everything below uses them.
     links = link_values(tables)
-    check_carried(tables, plan.flows, end_ns, links, plan.network.mtu_bytes)
+    check_carried(tables, plan.flows, end_ns, links, plan.network.mtu_bytes, plan.network.ip_header_bytes)
     pairs = flow_pairs(plan.flows)
     changes = route_changes(tables, pairs, end_ns, attribution_ns, links)
     evidence = Evidence(

@@ -142,6 +142,7 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
             row["goodput_mean_bps"],
             run.links,
             run.plan.network.mtu_bytes,
+            run.plan.network.ip_header_bytes,
         )
     )
 

@@ -59,6 +59,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     rules.append(("TCP", profile))
     if network.get("mtu", "1500 B") != "1500 B":
         rules.append(("packets", f"of {network['mtu']} at most"))
+    if network.get("family", "ipv4") != "ipv4":
+        rules.append(("addresses", "IPv6"))
     rules.append(("kernel", kernel_name(manifest)))
     rules.append(("seed", str(document.get("run", {}).get("seed", "?"))))
     return rules

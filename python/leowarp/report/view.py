@@ -217,9 +217,9 @@ class RunView:
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
         # The largest sample is used: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in
-        # net/ipv4/tcp.c). Without a sample, 20 bytes of IP, 20 of TCP and 12 of timestamps (RFC 7323, appendix A) are
-        # subtracted.
-        payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 52.0
+        # net/ipv4/tcp.c). Without a sample, the header of IP, 20 bytes of TCP and 12 of timestamps (RFC 7323, appendix
+        # A) are subtracted.
+        payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 32.0 - self.ip_header_bytes
         return min(shaped) * payload_bytes
 
     def _steady_capacity_bps(self) -> float | None:
@@ -233,7 +233,7 @@ class RunView:
         if len(rates) != 1 or np.isnan(rates[0]):
             return None
         return float(rates[0]) * payload_ratio(
-            self.tables, self.main_flow, overhead_bytes(self.tables, pair), self.ip_bytes
+            self.tables, self.main_flow, overhead_bytes(self.tables, pair), self.ip_bytes, self.ip_header_bytes
         )
 
     def path_delay(self, source: str, destination: str) -> pd.DataFrame:
@@ -245,6 +245,11 @@ class RunView:
     def ip_bytes(self) -> int:
         """Length of a full packet."""
         return int(self.plan.network.mtu_bytes)
+
+    @property
+    def ip_header_bytes(self) -> int:
+        """Length of its IP header."""
+        return self.plan.network.ip_header_bytes
 
     def rules(self) -> list[tuple[str, str]]:
         """The rules that shape results, as (name, text): the foot of every figure."""

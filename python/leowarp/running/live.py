@@ -73,6 +73,11 @@ def live(
     ways = ways or Ways()
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan
+    if plan.network.family == "ipv6":
+        raise ScenarioError(
+            f'opening {plan.name} to programs outside: connections are of IPv4, and network.family = "ipv6"',
+            hint='--set network.family="ipv4"',
+        )
     origin, destination = _ends(plan, ways)
     forwards = [guest.forward_of(text) for text in ways.forwards]
     for forward in forwards:

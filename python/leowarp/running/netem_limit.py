@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp.guest.setup.input import ETHERNET_BYTES
-from leowarp.scenario.workload.flows import PROBE_HEADERS_BYTES
+from leowarp.scenario.workload.flows import PROBE_HEADER_BYTES
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -36,7 +36,7 @@ def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
     # The sum assumes all flows on one link, which sends no more packets than its rate permits.
     pkts_per_s, bits_per_s = 0.0, 0.0
     for flow in plan.flows:
-        size_bytes = (flow.payload_bytes or 0) + PROBE_HEADERS_BYTES + ETHERNET_BYTES
+        size_bytes = (flow.payload_bytes or 0) + plan.network.ip_header_bytes + PROBE_HEADER_BYTES + ETHERNET_BYTES
         if flow.kind not in ("udp", "ping") or size_bytes >= full_bytes:
             continue
         pkts_per_s += flow.paced_pkts_per_s

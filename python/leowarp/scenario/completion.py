@@ -16,6 +16,7 @@ from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.names.gazetteer import PLACES
 from leowarp.scenario.network.background import RateKeys, check_background
 from leowarp.scenario.network.cures import check_cures, check_waits, is_any_on
+from leowarp.scenario.network.family import complete_family
 from leowarp.scenario.network.interruptions import check_interruptions
 from leowarp.scenario.network.links import UPDATE_KEYS
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, is_per_host
@@ -60,8 +61,9 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
         _fill_in(draft, each.defaults(draft.sections))
-    # Flows come after the stations, because their ends are names of stations, and after every medium's defaults,
-    # because a medium may set the MTU, which limits a payload.
+    # After the stations and after every medium's defaults, because ends of flows are names of stations, and the MTU,
+    # which a medium may set, limits a payload.
+    complete_family(draft, problems)
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
     complete_loss_detection(draft, problems)

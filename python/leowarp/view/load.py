@@ -32,7 +32,9 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
     """
     step_ns = STEP_NS
     while True:
-        frame = link_loads(source.tables, source.plan.flows, source.links, source.end_ns, step_ns)
+        frame = link_loads(
+            source.tables, source.plan.flows, source.links, source.end_ns, step_ns, source.plan.network.ip_header_bytes
+        )
         if len(frame) <= MOST_ROWS:
             break
         step_ns *= -(-len(frame) // MOST_ROWS)

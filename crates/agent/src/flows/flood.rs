@@ -18,6 +18,7 @@ const STACK_BYTES: usize = 256 * 1024;
 /// IP header, at most 60 bytes, and ICMP header.
 const REPLY_BYTES: usize = 60 + 8;
 const ICMP_ECHOREPLY: u8 = 0;
+const ICMPV6_ECHO_REPLY: u8 = 129;
 
 /// A flood that is ready to start.
 #[derive(Debug)]
@@ -34,6 +35,7 @@ pub struct Flood {
 struct Sender {
     probe: Probe,
     flow: u16,
+    is_ipv6: bool,
     start_ns: i64,
     stop_ns: i64,
     packets: u64,
@@ -48,6 +50,7 @@ impl Flood {
         let probe = Probe::open(network, setup, flow)?;
         let sender = Sender {
             flow: flow as u16,
+            is_ipv6: setup.is_ipv6(),
             start_ns: spec.start_ns,
             stop_ns: spec.stop_ns,
             packets: spec.packets.unwrap_or(u64::MAX),
@@ -143,16 +146,17 @@ impl Sender {
                 return Ok(found);
             }
             let n = check(n, "read an answer to a ping")? as usize;
-            found |= answers(&buffer[..n]) == Some((self.flow, index));
+            found |= answers(&buffer[..n], self.is_ipv6) == Some((self.flow, index));
         }
     }
 }
 
-/// Flow and number of the request that an IP packet answers.
-fn answers(ip: &[u8]) -> Option<(u16, u16)> {
-    let icmp = ip.get(4 * usize::from(ip.first()? & 15)..)?;
+/// Flow and number of the request that an IP packet answers; sockets of IPv6 get it without its header.
+fn answers(packet: &[u8], is_ipv6: bool) -> Option<(u16, u16)> {
+    let head_bytes = if is_ipv6 { 0 } else { 4 * usize::from(packet.first()? & 15) };
+    let icmp = packet.get(head_bytes..)?;
     let word = |at: usize| Some(u16::from_be_bytes([*icmp.get(at)?, *icmp.get(at + 1)?]));
-    (*icmp.first()? == ICMP_ECHOREPLY).then_some(())?;
+    (*icmp.first()? == if is_ipv6 { ICMPV6_ECHO_REPLY } else { ICMP_ECHOREPLY }).then_some(())?;
     Some((word(4)?, word(6)?))
 }
 
@@ -172,13 +176,15 @@ mod tests {
     fn an_answer_names_its_flow_and_number_behind_options_too() {
         let mut ip = vec![0x45; 20];
         ip.extend([0, 0, 0xaa, 0xaa, 0, 7, 0x12, 0x34, 99]);
-        assert_eq!(answers(&ip), Some((7, 0x1234)));
+        assert_eq!(answers(&ip, false), Some((7, 0x1234)));
         ip[20] = 8;
-        assert_eq!(answers(&ip), None);
+        assert_eq!(answers(&ip, false), None);
         let mut options = vec![0x46; 24];
         options.extend([0, 0, 0, 0, 0, 1, 0, 2]);
-        assert_eq!(answers(&options), Some((1, 2)));
-        assert_eq!(answers(&options[..30]), None);
-        assert_eq!(answers(&[]), None);
+        assert_eq!(answers(&options, false), Some((1, 2)));
+        assert_eq!(answers(&options[..30], false), None);
+        assert_eq!(answers(&[], false), None);
+        assert_eq!(answers(&[129, 0, 0, 0, 0, 7, 0, 9], true), Some((7, 9)));
+        assert_eq!(answers(&[0, 0, 0, 0, 0, 7, 0, 9], true), None);
     }
 }

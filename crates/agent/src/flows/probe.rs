@@ -10,10 +10,17 @@ use crate::packets::frame::{DESTINATION_PORT, SOURCE_PORT};
 use leowarp_timeline::setup::{Flow, FlowKind, Setup};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-const IP_UDP_ETHERNET_BYTES: u64 = 20 + 8 + 14;
-/// ICMP_FILTER, linux/icmp.h
+const UDP_ETHERNET_BYTES: u64 = 8 + 14;
+/// ICMP_FILTER, linux/icmp.h; ICMPV6_FILTER, linux/icmpv6.h
 const ICMP_FILTER: i32 = 1;
 const SOL_RAW: i32 = 255;
+const ECHO: u8 = 8;
+const ECHO_IPV6: u8 = 128;
+/// Types of ICMP that a socket does not get, as bits: all; all but answers to an echo.
+const NOTHING: [u32; 8] = [u32::MAX; 8];
+const ANSWERS: u32 = !1;
+/// 129
+const ANSWERS_IPV6: [u32; 8] = [u32::MAX, u32::MAX, u32::MAX, u32::MAX, !2, u32::MAX, u32::MAX, u32::MAX];
 
 /// A flow of probes that is ready to start.
 #[derive(Debug)]
@@ -24,8 +31,9 @@ pub struct Probe {
     /// Socket at the destination, which keeps the port open.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
-    /// For a ping: sum of the packet's 16-bit words without its checksum and its number.
-    word_sum: u32,
+    /// For a ping: the sum of the packet's 16 bit words without its checksum and its number; none = over IPv6, where the
+    /// kernel puts the checksum in (RFC 3542, 3.1).
+    word_sum: Option<u32>,
     start_ns: i64,
     stop_ns: i64,
     packets: u64,
@@ -42,12 +50,13 @@ enum Pace {
 }
 
 impl Pace {
-    fn of(spec: &Flow) -> Self {
+    fn of(spec: &Flow, ip_header_bytes: u32) -> Self {
         match (spec.packets_per_s, spec.interval_ns, spec.rate_bps) {
             (Some(packets_per_s), _, _) => Self::PerSecond(packets_per_s),
             (None, Some(interval_ns), _) => Self::EveryNs(interval_ns),
             (None, None, rate_bps) => {
-                let bits = 8 * (u64::from(spec.payload_bytes.unwrap_or_default()) + IP_UDP_ETHERNET_BYTES);
+                let bits =
+                    8 * (u64::from(spec.payload_bytes.unwrap_or_default() + ip_header_bytes) + UDP_ETHERNET_BYTES);
                 Self::Bits(rate_bps.unwrap_or(1), bits)
             }
         }
@@ -73,26 +82,35 @@ impl Probe {
         let (from, to) = (&setup.hosts[spec.source], &setup.hosts[spec.destination]);
         let payload = spec.payload_bytes.unwrap_or_default() as usize;
         let port = |base: u16| base + flow as u16;
+        let is_ipv6 = setup.is_ipv6();
         let (socket, sink, packet) = match spec.kind {
             FlowKind::Ping => {
                 if !spec.replies {
-                    network.inside(to.node, || netns::set_sysctl("net.ipv4.icmp_echo_ignore_all", "1"))?;
+                    let name = if is_ipv6 { "net.ipv6.icmp.echo_ignore_all" } else { "net.ipv4.icmp_echo_ignore_all" };
+                    network.inside(to.node, || netns::set_sysctl(name, "1"))?;
                 }
                 let fd = network.inside(from.node, || {
-                    let fd = socket::open(libc::SOCK_RAW, libc::IPPROTO_ICMP)?;
-                    // incoming packets are not needed here; only a flood needs the answers (type 0)
-                    let unwanted = if spec.flood { !1u32 } else { u32::MAX };
-                    socket::set(fd.as_raw_fd(), SOL_RAW, ICMP_FILTER, &unwanted, "filter a ping's socket")?;
+                    let protocol = if is_ipv6 { libc::IPPROTO_ICMPV6 } else { libc::IPPROTO_ICMP };
+                    let fd = socket::open(from.address, libc::SOCK_RAW, protocol)?;
+                    // nothing that comes in is wanted here, but by a flood the answers
+                    let attempt = "filter a ping's socket";
+                    if is_ipv6 {
+                        let unwanted = if spec.flood { ANSWERS_IPV6 } else { NOTHING };
+                        socket::set(fd.as_raw_fd(), libc::IPPROTO_ICMPV6, ICMP_FILTER, &unwanted, attempt)?;
+                    } else {
+                        let unwanted = if spec.flood { ANSWERS } else { NOTHING[0] };
+                        socket::set(fd.as_raw_fd(), SOL_RAW, ICMP_FILTER, &unwanted, attempt)?;
+                    }
                     Ok(fd)
                 })?;
                 let mut packet = vec![0u8; 8 + payload];
-                packet[0] = 8;
+                packet[0] = if is_ipv6 { ECHO_IPV6 } else { ECHO };
                 packet[4..6].copy_from_slice(&(flow as u16).to_be_bytes());
                 (fd, None, packet)
             }
             _ => {
                 let sink = network.inside(to.node, || {
-                    let fd = socket::open(libc::SOCK_DGRAM, 0)?;
+                    let fd = socket::open(to.address, libc::SOCK_DGRAM, 0)?;
                     let mut code = [libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 }];
                     let filter = libc::sock_fprog { len: 1, filter: code.as_mut_ptr() };
                     socket::set(
@@ -106,7 +124,7 @@ impl Probe {
                     Ok(fd)
                 })?;
                 let fd = network.inside(from.node, || {
-                    let fd = socket::open(libc::SOCK_DGRAM, 0)?;
+                    let fd = socket::open(to.address, libc::SOCK_DGRAM, 0)?;
                     socket::bind(&fd, &socket::address(from.address, port(SOURCE_PORT)))?;
                     Ok(fd)
                 })?;
@@ -121,12 +139,12 @@ impl Probe {
             kind: spec.kind,
             socket,
             _sink: sink,
-            word_sum: word_sum(&packet),
+            word_sum: (!is_ipv6).then(|| word_sum(&packet)),
             packet,
             start_ns: spec.start_ns,
             stop_ns: spec.stop_ns,
             packets: spec.packets.unwrap_or(u64::MAX),
-            pace: Pace::of(spec),
+            pace: Pace::of(spec, setup.ip_header_bytes()),
         })
     }
 
@@ -140,8 +158,10 @@ impl Probe {
     pub fn send(&mut self, index: u64) -> Result<()> {
         if self.kind == FlowKind::Ping {
             self.packet[6..8].copy_from_slice(&(index as u16).to_be_bytes());
-            let sum = checksum(self.word_sum + u32::from(index as u16));
-            self.packet[2..4].copy_from_slice(&sum.to_be_bytes());
+            if let Some(word_sum) = self.word_sum {
+                let sum = checksum(word_sum + u32::from(index as u16));
+                self.packet[2..4].copy_from_slice(&sum.to_be_bytes());
+            }
         } else {
             self.packet[..8].copy_from_slice(&index.to_be_bytes());
         }

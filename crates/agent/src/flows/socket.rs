@@ -3,7 +3,7 @@
 
 use crate::base::error::{check, Error, Result};
 use std::mem::MaybeUninit;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// The upper-layer protocol that delays acknowledgements (guest/ulp/delack.c).
@@ -11,7 +11,38 @@ const DELACK: &str = "delack";
 const TCP_ULP: i32 = 31;
 
 /// An address with a port in the kernel's format.
-pub fn address(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
+#[derive(Clone, Copy)]
+pub enum Address {
+    V4(libc::sockaddr_in),
+    V6(libc::sockaddr_in6),
+}
+
+impl Address {
+    /// Pointer to the address and its length; valid as long as the borrow.
+    fn raw(&self) -> (*const libc::sockaddr, u32) {
+        match self {
+            Self::V4(a) => ((&raw const *a).cast(), size_of::<libc::sockaddr_in>() as u32),
+            Self::V6(a) => ((&raw const *a).cast(), size_of::<libc::sockaddr_in6>() as u32),
+        }
+    }
+}
+
+/// An address with a port.
+pub fn address(ip: IpAddr, port: u16) -> Address {
+    match ip {
+        IpAddr::V4(ip) => Address::V4(address_v4(ip, port)),
+        IpAddr::V6(ip) => Address::V6(libc::sockaddr_in6 {
+            sin6_family: libc::AF_INET6 as u16,
+            sin6_port: port.to_be(),
+            sin6_flowinfo: 0,
+            sin6_addr: libc::in6_addr { s6_addr: ip.octets() },
+            sin6_scope_id: 0,
+        }),
+    }
+}
+
+/// An IPv4 address with a port.
+pub fn address_v4(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     libc::sockaddr_in {
         sin_family: libc::AF_INET as u16,
         sin_port: port.to_be(),
@@ -20,29 +51,27 @@ pub fn address(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     }
 }
 
-/// An IPv4 socket in the calling thread's namespace; it is closed when a program is executed.
-pub fn open(kind: i32, protocol: i32) -> Result<OwnedFd> {
+/// A socket of the family of an address in the calling thread's namespace, closed if a program is executed.
+pub fn open(of: IpAddr, kind: i32, protocol: i32) -> Result<OwnedFd> {
+    let family = if of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
     // SAFETY: plain system call; the descriptor is owned afterwards.
     unsafe {
-        Ok(OwnedFd::from_raw_fd(check(
-            libc::socket(libc::AF_INET, kind | libc::SOCK_CLOEXEC, protocol),
-            "open a socket",
-        )?))
+        Ok(OwnedFd::from_raw_fd(check(libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol), "open a socket")?))
     }
 }
 
 /// Binds a socket to a local address.
-pub fn bind(fd: &OwnedFd, to: &libc::sockaddr_in) -> Result<()> {
-    let size = size_of::<libc::sockaddr_in>() as u32;
+pub fn bind(fd: &OwnedFd, to: &Address) -> Result<()> {
+    let (address, size) = to.raw();
     // SAFETY: the address lives through the call and has the given size.
-    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const *to).cast(), size) }, "bind a flow's socket").map(|_| ())
+    check(unsafe { libc::bind(fd.as_raw_fd(), address, size) }, "bind a flow's socket").map(|_| ())
 }
 
 /// Connects a socket; returns the errno on failure.
-pub fn connect(fd: i32, to: &libc::sockaddr_in) -> std::result::Result<(), i32> {
-    let size = size_of::<libc::sockaddr_in>() as u32;
+pub fn connect(fd: i32, to: &Address) -> std::result::Result<(), i32> {
+    let (address, size) = to.raw();
     // SAFETY: the address lives through the call and has the given size.
-    match unsafe { libc::connect(fd, (&raw const *to).cast(), size) } {
+    match unsafe { libc::connect(fd, address, size) } {
         0 => Ok(()),
         _ => Err(errno()),
     }

@@ -14,7 +14,8 @@
 //! Implements RFC 4737, 5 (resemblance to TCP).
 //! Implements RFC 4737, 6 (TCP-like streams).
 
-use super::{socket, tcp_info};
+use super::socket::{self, Address};
+use super::tcp_info;
 use crate::base::clock::Clock;
 use crate::base::ending::Ending;
 use crate::base::error::{check, Error, Result};
@@ -39,8 +40,8 @@ const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
 /// An application with a rate writes at this interval, or segment by segment if that is less frequent.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
-/// Headers of IP and TCP, and TCP timestamps.
-const HEADERS_BYTES: u32 = 20 + 20 + 12;
+/// TCP and its timestamps.
+const HEADERS_BYTES: u32 = 20 + 12;
 const STACK_BYTES: usize = 256 * 1024;
 
 /// State shared by a flow's threads and its observers.
@@ -85,7 +86,7 @@ impl Transfer {
         let at = |host: usize, port: u16| socket::address(setup.hosts[host].address, port + flow as u16);
         let make = |host: usize, port: u16| {
             network.inside(setup.hosts[host].node, || {
-                let fd = socket::open(libc::SOCK_STREAM, 0)?;
+                let fd = socket::open(setup.hosts[host].address, libc::SOCK_STREAM, 0)?;
                 socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, &1i32, "reuse a flow's address")?;
                 socket::set_congestion_control(&fd, name)?;
                 socket::bind(&fd, &at(host, port))?;
@@ -103,7 +104,7 @@ impl Transfer {
             listener,
             receiver: AtomicI32::new(-1),
             delays_acks: setup.hosts[spec.destination].delayed_ack == DelayedAck::On,
-            segment_bytes: u64::from(setup.mtu_bytes - HEADERS_BYTES),
+            segment_bytes: u64::from(setup.mtu_bytes - setup.ip_header_bytes() - HEADERS_BYTES),
             connect_ns: AtomicI64::new(i64::MIN),
             error: AtomicI32::new(0),
             stop: AtomicBool::new(false),
@@ -117,7 +118,7 @@ impl Transfer {
     }
 
     /// Starts the transfer's threads. Each thread sleeps until the flow starts.
-    pub fn start(&self, clock: Clock, spec: &Flow, to: libc::sockaddr_in, ending: &Arc<Ending>) -> Result<()> {
+    pub fn start(&self, clock: Clock, spec: &Flow, to: Address, ending: &Arc<Ending>) -> Result<()> {
         let (reader, writer, spec) = (self.shared.clone(), self.shared.clone(), spec.clone());
         let (reader_ending, ending) = (ending.clone(), ending.clone());
         let spawn = |name: String, body: Box<dyn FnOnce() + Send>| match std::thread::Builder::new()
@@ -290,7 +291,7 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
     }
 }
 
-fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &libc::sockaddr_in) {
+fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) {
     let result = transfer(shared, clock, spec, destination);
     if shared.stop.load(SeqCst) {
         // SAFETY: plain system calls; closing with a linger time of 0 resets the connection and discards queued data.
@@ -309,12 +310,7 @@ fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &libc::sockadd
 }
 
 /// The errno on failure.
-fn transfer(
-    shared: &Shared,
-    clock: Clock,
-    spec: &Flow,
-    destination: &libc::sockaddr_in,
-) -> std::result::Result<(), i32> {
+fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -> std::result::Result<(), i32> {
     let sleep = |t_ns: i64| match clock.sleep_until(t_ns) {
         Ok(true) if !shared.stop.load(SeqCst) => Ok(()),
         _ => Err(libc::EINTR),

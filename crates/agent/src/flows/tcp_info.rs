@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_socket_of_this_machine_answers_and_what_its_kernel_lacks_stays_missing() {
-        let fd = socket::open(libc::SOCK_STREAM, 0).expect("a TCP socket");
+        let fd = socket::open(std::net::Ipv4Addr::LOCALHOST.into(), libc::SOCK_STREAM, 0).expect("a TCP socket");
         let fd = std::os::fd::AsRawFd::as_raw_fd(&fd);
         let (info, n) = socket::get::<TcpInfo>(fd, libc::IPPROTO_TCP, libc::TCP_INFO).expect("TCP_INFO");
         // TCP_CLOSE, include/net/tcp_states.h

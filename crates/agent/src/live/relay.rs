@@ -18,7 +18,7 @@ use leowarp_timeline::setup::{self, DelayedAck, Setup};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
@@ -49,8 +49,8 @@ pub struct Relay {
     partial: Vec<u8>,
     /// Namespace in which connections begin.
     home: OwnedFd,
-    from: Ipv4Addr,
-    to: Ipv4Addr,
+    from: IpAddr,
+    to: IpAddr,
     listener: OwnedFd,
     listener_port: u16,
     /// A bound socket that does not listen: connecting to it is refused, as by a machine on which no program listens.
@@ -72,7 +72,7 @@ impl Relay {
         let hosts = [&setup.hosts[spec.from], &setup.hosts[spec.to]];
         let to = hosts[1].address;
         let bound = || {
-            let fd = socket::open(libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
+            let fd = socket::open(to, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
             prepare(&fd, spec)?;
             socket::bind(&fd, &socket::address(to, 0))?;
             let port = port_of(&fd)?;
@@ -235,7 +235,7 @@ impl Relay {
 
     /// Sends the first segment of a connection.
     fn connect(&mut self, connection: u32, is_answered: bool, clock: Clock) -> Result<()> {
-        let fd = socket::open(libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
+        let fd = socket::open(self.to, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
         prepare(&fd, &self.spec)?;
         let port = if is_answered { self.listener_port } else { self.closed_port };
         let began_ns = clock.now_ns();
@@ -267,7 +267,7 @@ impl Relay {
 
     /// A connection is established at its far end.
     fn accept(&mut self) -> Result<()> {
-        let mut from = socket::address(Ipv4Addr::UNSPECIFIED, 0);
+        let mut from = socket::address_v4(Ipv4Addr::UNSPECIFIED, 0);
         let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: address and size live through the call; the descriptor is owned afterwards.
@@ -283,7 +283,7 @@ impl Relay {
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         // The port alone is not sufficient: another program in the guest may use it, and flows' programs must not reach
         // other connections.
-        let is_ours = u32::from_be(from.sin_addr.s_addr) == u32::from(self.from);
+        let is_ours = IpAddr::from(Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr))) == self.from;
         match is_ours.then(|| self.by_port.remove(&u16::from_be(from.sin_port))).flatten() {
             Some(connection) => {
                 self.begin(2 * connection + 1, fd);
@@ -380,7 +380,7 @@ fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
 }
 
 fn port_of(fd: &OwnedFd) -> Result<u16> {
-    let mut own = socket::address(Ipv4Addr::UNSPECIFIED, 0);
+    let mut own = socket::address_v4(Ipv4Addr::UNSPECIFIED, 0);
     let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
     // SAFETY: address and size live through the call.
     check(unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut own).cast(), &raw mut size) }, "ask for a port")?;

@@ -4,7 +4,7 @@
 use crate::network::netlink::{
     Batch, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, RTM_DELROUTE, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE,
 };
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
@@ -16,8 +16,11 @@ const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 const IFF_UP: u32 = 1;
 const IFF_NOARP: u32 = 0x80;
+const IFF_MULTICAST: u32 = 0x1000;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
+/// Nobody asks whether another has the address (RFC 4862, 5.4).
+const IFA_F_NODAD: u8 = 2;
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
@@ -25,6 +28,7 @@ const RTA_PREFSRC: u16 = 7;
 const RTA_METRICS: u16 = 8;
 const RTAX_QUICKACK: u16 = 15;
 const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
 const RT_TABLE_MAIN: u8 = 254;
 const RTPROT_STATIC: u8 = 4;
 const RT_SCOPE_UNIVERSE: u8 = 0;
@@ -38,6 +42,8 @@ pub struct Interface {
     pub name: String,
     pub mac: [u8; 6],
     pub arp: bool,
+    /// Without, IPv6 tells no router of the groups that it joins by itself (net/ipv6/mcast.c).
+    pub multicast: bool,
     pub mtu_bytes: u32,
 }
 
@@ -46,7 +52,7 @@ pub struct Interface {
 pub struct Hop {
     pub ifindex: u32,
     /// None if the far end accepts every packet.
-    pub gateway: Option<Ipv4Addr>,
+    pub gateway: Option<IpAddr>,
     /// TCP sending on this route acknowledges each segment that it receives.
     pub quickack: bool,
 }
@@ -63,16 +69,18 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
 /// before both exist (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
+    // what stays as it is
+    let changed = |i: &Interface| if i.multicast { IFF_NOARP } else { IFF_NOARP | IFF_MULTICAST };
     let describe = |batch: &mut Batch, i: &Interface| {
         batch.text(IFLA_IFNAME, &i.name).attribute(IFLA_ADDRESS, &i.mac).u32(IFLA_MTU, i.mtu_bytes);
     };
-    let head = ifinfomsg(here.ifindex, IFF_UP | noarp(here), IFF_UP | IFF_NOARP);
+    let head = ifinfomsg(here.ifindex, IFF_UP | noarp(here), IFF_UP | changed(here));
     batch.message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &head);
     describe(batch, here);
     let info = batch.nest(IFLA_LINKINFO, &[]);
     batch.text(IFLA_INFO_KIND, "veth");
     let data = batch.nest(IFLA_INFO_DATA, &[]);
-    let peer = batch.nest(VETH_INFO_PEER, &ifinfomsg(there.ifindex, noarp(there), IFF_NOARP));
+    let peer = batch.nest(VETH_INFO_PEER, &ifinfomsg(there.ifindex, noarp(there), changed(there)));
     describe(batch, there);
     batch.u32(IFLA_NET_NS_FD, there_fd as u32);
     batch.end(&peer);
@@ -102,24 +110,50 @@ pub fn forget_neighbours(batch: &mut Batch, ifindex: u32) {
 }
 
 /// Gives an interface an address.
-pub fn address(batch: &mut Batch, ifindex: u32, address: Ipv4Addr, prefix: u8) {
-    let mut body = [AF_INET, prefix, 0, RT_SCOPE_UNIVERSE, 0, 0, 0, 0];
+pub fn address(batch: &mut Batch, ifindex: u32, address: IpAddr, prefix: u8) {
+    let flags = if address.is_ipv6() { IFA_F_NODAD } else { 0 };
+    let mut body = [family(address), prefix, flags, RT_SCOPE_UNIVERSE, 0, 0, 0, 0];
     body[4..].copy_from_slice(&ifindex.to_ne_bytes());
     batch.message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body);
-    batch.attribute(IFA_LOCAL, &address.octets()).attribute(IFA_ADDRESS, &address.octets());
+    with_address(with_address(batch, IFA_LOCAL, address), IFA_ADDRESS, address);
 }
 
-fn rtmsg(prefix: u8, tos: u8, scope: u8, kind: u8) -> [u8; 12] {
-    [AF_INET, prefix, 0, tos, RT_TABLE_MAIN, RTPROT_STATIC, scope, kind, 0, 0, 0, 0]
+fn family(address: IpAddr) -> u8 {
+    if address.is_ipv6() {
+        AF_INET6
+    } else {
+        AF_INET
+    }
+}
+
+fn with_address(batch: &mut Batch, kind: u16, address: IpAddr) -> &mut Batch {
+    match address {
+        IpAddr::V4(address) => batch.attribute(kind, &address.octets()),
+        IpAddr::V6(address) => batch.attribute(kind, &address.octets()),
+    }
+}
+
+fn rtmsg(family: u8, prefix: u8, tos: u8, scope: u8, kind: u8) -> [u8; 12] {
+    [family, prefix, 0, tos, RT_TABLE_MAIN, RTPROT_STATIC, scope, kind, 0, 0, 0, 0]
+}
+
+/// Length of the prefix of a single address.
+pub fn whole_prefix(address: IpAddr) -> u8 {
+    if address.is_ipv6() {
+        128
+    } else {
+        32
+    }
 }
 
 /// Sets the route to a host for packets with a TOS value (0 = packets without a more specific route).
-pub fn route(batch: &mut Batch, destination: Ipv4Addr, tos: u8, hop: Hop) {
+pub fn route(batch: &mut Batch, destination: IpAddr, tos: u8, hop: Hop) {
     let scope = if hop.gateway.is_some() { RT_SCOPE_UNIVERSE } else { RT_SCOPE_LINK };
-    batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(32, tos, scope, RTN_UNICAST));
-    batch.attribute(RTA_DST, &destination.octets()).u32(RTA_OIF, hop.ifindex);
+    let head = rtmsg(family(destination), whole_prefix(destination), tos, scope, RTN_UNICAST);
+    batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &head);
+    with_address(batch, RTA_DST, destination).u32(RTA_OIF, hop.ifindex);
     if let Some(gateway) = hop.gateway {
-        batch.attribute(RTA_GATEWAY, &gateway.octets());
+        with_address(batch, RTA_GATEWAY, gateway);
     }
     quickack(batch, hop.quickack);
 }
@@ -133,21 +167,25 @@ fn quickack(batch: &mut Batch, wanted: bool) {
 }
 
 /// Removes the route to a host.
-pub fn no_route(batch: &mut Batch, destination: Ipv4Addr, tos: u8) {
+pub fn no_route(batch: &mut Batch, destination: IpAddr, tos: u8) {
     // the scope "nowhere" matches any route
-    batch.message(RTM_DELROUTE, 0, &rtmsg(32, tos, 255, RTN_UNICAST)).attribute(RTA_DST, &destination.octets());
+    let head = rtmsg(family(destination), whole_prefix(destination), tos, 255, RTN_UNICAST);
+    with_address(batch.message(RTM_DELROUTE, 0, &head), RTA_DST, destination);
 }
 
 /// Sends everything without a more specific route, from `source`, out of the interface of a hop without a gateway.
-pub fn default_route(batch: &mut Batch, source: Ipv4Addr, hop: Hop) {
-    batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(0, 0, RT_SCOPE_LINK, RTN_UNICAST));
-    batch.u32(RTA_OIF, hop.ifindex).attribute(RTA_PREFSRC, &source.octets());
+pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
+    let head = rtmsg(family(source), 0, 0, RT_SCOPE_LINK, RTN_UNICAST);
+    batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &head);
+    with_address(batch.u32(RTA_OIF, hop.ifindex), RTA_PREFSRC, source);
     quickack(batch, hop.quickack);
 }
 
 /// Silently discards packets without another route.
-pub fn discard_by_default(batch: &mut Batch) {
-    batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE));
+pub fn discard_by_default(batch: &mut Batch, is_ipv6: bool) {
+    let family = if is_ipv6 { AF_INET6 } else { AF_INET };
+    let head = rtmsg(family, 0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE);
+    batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &head);
 }
 
 #[cfg(test)]
@@ -161,6 +199,7 @@ mod tests {
             name: "l7".into(),
             mac: [2, 0, 0, 0, 0, mac],
             arp: false,
+            multicast: true,
             mtu_bytes: 1500,
         };
         let mut batch = Batch::default();
@@ -191,9 +230,9 @@ mod tests {
         let mut batch = Batch::default();
         route(
             &mut batch,
-            Ipv4Addr::new(10, 1, 0, 2),
+            IpAddr::from([10, 1, 0, 2]),
             8,
-            Hop { ifindex: 3, gateway: Some(Ipv4Addr::new(10, 128, 0, 1)), quickack: false },
+            Hop { ifindex: 3, gateway: Some(IpAddr::from([10, 128, 0, 1])), quickack: false },
         );
         #[rustfmt::skip]
         let expected = [
@@ -205,10 +244,24 @@ mod tests {
     }
 
     #[test]
+    fn addresses_and_routes_of_ipv6_have_sixteen_bytes_and_no_duplicate_is_looked_for() {
+        let host: IpAddr = "fd00::1:2".parse().unwrap();
+        let mut batch = Batch::default();
+        address(&mut batch, 3, host, whole_prefix(host));
+        assert_eq!(batch.bytes()[16..24], [10, 128, 2, 0, 3, 0, 0, 0]);
+        assert_eq!(batch.bytes()[24..28], [20, 0, 2, 0]);
+        assert_eq!(batch.bytes()[40..48], [0, 1, 0, 2, 20, 0, 1, 0]);
+        let mut batch = Batch::default();
+        route(&mut batch, host, 0, Hop { ifindex: 3, gateway: None, quickack: false });
+        assert_eq!(batch.bytes()[16..28], [10, 128, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0]);
+        assert_eq!(batch.bytes().len(), 28 + 20 + 8);
+    }
+
+    #[test]
     fn a_route_without_gateway_is_of_link_scope() {
         let mut batch = Batch::default();
         let hop = Hop { ifindex: 3, gateway: None, quickack: false };
-        route(&mut batch, Ipv4Addr::new(10, 1, 0, 2), 0, hop);
+        route(&mut batch, IpAddr::from([10, 1, 0, 2]), 0, hop);
         assert_eq!(batch.bytes()[16..28], [2, 32, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0]);
         assert_eq!(batch.bytes().len(), 44);
     }
@@ -222,7 +275,7 @@ mod tests {
             batch.bytes().to_vec()
         };
         let metric = [12, 0, 8, 0, 8, 0, 15, 0, 1, 0, 0, 0];
-        let address = Ipv4Addr::new(10, 1, 0, 2);
+        let address = IpAddr::from([10, 1, 0, 2]);
         for bytes in [made(&|b| route(b, address, 0, hop)), made(&|b| default_route(b, address, hop))] {
             assert_eq!(bytes[bytes.len() - metric.len()..], metric);
             assert_eq!(bytes[..4], (bytes.len() as u32).to_ne_bytes());

@@ -21,6 +21,7 @@ mod notices;
 pub mod router_addresses;
 mod routing;
 mod switches;
+mod sysctls;
 pub mod tags;
 pub mod tc;
 
@@ -93,35 +94,19 @@ pub struct Network<'a> {
     markers: u32,
     notices: u32,
     host_of_node: Vec<Option<usize>>,
+    /// The kernel has IPv6, whether the run is over it or not.
+    has_ipv6: bool,
     /// Nodes without hosts that have a link by netem.
     netem_routers: BTreeSet<usize>,
     /// Nodes among them whose links were created at this instant.
     widened: BTreeSet<usize>,
 }
 
-/// Namespaces created later inherit the settings of the first (net.core.devconf_inherit_init_net).
-const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
-    ("net.core.devconf_inherit_init_net", "1"),
-    ("net.ipv4.ip_forward", "1"),
-    ("net.ipv4.conf.all.rp_filter", "0"),
-    ("net.ipv4.conf.default.rp_filter", "0"),
-    ("net.ipv4.conf.all.send_redirects", "0"),
-    ("net.ipv4.conf.default.send_redirects", "0"),
-    ("net.core.netdev_max_backlog", "1000000"),
-    // the default limit is 4 per MiB of memory
-    ("user.max_net_namespaces", "1000000"),
-];
-
 impl<'a> Network<'a> {
     /// Creates empty namespaces for all nodes.
     pub fn new(setup: &'a Setup, tables: &'a Tables) -> Result<Self> {
         let home = Namespace::current()?;
-        for (name, value) in OF_ALL_NAMESPACES {
-            netns::set_sysctl(name, value)?;
-        }
-        for (name, value) in &setup.sysctl {
-            netns::set_sysctl(name, value)?;
-        }
+        let has_ipv6 = sysctls::of_guest(setup)?;
         leolink::set_forwarding(setup.forwarding)?;
         // SAFETY: plain system call; the descriptor is owned afterwards.
         let watch = unsafe {
@@ -171,15 +156,18 @@ impl<'a> Network<'a> {
             netem_routers: netem_routers(setup, &host_of_node),
             widened: BTreeSet::new(),
             host_of_node,
+            has_ipv6,
         };
         for (i, node) in setup.nodes.iter().enumerate() {
             match node.kind {
                 NodeKind::Host => message::up(network.changing(i), 1),
+                // IPv6 counts what has no route (sample::no_route_pkts), and without an address nothing is answered
+                _ if setup.is_ipv6() && setup.shell.is_none() => {}
                 // packets without a route are discarded without an ICMP answer; the guest's in_no_route counts them
-                _ => message::discard_by_default(network.changing(i)),
+                _ => message::discard_by_default(network.changing(i), setup.is_ipv6()),
             }
             if setup.shell.is_some() && node.kind != NodeKind::Host {
-                router_addresses::set(network.changing(i), i);
+                router_addresses::set(network.changing(i), i, setup.is_ipv6());
             }
         }
         network.flush(0)?;
@@ -329,6 +317,7 @@ impl<'a> Network<'a> {
                 name: interface_name(link),
                 mac: mac(link, if spec.arp { side } else { 0 }),
                 arp: spec.arp,
+                multicast: !self.has_ipv6,
                 mtu_bytes: if self.host_of_node[ends[side]].is_some() { self.setup.mtu_bytes } else { MTU_MOST_BYTES },
             }
         });
@@ -340,14 +329,19 @@ impl<'a> Network<'a> {
         message::up_again(&mut self.waking[spec.a], interfaces[0].ifindex);
         for side in [0, 1] {
             if spec.arp {
-                message::address(self.changing(ends[side]), interfaces[side].ifindex, end_address(link, side), 31);
+                message::address(
+                    self.changing(ends[side]),
+                    interfaces[side].ifindex,
+                    end_address(link, side).into(),
+                    31,
+                );
             }
             if spec.kind == LinkKind::Wire {
                 if let Some(host) = self.host_of_node[ends[side]] {
                     let address = self.setup.hosts[host].address;
                     let out = self.hop(ends[side], interfaces[side].ifindex, None);
                     let batch = self.changing(ends[side]);
-                    message::address(batch, interfaces[side].ifindex, address, 32);
+                    message::address(batch, interfaces[side].ifindex, address, message::whole_prefix(address));
                     message::default_route(batch, address, out);
                     let hop = self.hop(ends[1 - side], interfaces[1 - side].ifindex, None);
                     message::route(self.changing(ends[1 - side]), address, 0, hop);

@@ -46,8 +46,8 @@ impl Network<'_> {
         let loss_ratio = self.setup.cures.notify.as_ref().map_or(0.0, |n| n.loss_ratio);
         Notice {
             number: self.notices,
-            told: self.setup.hosts[told].address,
-            destination: self.setup.hosts[destination].address,
+            told: self.setup.hosts[told].short_address().into(),
+            destination: self.setup.hosts[destination].short_address().into(),
             old_delay_ns: old_delay_ns as i64,
             new_delay_ns: new_delay_ns as i64,
             cause,

@@ -5,20 +5,24 @@
 use crate::network::message;
 use crate::network::netlink::Batch;
 use leowarp_timeline::setup::{NodeKind, Setup};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Of each namespace.
 const LOOPBACK: u32 = 1;
 
-/// Address of a node without a host, from 10.64.0.0/10.
-fn address(node: usize) -> Ipv4Addr {
-    Ipv4Addr::from(0x0a40_0001 + node as u32)
+/// Address of a node that is no host, from 10.64.0.0/10 or from fd00::2:0/112 on.
+fn address(node: usize, is_ipv6: bool) -> IpAddr {
+    if is_ipv6 {
+        return Ipv6Addr::from((0xfd << 120) + 0x0002_0001 + node as u128).into();
+    }
+    Ipv4Addr::from(0x0a40_0001 + node as u32).into()
 }
 
 /// Gives a node its address on its loopback interface.
-pub fn set(batch: &mut Batch, node: usize) {
+pub fn set(batch: &mut Batch, node: usize, is_ipv6: bool) {
+    let address = address(node, is_ipv6);
     message::up(batch, LOOPBACK);
-    message::address(batch, LOOPBACK, address(node), 32);
+    message::address(batch, LOOPBACK, address, message::whole_prefix(address));
 }
 
 /// Lines of /etc/hosts: each router by its name; a station's antenna as `ground-` plus the station's name.
@@ -30,7 +34,11 @@ pub fn names(setup: &Setup) -> String {
     let lines = routers.map(|(number, node)| {
         // The station's own name belongs to its host.
         let prefix = if node.kind == NodeKind::Ground { "ground-" } else { "" };
-        format!("{} {prefix}{}\n", address(number), node.name.replace(char::is_whitespace, "-").to_lowercase())
+        format!(
+            "{} {prefix}{}\n",
+            address(number, setup.is_ipv6()),
+            node.name.replace(char::is_whitespace, "-").to_lowercase()
+        )
     });
     lines.collect()
 }

@@ -5,7 +5,7 @@ use super::{end_address, Network};
 use crate::base::error::{Error, Result};
 use crate::network::message::{self, Hop};
 use leowarp_timeline::setup::DelayedAck;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 impl Network<'_> {
     pub(super) fn route(
@@ -43,7 +43,7 @@ impl Network<'_> {
     }
 
     /// Next direction of a node's route.
-    pub(super) fn hop(&self, node: usize, ifindex: u32, gateway: Option<Ipv4Addr>) -> Hop {
+    pub(super) fn hop(&self, node: usize, ifindex: u32, gateway: Option<IpAddr>) -> Hop {
         let quickack = self.host_of_node[node].is_some_and(|h| self.setup.hosts[h].delayed_ack == DelayedAck::Off);
         Hop { ifindex, gateway, quickack }
     }
@@ -51,7 +51,7 @@ impl Network<'_> {
     pub(super) fn set_route(&mut self, node: usize, host: usize, tos: u8, direction: usize) {
         let Some((_, ifindex)) = self.sending_side(direction) else { return };
         let arp = self.setup.links[direction / 2].arp;
-        let hop = self.hop(node, ifindex, arp.then(|| end_address(direction / 2, 1 - direction % 2)));
+        let hop = self.hop(node, ifindex, arp.then(|| end_address(direction / 2, 1 - direction % 2).into()));
         let address = self.setup.hosts[host].address;
         message::route(self.changing(node), address, tos, hop);
     }

@@ -104,7 +104,7 @@ impl Network<'_> {
             let (rest_from_ns, rest_to_ns) = rests.map(|rests| (rests.from_ns, rests.to_ns)).unwrap_or_default();
             self.markers += u32::from(matches!(marker, Some(Ok(_))));
             if moves || hold.is_some() || marker.is_some() || copies_ns.is_some() || new_way_ns.is_some() {
-                let destination = self.setup.hosts[host].address;
+                let destination = self.setup.hosts[host].short_address().into();
                 let switch =
                     Switch { from, destination, rest_from_ns, rest_to_ns, moves, hold, marker, copies_ns, new_way_ns };
                 out.push(Told { to, what: What::Switch(switch) });

@@ -245,7 +245,7 @@ fn host(setup: &Setup, record: &[u8], at: usize) -> Result<u32> {
 
 /// Number of the host, or None for an address without a host.
 fn host_of(setup: &Setup, record: &[u8], at: usize) -> Option<u32> {
-    let number = setup.hosts.iter().position(|host| host.address.octets() == record[at..at + 4]);
+    let number = setup.hosts.iter().position(|host| host.short_address().to_be_bytes() == record[at..at + 4]);
     number.map(|n| n as u32)
 }
 

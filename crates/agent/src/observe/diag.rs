@@ -47,28 +47,31 @@ pub struct Diag {
     samples: BTreeMap<(usize, Ends, i64), Sample>,
     /// By flow of kind program: numbers and addresses of source and destination.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
+    /// AF_INET or AF_INET6: of the sockets that are asked for.
+    family: u8,
 }
 
 impl Diag {
     /// None = the setup has no programs.
     pub fn open(network: &Network, setup: &Setup) -> Result<Option<Self>> {
         let programs = setup.flows.iter().enumerate().filter(|(_, f)| f.program.is_some());
-        let end = |host: usize| (host, u32::from(setup.hosts[host].address));
+        let end = |host: usize| (host, setup.hosts[host].short_address());
         let ends: BTreeMap<_, _> = programs.map(|(i, f)| (i, [end(f.source), end(f.destination)])).collect();
         let numbers: BTreeSet<usize> = ends.values().flatten().map(|end| end.0).collect();
         if numbers.is_empty() {
             return Ok(None);
         }
+        let family = if setup.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET } as u8;
         let open = |host: usize| Ok((host, network.inside(setup.hosts[host].node, Netlink::open_diag)?));
         let hosts = numbers.into_iter().map(open).collect::<Result<_>>()?;
-        Ok(Some(Self { hosts, samples: BTreeMap::new(), ends }))
+        Ok(Some(Self { hosts, samples: BTreeMap::new(), ends, family }))
     }
 
     /// Stores the present state of all sockets.
     pub fn sample(&mut self, t_ns: i64) -> Result<()> {
         let wanted =
             [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
-        let mut request = vec![libc::AF_INET as u8, libc::IPPROTO_TCP as u8, wanted, 0];
+        let mut request = vec![self.family, libc::IPPROTO_TCP as u8, wanted, 0];
         request.extend(STATES.to_ne_bytes());
         // Any ends.
         request.extend([0; 48]);
@@ -115,8 +118,9 @@ impl Diag {
 fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
     let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));
-    // struct inet_diag_sockid: ports, source, destination, each of 16 bytes
-    let ends = (port(4)?, address(24)?, port(6)?);
+    // struct inet_diag_sockid: ports, source, destination, each of 16 bytes, of which IPv4 has the first 4
+    let short = if i32::from(*body.first()?) == libc::AF_INET6 { 12 } else { 0 };
+    let ends = (port(4)?, address(24 + short)?, port(6)?);
     let (mut info, mut bbr, mut congestion_control) = (None, None, None);
     for (kind, value) in attributes(body.get(MESSAGE_BYTES..)?) {
         match kind {

@@ -130,9 +130,9 @@ pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr:
     }
 }
 
-/// Counters of /proc/net/snmp and netstat for every host.
+/// The counters of /proc/net/snmp and netstat of every host; in a run over IPv6 also those of snmp6.
 pub struct Counters {
-    files: Vec<[File; 2]>,
+    files: Vec<Vec<File>>,
     names: Vec<String>,
     last: Vec<Vec<Option<u64>>>,
     buffer: Vec<u8>,
@@ -149,7 +149,8 @@ impl Counters {
                     let path = format!("/proc/thread-self/net/{name}");
                     File::open(&path).map_err(|source| Error::Kernel { attempt: format!("open {path}"), source })
                 };
-                Ok([open("snmp")?, open("netstat")?])
+                let names: &[&str] = if setup.is_ipv6() { &["snmp", "netstat", "snmp6"] } else { &["snmp", "netstat"] };
+                names.iter().map(|name| open(name)).collect()
             })?);
         }
         let mut counters = Self { files, names: Vec::new(), last: Vec::new(), buffer: vec![0; 64 * 1024] };
@@ -186,11 +187,15 @@ impl Counters {
         Ok(())
     }
 
-    /// /proc/net/snmp and netstat consist of pairs of lines: `Tcp: names` and `Tcp: values`.
+    /// Files are pairs of lines, `Tcp: names` and `Tcp: values`; the third is lines of a name and a value, `Ip6InReceives 9`.
     fn read(&mut self, host: usize, mut each: impl FnMut(&str, u64)) -> Result<()> {
         for file in &self.files[host] {
             let n = read_all(file, &mut self.buffer)?;
             let text = String::from_utf8_lossy(&self.buffer[..n]);
+            if text.starts_with("Ip6") {
+                of_ipv6(&text, &mut each);
+                continue;
+            }
             let mut lines = text.lines();
             while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
                 let mut names = names.split_ascii_whitespace();
@@ -208,6 +213,16 @@ impl Counters {
             }
         }
         Ok(())
+    }
+}
+
+/// `Ip6InReceives 9` is counter `Ip6.InReceives`. Types of ICMP appear as messages do; `Icmp6` has the sums.
+fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
+    for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
+        let Some((group, rest)) = name.split_once('6').filter(|(_, rest)| !rest.contains("Type")) else { continue };
+        if let Ok(value) = value.trim().parse() {
+            each(&format!("{group}6.{rest}"), value);
+        }
     }
 }
 
@@ -231,12 +246,29 @@ impl LostBetweenLinks {
 }
 
 /// Packets whose time to live ended in the namespace of the calling thread. ip_forward (net/ipv4/ip_forward.c) counts
-/// them as header errors; there are no other header errors here.
-pub fn expired_pkts() -> Result<u64> {
+/// net/ipv4/ip_forward.c counts them as errors of the header, of which there are no others here; so does ip6_forward).
+pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
+    if is_ipv6 {
+        return counter_of_ipv6("Ip6InHdrErrors");
+    }
     let path = "/proc/thread-self/net/snmp";
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
     header_errors(&text).ok_or_else(|| Error::Broken(format!("{path} has no InHdrErrors")))
+}
+
+/// Packets of IPv6 that found no route in the namespace of the calling thread (net/ipv6/route.c, `ip6_pkt_discard`).
+pub fn no_route_pkts() -> Result<u64> {
+    counter_of_ipv6("Ip6InNoRoutes")
+}
+
+/// A counter of IPv6 of the calling thread's namespace: lines of a name and a number.
+fn counter_of_ipv6(name: &str) -> Result<u64> {
+    let path = "/proc/thread-self/net/snmp6";
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    value.ok_or_else(|| Error::Broken(format!("{path} has no {name}")))
 }
 
 /// The line of names `Ip: ... | InHdrErrors ...`, with a line of numbers below it.
@@ -275,6 +307,15 @@ pub fn too_many(bytes: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::header_errors;
+
+    #[test]
+    fn counters_of_ipv6_have_a_line_each() {
+        let mut found = Vec::new();
+        let text = "Ip6InReceives  \t9\nIcmp6InMsgs\t2\nIcmp6OutType128\t1\nUdpLite6InErrors\t0\n";
+        super::of_ipv6(text, &mut |name, value| found.push((name.to_string(), value)));
+        let expected = [("Ip6.InReceives", 9), ("Icmp6.InMsgs", 2), ("UdpLite6.InErrors", 0)];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_string(), value)));
+    }
 
     #[test]
     fn packets_that_went_in_a_circle_are_errors_of_the_ip_header() {

@@ -20,6 +20,7 @@ use crate::packets::frame::{self, Foreign, Frame, Parsed};
 use crate::packets::ledger::Ledger;
 use crate::packets::pcapng::PcapNg;
 use crate::packets::reordering::Reordering;
+use crate::packets::short;
 use crate::packets::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
 use crate::packets::wires::{Wire, Wires, LAG_NS};
 use leowarp_timeline::record::{AckWait, Drop, Missing};
@@ -30,6 +31,8 @@ use std::thread::JoinHandle;
 
 /// Ethernet and IP headers, plus TCP header or datagram number.
 const SNAP_HEADERS_BYTES: u32 = 64;
+/// The same of IPv6, with Ethernet's header.
+const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
 /// A packet without any report for this long is lost; memory holds all packets sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
 
@@ -65,7 +68,9 @@ impl Host {
         let node = setup.hosts[index].node;
         let wire = |l: &Link| l.kind == LinkKind::Wire && (l.a == node || l.b == node);
         let name = interface_name(setup.links.iter().position(wire).unwrap_or_default());
-        let snap_bytes = if file.is_some() { setup.observe.pcap_snap_bytes } else { SNAP_HEADERS_BYTES };
+        let followed_bytes = if setup.is_ipv6() { SNAP_IPV6_BYTES } else { SNAP_HEADERS_BYTES };
+        let kept_bytes = if file.is_some() { setup.observe.pcap_snap_bytes } else { 0 };
+        let snap_bytes = kept_bytes.max(followed_bytes);
         let pcap = file.map(|f| PcapNg::create(f, &name, snap_bytes)).transpose()?;
         let wire = Wire { node, ifindex: network.wire_of(index)?, snap_bytes };
         Ok((wire, Self { index, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap }))
@@ -83,6 +88,8 @@ impl Host {
         end_ns: i64,
     ) -> Result<()> {
         let Some(ip) = frame.ip() else { return Ok(()) };
+        let shortened = short::is_ipv6(ip).then(|| short::short(ip));
+        let ip = shortened.as_ref().map_or(ip, |bytes| &bytes[..]);
         let own = |p: &Parsed| p.flow < own_flows && books.flows[p.flow].kind == p.kind;
         let parsed = match frame::parse(t_ns, ip).filter(own) {
             Some(parsed) => parsed,
@@ -192,7 +199,7 @@ impl Capture {
                 connections: Connections::new(setup),
                 unfollowed_pkts: 0,
                 connected_ns: BTreeMap::new(),
-                addresses: setup.hosts.iter().map(|h| h.address.into()).collect(),
+                addresses: setup.hosts.iter().map(|h| h.short_address()).collect(),
             },
             wires: Wires::open(network, setup.observe.capture, &looked_at)?,
             hosts,

@@ -103,7 +103,7 @@ pub struct Connections {
 impl Connections {
     /// No connections yet; flows of the setup's programs.
     pub fn new(setup: &Setup) -> Self {
-        let address = |host: usize| u32::from(setup.hosts[host].address);
+        let address = |host: usize| setup.hosts[host].short_address();
         let of = |(flow, program): (usize, &leowarp_timeline::setup::Flow)| {
             program.program.as_ref().map(|p| Program {
                 flow,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A captured frame: its flow, and the fields that distinguish its packet from others. This module has no side effects.
 
+use crate::packets::short::{self, HEAD_BYTES, SHORT_BYTES};
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
@@ -14,8 +15,11 @@ pub const FLOWS_MAX: usize = 20_000;
 const IPPROTO_ICMP: u8 = 1;
 const IPPROTO_TCP: u8 = 6;
 const IPPROTO_UDP: u8 = 17;
+const IPPROTO_ICMPV6: u8 = 58;
 const ICMP_ECHO: u8 = 8;
 const ICMP_ECHO_REPLY: u8 = 0;
+const ICMPV6_ECHO: u8 = 128;
+const ICMPV6_ECHO_REPLY: u8 = 129;
 
 const ETHERNET_BYTES: usize = 14;
 
@@ -33,7 +37,8 @@ pub struct Frame<'a> {
 impl Frame<'_> {
     /// The IP packet, if the frame contains one.
     pub fn ip(&self) -> Option<&[u8]> {
-        (self.data.get(12..ETHERNET_BYTES)? == [8, 0]).then(|| &self.data[ETHERNET_BYTES..])
+        let kind = self.data.get(12..ETHERNET_BYTES)?;
+        (kind == [8, 0] || kind == [0x86, 0xdd]).then(|| &self.data[ETHERNET_BYTES..])
     }
 }
 
@@ -49,7 +54,8 @@ pub struct Parsed {
     pub window: u16,
 }
 
-/// Ends of a program's packet: source and destination as IPv4 address and port.
+/// The ends of a packet of a program's: the last four bytes of the address, and the port, of where it comes from and
+/// where it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tuple {
     pub is_tcp: bool,
@@ -88,18 +94,38 @@ impl Fields<'_> {
         Some(u32::from_be_bytes(*self.0.get(at..)?.first_chunk()?))
     }
 
-    /// Length of the IP header, and fields common to all IPv4 packets.
+    fn is_short(&self) -> bool {
+        short::is_ipv6(self.0)
+    }
+
+    /// Length of the IP header, and what is known of any packet. Packets of IPv6 have no identification: a digest of what
+    /// lies behind their header takes its place.
     fn ip(&self, t_ns: i64) -> Option<(usize, Seen)> {
-        if self.0.first()? >> 4 != 4 {
-            return None;
-        }
-        let head = usize::from(self.0[0] & 15) * 4;
-        Some((head, Seen { t_ns, ip_id: self.half(4)?, seq: 0, ack: 0, flags: 0, len_bytes: 0 }))
+        let (head, ip_id) = match self.0.first()? >> 4 {
+            4 => (usize::from(self.0[0] & 15) * 4, self.half(4)?),
+            6 => {
+                let digest = digest(self.0.get(HEAD_BYTES..SHORT_BYTES)?);
+                (HEAD_BYTES, (digest ^ digest >> 16) as u16)
+            }
+            _ => return None,
+        };
+        Some((head, Seen { t_ns, ip_id, seq: 0, ack: 0, flags: 0, len_bytes: 0 }))
+    }
+
+    fn protocol(&self) -> u8 {
+        self.0[if self.is_short() { 6 } else { 9 }]
+    }
+
+    /// The last four bytes of the addresses of source and destination.
+    fn addresses(&self) -> Option<(u32, u32)> {
+        let at = if self.is_short() { 8 } else { 12 };
+        Some((self.word(at)?, self.word(at + 4)?))
     }
 
     /// Length of the data behind the IP header, and a header of this many bytes.
     fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
-        u32::from(self.half(2)?).checked_sub((head + header) as u32)
+        let (bytes, header) = if self.is_short() { (self.half(4)?, header) } else { (self.half(2)?, head + header) };
+        u32::from(bytes).checked_sub(header as u32)
     }
 
     /// Fills in the fields of a TCP header; returns its window.
@@ -112,30 +138,32 @@ impl Fields<'_> {
     }
 }
 
-/// Parses a packet of a program from its IP header on; None = neither TCP nor UDP, or a later fragment.
+/// Reads a packet of a program from its IP header on, of IPv6 in its short form; none = neither TCP nor UDP, or a later
+/// fragment.
 pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     const FRAGMENT_OFFSET: u16 = 0x1fff;
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;
-    if fields.half(6)? & FRAGMENT_OFFSET != 0 {
+    if !fields.is_short() && fields.half(6)? & FRAGMENT_OFFSET != 0 {
         return None;
     }
     let mut window = 0;
-    let is_tcp = match ip[9] {
+    let is_tcp = match fields.protocol() {
         IPPROTO_TCP => {
             window = fields.tcp(head, &mut seen)?;
             true
         }
         IPPROTO_UDP => {
             seen.len_bytes = fields.payload_bytes(head, 8)?;
-            let total = usize::from(fields.half(2)?);
+            let total = if fields.is_short() { SHORT_BYTES } else { usize::from(fields.half(2)?) };
             seen.seq = digest(ip.get(head..DIGEST_UNTIL.min(total))?);
             false
         }
         _ => return None,
     };
-    let from = (fields.word(12)?, fields.half(head)?);
-    let to = (fields.word(16)?, fields.half(head + 2)?);
+    let (source, destination) = fields.addresses()?;
+    let from = (source, fields.half(head)?);
+    let to = (destination, fields.half(head + 2)?);
     Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
 }
 
@@ -143,6 +171,10 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
 pub fn is_icmp_error(ip: &[u8]) -> bool {
     // ICMP types: unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
     const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
+    if short::is_ipv6(ip) {
+        // RFC 4443, 2.1
+        return ip.get(6) == Some(&IPPROTO_ICMPV6) && ip.get(HEAD_BYTES).is_some_and(|kind| *kind < ICMPV6_ECHO);
+    }
     ip.get(9) == Some(&IPPROTO_ICMP) && ip.get(usize::from(ip[0] & 15) * 4).is_some_and(|kind| ERRORS.contains(kind))
 }
 
@@ -151,7 +183,7 @@ fn digest(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Parses a packet from its IP header on; None = the packet belongs to no flow. 40 bytes are sufficient.
+/// Reads a packet from its IP header on, of IPv6 in its short form; none = of no flow. 40 bytes are enough.
 pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;
@@ -163,7 +195,7 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         let flow = from.checked_sub(SOURCE_PORT)?;
         (to.checked_sub(DESTINATION_PORT)? == flow).then_some((usize::from(flow), direction))
     };
-    let (kind, (flow, direction)) = match ip[9] {
+    let (kind, (flow, direction)) = match fields.protocol() {
         IPPROTO_TCP => {
             window = fields.tcp(head, &mut seen)?;
             (FlowKind::Tcp, between_ports()?)
@@ -174,10 +206,10 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
             seen.seq = fields.word(head + 12)?;
             (FlowKind::Udp, between_ports()?)
         }
-        IPPROTO_ICMP => {
-            let direction = match *ip.get(head)? {
-                ICMP_ECHO => 0,
-                ICMP_ECHO_REPLY => 1,
+        protocol @ (IPPROTO_ICMP | IPPROTO_ICMPV6) => {
+            let direction = match (protocol, *ip.get(head)?) {
+                (IPPROTO_ICMP, ICMP_ECHO) | (IPPROTO_ICMPV6, ICMPV6_ECHO) => 0,
+                (IPPROTO_ICMP, ICMP_ECHO_REPLY) | (IPPROTO_ICMPV6, ICMPV6_ECHO_REPLY) => 1,
                 _ => return None,
             };
             seen.seq = u32::from(fields.half(head + 6)?);
@@ -209,6 +241,36 @@ mod tests {
         assert_eq!(parse(5, &ip(6, 1500, &rest)), Some(parsed));
         let back = [&ports[2..], &ports[..2], &rest[4..]].concat();
         assert_eq!(parse(5, &ip(6, 1500, &back)).map(|p| p.direction), Some(1));
+    }
+
+    #[test]
+    fn packets_of_ipv6_are_read_from_their_short_form() {
+        let packet = |next: u8, payload: u16, rest: &[u8]| {
+            let mut out = vec![0x60, 0, 0, 0, 0, 0, next, 64];
+            out[4..6].copy_from_slice(&payload.to_be_bytes());
+            out.extend([
+                0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2,
+            ]);
+            out.extend(rest);
+            short::short(&out)
+        };
+        let ports = [(SOURCE_PORT + 3).to_be_bytes(), (DESTINATION_PORT + 3).to_be_bytes()].concat();
+        let head = [&ports[..], &[0, 0, 0, 9, 0, 0, 0, 7, 0x80, 0x18, 1, 1, 0, 0, 0, 0]].concat();
+        let stamped = |stamp: u8| packet(6, 1460, &[&head[..], &[1, 1, 8, 10, 0, 0, 0, stamp]].concat());
+        let (one, other) = (parse(5, &stamped(1)).unwrap(), parse(5, &stamped(2)).unwrap());
+        assert_eq!((one.kind, one.flow, one.direction, one.window), (FlowKind::Tcp, 3, 0, 257));
+        assert_eq!((one.seen.seq, one.seen.ack, one.seen.flags, one.seen.len_bytes), (9, 7, 0x18, 1428));
+        assert_ne!(one.seen.ip_id, other.seen.ip_id);
+        let tuple = Tuple { is_tcp: true, from: (0x0001_0001, 10_003), to: (0x0001_0002, 30_003) };
+        assert_eq!(parse_foreign(5, &stamped(1)).unwrap().tuple, tuple);
+        let echo = parse(0, &packet(58, 64, &[128, 0, 0, 0, 0, 2, 1, 1])).unwrap();
+        assert_eq!((echo.flow, echo.direction, echo.seen.seq, echo.seen.len_bytes), (2, 0, 257, 56));
+        assert_eq!(parse(0, &packet(58, 64, &[129, 0, 0, 0, 0, 2, 1, 1])).unwrap().direction, 1);
+        assert_eq!(parse(0, &packet(58, 64, &[8, 0, 0, 0, 0, 2, 1, 1])), None);
+        let datagram = [&ports[..], &[0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]].concat();
+        let read = parse(0, &packet(17, 108, &datagram)).unwrap();
+        assert_eq!((read.seen.seq, read.seen.len_bytes), (0x0001_0000, 100));
+        assert!(is_icmp_error(&packet(58, 64, &[3, 0])) && !is_icmp_error(&packet(58, 64, &[129, 0])));
     }
 
     #[test]

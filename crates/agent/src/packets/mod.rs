@@ -12,6 +12,7 @@ pub mod pcapng;
 pub mod ranges;
 pub mod reordering;
 pub mod ring;
+pub mod short;
 pub mod taps;
 pub mod truth;
 pub mod wires;

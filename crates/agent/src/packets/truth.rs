@@ -13,7 +13,7 @@
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
 
-/// Fields that distinguish a packet on the wire.
+/// The fields that distinguish a packet on the wire. `ip_id` of IPv6: frame.rs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub t_ns: i64,

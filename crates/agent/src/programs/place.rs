@@ -81,7 +81,8 @@ pub fn not_started(described: &str, source: &std::io::Error) -> Error {
 /// Text of /etc/hosts: every host of the setup by its name, as written in the scenario and in lower case; routers by
 /// their names if they have addresses.
 fn names(setup: &Setup) -> String {
-    let mut text = String::from("127.0.0.1 localhost\n");
+    let mut text =
+        String::from(if setup.is_ipv6() { "127.0.0.1 localhost\n::1 localhost\n" } else { "127.0.0.1 localhost\n" });
     for host in &setup.hosts {
         let name = setup.nodes[host.node].name.trim_start_matches("host:").replace(char::is_whitespace, "-");
         let small = name.to_lowercase();

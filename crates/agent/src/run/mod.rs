@@ -15,7 +15,6 @@ use crate::network::{interface_name, Network};
 use crate::observe::cures;
 use crate::observe::outcome::{self, Outcome};
 use crate::observe::queue::with_maxima_of;
-use crate::observe::sample::LostBetweenLinks;
 use crate::packets::capture::{Capture, Held, FLUSH_NS};
 use crate::programs::modules;
 use crate::programs::shell::Shell;
@@ -91,7 +90,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
             held_pkts: held_pkts(setup, &links_drained)
                 .map(|in_links| Ok::<_, Error>(in_links + cures::held_behind_links_pkts(setup)?))
                 .transpose()?,
-            lost_between_links: LostBetweenLinks::so_far()?,
+            lost_between_links: player.lost_between_links()?,
         })?,
         None => Outcome::of_receivers(setup, player.transfers())?,
     };

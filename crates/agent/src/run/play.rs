@@ -12,7 +12,7 @@ use crate::network::{Network, PathChange};
 use crate::observe::diag::Diag;
 use crate::observe::drops::{self, Drops};
 use crate::observe::queue::Queues;
-use crate::observe::sample::{self, Counters};
+use crate::observe::sample::{self, Counters, LostBetweenLinks};
 use crate::packets::connections::Lived;
 use leowarp_timeline::record::{Counter, Drop, LinkTotal, Queue, Socket};
 use leowarp_timeline::setup::{Ends, FlowKind, Setup};
@@ -126,7 +126,18 @@ impl<'a> Player<'a> {
 
     /// Packets whose time to live ended in a router because of a routing loop.
     pub fn expired_pkts(&self) -> Result<u64> {
-        self.network.routers().map(|node| self.network.inside(node, sample::expired_pkts)).sum()
+        let is_ipv6 = self.context.setup.is_ipv6();
+        self.network.routers().map(|node| self.network.inside(node, || sample::expired_pkts(is_ipv6))).sum()
+    }
+
+    /// Packets that were lost between links so far.
+    pub fn lost_between_links(&self) -> Result<LostBetweenLinks> {
+        if !self.context.setup.is_ipv6() {
+            return LostBetweenLinks::so_far();
+        }
+        // IPv6 has no count of the whole guest
+        let no_route = self.network.routers().map(|node| self.network.inside(node, sample::no_route_pkts));
+        Ok(LostBetweenLinks { no_route_pkts: no_route.sum::<Result<u64>>()?, unresolved_pkts: 0 })
     }
 
     /// Plays the timeline from its event `first` until the run is over.

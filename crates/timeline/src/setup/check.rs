@@ -2,8 +2,9 @@
 //! Validation of a setup.
 
 use super::{
-    Direction, Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, Program, QueueKind, Setup,
-    SetupError, JITTER_VALUES_MAX, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS, VERSION,
+    DelayedAck, Direction, Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, Program,
+    QueueKind, Setup, SetupError, JITTER_VALUES_MAX, MTU_LEAST_BYTES, MTU_LEAST_BYTES_IPV6, MTU_MOST_BYTES,
+    OVERTAKING_LIMIT_PKTS, VERSION,
 };
 
 type Checked = Result<(), SetupError>;
@@ -32,16 +33,18 @@ impl Setup {
         observe(&self.observe)?;
         not_negative("drain_ns", self.drain_ns)?;
         not_negative("linger_ns", self.linger_ns)?;
+        let least_bytes = if self.is_ipv6() { MTU_LEAST_BYTES_IPV6 } else { MTU_LEAST_BYTES };
         rule(
-            (MTU_LEAST_BYTES..=MTU_MOST_BYTES).contains(&self.mtu_bytes),
+            (least_bytes..=MTU_MOST_BYTES).contains(&self.mtu_bytes),
             "mtu_bytes",
             self.mtu_bytes,
-            format!("it must be from {MTU_LEAST_BYTES} to {MTU_MOST_BYTES}"),
+            format!("it must be from {least_bytes} to {MTU_MOST_BYTES}"),
         )?;
         for (i, host) in self.hosts.iter().enumerate() {
             let is_host = self.nodes.get(host.node).is_some_and(|n| n.kind == NodeKind::Host);
             rule(is_host, format!("hosts[{i}].node"), host.node, "it must be a node of kind host")?;
         }
+        self.ipv6()?;
         self.links.iter().enumerate().try_for_each(|(i, each)| link(i, each, self.nodes.len()))?;
         self.cures()?;
         self.jitter_tables.iter().enumerate().try_for_each(|(i, table)| jitter_table(i, table))?;
@@ -68,6 +71,25 @@ impl Setup {
             rule(live.window_bytes > 0, "live.window_bytes", 0, "it must be above 0")?;
         }
         (0..self.flows.len()).try_for_each(|i| self.flow(i))
+    }
+
+    fn ipv6(&self) -> Checked {
+        if !self.is_ipv6() {
+            return Ok(());
+        }
+        let mixed = self.hosts.iter().position(|host| host.address.is_ipv4());
+        rule(mixed.is_none(), "hosts", "of IPv4 and of IPv6", "all must have addresses of one family")?;
+        // Tags of paths are a TOS of IPv4 routes; cures, resolved neighbours and live connections know IPv4 headers alone
+        for (what, is_given) in [
+            ("source_routing", self.source_routing),
+            ("cures", self.cures.any()),
+            ("links.arp", self.links.iter().any(|link| link.arp)),
+            ("live", self.live.is_some()),
+            ("delayed_ack", self.hosts.iter().any(|host| host.delayed_ack == DelayedAck::On)),
+        ] {
+            rule(!is_given, what, "given", "hosts with addresses of IPv6 cannot have it")?;
+        }
+        Ok(())
     }
 
     fn cures(&self) -> Checked {
@@ -126,7 +148,7 @@ impl Setup {
         if let Some(program) = &flow.program {
             self.program(i, flow, program)?;
         }
-        let longest_bytes = self.mtu_bytes - PROBE_HEADERS_BYTES;
+        let longest_bytes = self.mtu_bytes - self.ip_header_bytes() - PROBE_HEADER_BYTES;
         rule(
             flow.kind == FlowKind::Tcp || flow.payload_bytes.is_none_or(|n| n <= longest_bytes),
             format!("flows[{i}].payload_bytes"),
@@ -238,8 +260,8 @@ fn jitter_table(i: usize, table: &JitterTable) -> Checked {
     )
 }
 
-/// Headers of IP, and of ICMP or UDP.
-const PROBE_HEADERS_BYTES: u32 = 20 + 8;
+/// ICMP or UDP.
+const PROBE_HEADER_BYTES: u32 = 8;
 
 /// Name of a required field that a flow of this kind lacks.
 fn lacks(flow: &Flow) -> Option<&'static str> {

@@ -14,7 +14,7 @@ pub use flow::{Flow, FlowKind, Program, FLOOD_SILENCE_NS};
 pub use live::Live;
 pub use network::{
     DelayedAck, Direction, Discipline, Forwarding, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue,
-    QueueCounts, QueueKind, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS,
+    QueueCounts, QueueKind, MTU_LEAST_BYTES, MTU_LEAST_BYTES_IPV6, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS,
 };
 pub use observe::{Capture, Observe, Packets, Pcap};
 pub use shell::{Shell, Terminal};
@@ -145,6 +145,20 @@ impl Setup {
         let setup: Self = serde_json::from_slice(text)?;
         setup.check()?;
         Ok(setup)
+    }
+
+    /// Whether hosts have addresses of IPv6.
+    pub fn is_ipv6(&self) -> bool {
+        self.hosts.iter().any(|host| host.address.is_ipv6())
+    }
+
+    /// Length of the IP header of packets of flows.
+    pub fn ip_header_bytes(&self) -> u32 {
+        if self.is_ipv6() {
+            40
+        } else {
+            20
+        }
     }
 
     /// Whether some flow is a user program.

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// A network namespace.
 #[derive(Debug, Clone, Deserialize)]
@@ -35,8 +35,8 @@ pub enum NodeKind {
 pub struct Host {
     /// Index into `nodes`.
     pub node: usize,
-    /// Only address of the host, a /32.
-    pub address: Ipv4Addr,
+    /// Its only address. Hosts have all an IPv4 address, or all one of IPv6.
+    pub address: IpAddr,
     /// Kernel parameters of the host's namespace, by dotted name.
     pub sysctl: BTreeMap<String, String>,
     /// Pacer of the host's sockets.
@@ -47,8 +47,20 @@ pub struct Host {
     pub delayed_ack: DelayedAck,
 }
 
+impl Host {
+    /// The last four bytes of its address, in which addresses of hosts differ.
+    pub fn short_address(&self) -> u32 {
+        match self.address {
+            IpAddr::V4(address) => address.into(),
+            IpAddr::V6(address) => u128::from(address) as u32,
+        }
+    }
+}
+
 /// Minimum of [`super::Setup::mtu_bytes`]: headers of 60 and 60 bytes, and some payload.
 pub const MTU_LEAST_BYTES: u32 = 256;
+/// The same of IPv6 (RFC 8200, 5): the kernel has no IPv6 on an interface with less.
+pub const MTU_LEAST_BYTES_IPV6: u32 = 1280;
 /// The most, Ethernet's.
 pub const MTU_MOST_BYTES: u32 = 1500;
 

@@ -34,7 +34,7 @@ fn read(value: &serde_json::Value) -> Result<Setup, String> {
 #[test]
 fn reads_the_agreed_shape() {
     let setup = read(&example()).unwrap();
-    assert_eq!(setup.hosts[1].address.octets(), [10, 1, 0, 2]);
+    assert_eq!(setup.hosts[1].short_address(), 0x0a01_0002);
     assert_eq!(setup.links[0].queue_counts, QueueCounts::Waiting);
     assert_eq!((setup.ends, setup.linger_ns), (Ends::Flows, 1));
     assert_eq!(setup.jitter_tables[0].values, [-4096, 4096]);
@@ -49,6 +49,28 @@ fn reads_the_agreed_shape() {
     assert_eq!([0, 1].map(|i| setup.hosts[i].delayed_ack), [DelayedAck::On, DelayedAck::Adaptive]);
     assert_eq!(setup.mtu_bytes, 1115);
     assert_eq!(setup.modules[0].parameters["phase_ns"], "12000000000");
+}
+
+#[test]
+fn hosts_are_all_of_one_family_and_those_of_ipv6_have_nothing_that_is_of_ipv4_alone() {
+    let mut setup = example();
+    setup["hosts"][1]["address"] = serde_json::json!("fd00::1:2");
+    setup["mtu_bytes"] = serde_json::json!(1500);
+    assert!(read(&setup).unwrap_err().contains("all must have addresses of one family"));
+    setup["hosts"][0]["address"] = serde_json::json!("fd00::1:1");
+    assert!(read(&setup).unwrap_err().contains("delayed_ack is given, but hosts with addresses of IPv6"));
+    setup["hosts"][0]["delayed_ack"] = serde_json::json!("off");
+    let good = read(&setup).unwrap();
+    assert_eq!((good.is_ipv6(), good.ip_header_bytes(), good.hosts[1].short_address()), (true, 40, 0x0001_0002));
+    for (pointer, value, said) in [
+        ("/mtu_bytes", serde_json::json!(1279), "it must be from 1280 to 1500"),
+        ("/source_routing", serde_json::json!(true), "source_routing is given"),
+        ("/links/1/arp", serde_json::json!(true), "links.arp is given"),
+    ] {
+        let mut wrong = setup.clone();
+        *wrong.pointer_mut(pointer).unwrap() = value;
+        assert!(read(&wrong).unwrap_err().contains(said), "{pointer}");
+    }
 }
 
 #[test]

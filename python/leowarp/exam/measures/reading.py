@@ -63,7 +63,8 @@ def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     overhead = metrics.overhead_bytes(run.tables, pair)
-    share = metrics.payload_ratio(run.tables, flow, overhead, run.plan.network.mtu_bytes)
+    network = run.plan.network
+    share = metrics.payload_ratio(run.tables, flow, overhead, network.mtu_bytes, network.ip_header_bytes)
     return mean_in_bins(run.tables, pair, edges_ns) * share
 
 

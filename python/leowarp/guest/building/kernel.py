@@ -98,8 +98,7 @@ def kernel(
 
 def is_built(shelved: ShelfKernel) -> bool:
     """Whether the cache has a kernel of the shelf, built by any compiler from any version of its source."""
-    wanted = recipe.recipe_sha256(recipe.kernel_recipe(_guest_sources()), shelved.identity())
-    return built_earlier(KIND, "kernel.json", wanted) is not None
+    return built_earlier(KIND, "kernel.json", shelved.recipe_sha256(_guest_sources())) is not None
 
 
 def _packaged() -> Kernel | None:
@@ -328,13 +327,12 @@ class _Build:
         self._leave_out = leave_out
         self._on_message = on_message
         self.course = Course(on_progress)
-        parts = recipe.kernel_recipe(directory)
-        own = (shelved or shelf.kernel_of(shelf.DEFAULT)).identity()
         self._facts = {
             **facts,
             **(shelved.facts() if shelved is not None else {}),
-            "recipe_sha256": recipe.recipe_sha256(parts, own),
-            # Compiler and linker are part of the key: others make another program, and a run's manifest must name them.
+            "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(directory),
+            # Compiler and linker are part of the key: others make another program, and a run's manifest has to name
+            # them.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }
@@ -360,7 +358,7 @@ class _Build:
             (recipe_copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, recipe_copy / name)
         chosen = self._shelved or shelf.kernel_of(shelf.DEFAULT)
-        if recipe.recipe_sha256(recipe.kernel_recipe(recipe_copy), chosen.identity()) != self._facts["recipe_sha256"]:
+        if chosen.recipe_sha256(recipe_copy) != self._facts["recipe_sha256"]:
             raise HostError(
                 f"building the guest kernel: files in {self._directory} changed meanwhile", hint="try again"
             )

@@ -158,6 +158,19 @@ def test_words_of_the_list_make_no_other_kernel(workshop, tmp_path):
 
 
 @pytest.mark.slow
+def test_lines_that_only_a_kernel_with_ipv6_compiles_make_no_other_kernel_of_one_without(workshop):
+    place = workshop()
+    source = place / "guest" / "links" / "leolink.h"
+    plain = "int one;\n\nint two;\n"
+    source.write_text(plain)
+    without, with_ipv6 = (shelf.ShelfKernel("k", "", "", "k", options) for options in ((), ("CONFIG_IPV6=y",)))
+    before = [kernel.recipe_sha256(place / "guest") for kernel in (without, with_ipv6)]
+    source.write_text("int one;\n\n#if IS_ENABLED(CONFIG_IPV6)\nint six;\n#endif\n\nint two;\n")
+    after = [kernel.recipe_sha256(place / "guest") for kernel in (without, with_ipv6)]
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+
+
 def test_a_new_object_is_in_the_key(workshop, tmp_path):
     first = kernel()
     (tmp_path / "guest" / "cc").mkdir()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from leowarp.base.errors import ScenarioError
 from leowarp.guest.building import overrides, shelf
 from leowarp.scenario import is_kernel_name
+from leowarp.scenario.network.family import KERNEL_WITH_IPV6
 from leowarp.scenario.schema import Jittered
 
 if TYPE_CHECKING:
@@ -57,12 +58,18 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
     """Check that the kernel has all of leowarp's objects that a plan needs.
 
-    `kernel_facts` as in `GuestImage`. Without it, the shelf's data on the plan's kernel are used, so that the check
-    works before anything is built.
-    Raises ScenarioError if an object that the plan needs is missing; the message says which one, why, and which key
-        needs it.
+    `kernel_facts` as in `GuestImage`; without it, the shelf's data on the plan's kernel are used, before anything is
+    built.
+    Raises ScenarioError if an object that the plan needs is missing: which one, why, and which key needs it; or if
+        packets are of IPv6 and the kernel of the shelf has none.
     """
     kernel = plan.guest.kernel
+    needs_ipv6 = plan.network.family == "ipv6" and is_kernel_name(kernel)
+    if needs_ipv6 and "CONFIG_IPV6=y" not in shelf.kernel_of(kernel).options:
+        raise ScenarioError(
+            f'running {plan.name} over the kernel "{kernel}": network.family = "ipv6", and it has no IPv6',
+            hint=f'write --kernel {KERNEL_WITH_IPV6}, or guest.kernel = "{KERNEL_WITH_IPV6}"',
+        )
     if kernel_facts is None:
         purposes = shelf.kernel_of(kernel).purposes if is_kernel_name(kernel) and kernel != shelf.DEFAULT else None
         if purposes is None:

@@ -5,8 +5,10 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from leowarp.base.errors import HostError
@@ -28,6 +30,8 @@ WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
 """Fields of the list that are only for readers, and do not change the kernel."""
 # Only the entry of the chosen kernel counts, so adding another kernel to the shelf does not change the recipe.
 SHELF = "kernels.toml"
+# Whole lines of our C files that only kernels with an option compile, which kernels.toml gives to some alone
+_ONLY_WITH = re.compile(rb"^#if IS_ENABLED\((CONFIG_IPV6)\)\n.*?^#endif\n\n?", re.MULTILINE | re.DOTALL)
 
 
 def guest_sources() -> Path | None:
@@ -91,9 +95,14 @@ def _with_dependencies(crate: Path) -> set[Path]:
     return crates
 
 
-def deciding(path: Path) -> bytes:
-    """The relevant content of a part of a recipe: its bytes. For the list of overrides, fields for readers are left
-    out."""
+def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
+    """The deciding part of a recipe's part: its bytes; for the list of overrides, all but what only a reader reads.
+
+    options: Those of the kernel beside kernel.config. Lines of a C file that it does not compile without an option of
+        another kernel (`_ONLY_WITH`) make no other kernel of it.
+    """
+    if path.suffix in (".c", ".h"):
+        return _ONLY_WITH.sub(lambda found: found[0] if f"{found[1].decode()}=y" in options else b"", path.read_bytes())
     if path.name != LIST:
         return path.read_bytes()
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["override"]
@@ -101,15 +110,16 @@ def deciding(path: Path) -> bytes:
     return json.dumps(kept, sort_keys=True).encode()
 
 
-def recipe_sha256(parts: list[tuple[str, Path]], also: str = "") -> str:
-    """sha256 over names and contents of a recipe, as 64 hexadecimal digits. It depends on the order of the parts.
+def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequence[str] = ()) -> str:
+    """sha256 over names and contents of a recipe, 64 hexadecimal digits; depends on the order of the parts.
 
     parts: list of (str, Path)
     also: Other relevant data, such as which kernel of the shelf it is.
+    options: As `deciding`.
     """
     total = hashlib.sha256(also.encode())
     for name, path in parts:
-        total.update(f"{name}\0{hashlib.sha256(deciding(path)).hexdigest()}\n".encode())
+        total.update(f"{name}\0{hashlib.sha256(deciding(path, options)).hexdigest()}\n".encode())
     return total.hexdigest()
 
 

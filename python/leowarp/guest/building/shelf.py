@@ -67,6 +67,10 @@ class ShelfKernel:
         facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
+    def recipe_sha256(self, directory: Path) -> str:
+        """As `recipe.recipe_sha256`, of its recipe with the files of `directory` (`recipe.guest_sources`)."""
+        return recipe.recipe_sha256(recipe.kernel_recipe(directory), self.identity(), self.options)
+
     def facts(self) -> dict[str, Any]:
         """Data of the kernel for the manifest, without its source and without any path of this machine."""
         made = {"kernel": self.name, "options": list(self.options)}
@@ -106,7 +110,7 @@ def kernel_of(name: str) -> ShelfKernel:
 
 def default_recipe_sha256(directory: Path) -> str:
     """`recipe.recipe_sha256` of the default kernel's recipe in `directory`."""
-    return recipe.recipe_sha256(recipe.kernel_recipe(directory), kernel_of(DEFAULT).identity())
+    return kernel_of(DEFAULT).recipe_sha256(directory)
 
 
 def add(

@@ -243,14 +243,18 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "nodes": [{"name": name, "kind": kind} for name, kind in network.nodes],
         "mtu_bytes": plan.network.mtu_bytes,
         "forwarding": forwarding(plan, timeline),
-        "hosts": [_host(number, node, hosts.get(network.nodes[node][0])) for number, node in enumerate(network.hosts)],
+        "hosts": [
+            _host(address(number, plan.network.family), node, hosts.get(network.nodes[node][0]))
+            for number, node in enumerate(network.hosts)
+        ],
         "links": _links(plan, network, directions),
         "jitter_tables": [
             {"name": table.name, "multiplier": table.multiplier, "values": table.values.tolist()}
             for table in jitter_tables(timeline)
         ],
         "flows": [
-            _flow(flow, host_numbers) | _program(number, flow, host_numbers) for number, flow in enumerate(plan.flows)
+            _flow(flow, host_numbers) | _program(number, flow, host_numbers, plan.network.family)
+            for number, flow in enumerate(plan.flows)
         ],
         "source_routing": plan.routing.in_flight == "source",
         "sysctl": dict(plan.sysctl),
@@ -299,19 +303,24 @@ def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
     return known
 
 
-def address(host: int) -> str:
-    """IPv4 address of a host: 10.1.x.y, starting at 10.1.0.1. The first and the last address of each /24 are skipped.
+def address(host: int, family: str = "ipv4") -> str:
+    """Address of a host: of IPv4 10.1.x.y, from 10.1.0.1 on, without the first and the last of each /24; of IPv6
+    fd00::1:1 and so on.
 
     >>> address(0), address(253), address(254)
     ('10.1.0.1', '10.1.0.254', '10.1.1.1')
+    >>> address(0, "ipv6"), address(254, "ipv6")
+    ('fd00::1:1', 'fd00::1:ff')
     """
+    if family == "ipv6":
+        return f"fd00::1:{host + 1:x}"
     return f"10.1.{host // HOSTS_PER_BLOCK}.{host % HOSTS_PER_BLOCK + 1}"
 
 
-def _host(number: int, node: int, host: Any) -> dict[str, Any]:
-    """A host of the setup. If the plan does not name the host, for instance in a chain, it has the kernel's own
+def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
+    """A host of the setup; a host that the plan does not name, for instance in a chain, has the kernel's own
     behaviour."""
-    common = {"node": node, "address": address(number)}
+    common = {"node": node, "address": own_address}
     if host is None:
         return common | {"sysctl": {}, "pacing": "internal", "delayed_ack": "adaptive"}
     return common | {"sysctl": dict(host.sysctl), "pacing": host.pacing, "delayed_ack": host.delayed_ack}
@@ -394,13 +403,13 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _program(number: int, flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
+def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) -> dict[str, Any]:
     """Additional fields of a flow of kind program: `program` of its entry; nothing for other kinds."""
     if flow.kind != "program":
         return {}
     client_at, server_at = (flow.source, flow.destination)[:: 1 if flow.client_at == "source" else -1]
     filled_in = {
-        "{server}": address(host_numbers[host_node(server_at)]),
+        "{server}": address(host_numbers[host_node(server_at)], family),
         "{port}": str(flow.port),
         "{run_dir}": PROGRAMS_WRITE_TO,
         "{applications}": str(LAUNCHER),

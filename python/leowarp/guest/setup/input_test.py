@@ -56,7 +56,9 @@ def plan(**changed):
         run=SimpleNamespace(duration_ns=changed.pop("duration_ns", 100), seed=7, ends="flows", linger_ns=4),
         routing=SimpleNamespace(in_flight=changed.pop("in_flight", "drain")),
         cures=changed.pop("cures", Cures()),
-        network=SimpleNamespace(neighbours=changed.pop("neighbours", "static"), mtu_bytes=1115, forwarding="direct"),
+        network=SimpleNamespace(
+            neighbours=changed.pop("neighbours", "static"), mtu_bytes=1115, forwarding="direct", family="ipv4"
+        ),
         hosts=[
             SimpleNamespace(name="A", sysctl={"net.ipv4.tcp_sack": "1"}, pacing="fq", delayed_ack="on"),
             SimpleNamespace(name="B", sysctl={}, pacing="internal", delayed_ack="off"),

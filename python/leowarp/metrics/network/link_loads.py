@@ -24,24 +24,27 @@ from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
-# Ethernet 14, IPv4 20, TCP 20 and its timestamps 12; for UDP and ICMP echo 8. `sent_bytes` is payload.
-_HEADERS_BYTES = {"tcp": 66}
-_OTHER_HEADERS_BYTES = 42
+# Beside IP: Ethernet 14, TCP 20 and its timestamps 12; of UDP and ICMP echo 8. `sent_bytes` is payload.
+_HEADERS_BYTES = {"tcp": 46}
+_OTHER_HEADERS_BYTES = 22
 
 
-def link_loads(tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int) -> pd.DataFrame:
+def link_loads(
+    tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
+) -> pd.DataFrame:
     """Load, longest queue and drops of each direction of a link, for each step in which any of them occurred.
 
     flows: The flows with the trace's numbers (`Run.observed_plan.flows`).
     links: Values of the tables' timeline.
     step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
+    ip_header_bytes: Of the packets of the flows.
     Returns: DataFrame, ordered by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
         sent onto a path over it, divided by what its rate can carry in a step (nan: unshaped, or the run recorded no
         bins; above 1: more was sent). `queue_max_pkts`: maximum of waiting packets (nan: the run sampled no queues).
         `dropped_pkts`: drops by the link itself.
     """
     steps = -(-end_ns // step_ns)
-    bits = _carried_bits(tables, flows, step_ns, steps)
+    bits = _carried_bits(tables, flows, step_ns, steps, ip_header_bytes)
     queues = _longest_queues(tables, step_ns, steps)
     dropped = _dropped(tables, step_ns, steps)
     counted = tables.has("bins") and "sent_bytes" in tables.bins
@@ -63,13 +66,15 @@ def link_loads(tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: 
     return pd.concat([_EMPTY, *pieces], ignore_index=True) if pieces else _EMPTY.copy()
 
 
-def _carried_bits(tables: Tables, flows: Sequence[Any], step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Bits sent over each direction in each step, by sending time. Packets dropped before that direction are left
-    out."""
+def _carried_bits(
+    tables: Tables, flows: Sequence[Any], step_ns: int, steps: int, ip_header_bytes: int
+) -> dict[int, np.ndarray]:
+    """Bits sent over each direction in each step, by sending time, without packets dropped before it."""
     sent = tables.bins
     if len(sent) == 0 or "sent_bytes" not in sent:
         return {}
-    headers = np.array([_HEADERS_BYTES.get(flow.kind, _OTHER_HEADERS_BYTES) for flow in flows], dtype="int64")
+    beside_ip = [_HEADERS_BYTES.get(flow.kind, _OTHER_HEADERS_BYTES) for flow in flows]
+    headers = np.array(beside_ip, dtype="int64") + ip_header_bytes
     pairs = _Pairs(flows)
     number = sent["flow"].to_numpy(dtype="int64")
     frame = pd.DataFrame({

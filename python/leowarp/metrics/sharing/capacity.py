@@ -15,6 +15,7 @@ from leowarp.metrics.inputs.series import bin_edges
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.metrics.per_flow.goodput import Life, counter
 
+IPV4_HEADER_BYTES = 20
 IP_BYTES = 1500
 """Length of a full packet, IP header included: Ethernet's largest payload, and the largest `network.mtu`."""
 
@@ -95,7 +96,13 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
 
 
 def below_capacity_ratio(
-    tables: Tables, number: int, pair: Pair, lived: Life, links: LinkValues, ip_bytes: int = IP_BYTES
+    tables: Tables,
+    number: int,
+    pair: Pair,
+    lived: Life,
+    links: LinkValues,
+    ip_bytes: int = IP_BYTES,
+    ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> float | None:
     """Share of a flow's life in which its goodput was below `BELOW_RATIO` of its path's capacity.
 
@@ -116,7 +123,7 @@ def below_capacity_ratio(
     if len(edges_ns) < 2:
         return None
     goodput_bps = np.diff(np.interp(edges_ns, t_ns, received)) * 8e9 / BELOW_BIN_NS
-    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
+    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
     carries_bps = mean_in_bins(tables, pair, edges_ns, links) * share
     known = carries_bps > 0
     return float((goodput_bps[known] < BELOW_RATIO * carries_bps[known]).mean()) if known.any() else None
@@ -130,6 +137,7 @@ def capacity_scalars(
     goodput_bps: float | None,
     links: LinkValues,
     ip_bytes: int = IP_BYTES,
+    ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
     """Payload that the path could have carried for a flow in full segments during its life, and the flow's goodput as a
     share of it. Flows that share the path share the capacity.
@@ -137,39 +145,42 @@ def capacity_scalars(
     pair: (str, str). The flow's source and destination.
     lived: `life(...)` of the flow.
     goodput_bps: Mean goodput over that time, in order at the receiver.
-    ip_bytes: Length of the flow's full packets, `network.mtu`.
+    ip_bytes, ip_header_bytes: Length of its full packets, `network.mtu`, and of their IP headers.
     Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; unknown values are None.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
     # Goodput counts payload, and a link's rate counts whole packets: without this factor the ratio of a full link would
     # be 0.956.
-    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
+    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
     return {
         "path_capacity_mean_bps": carries,
         "capacity_used_ratio": used,
-        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, links, ip_bytes),
+        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, links, ip_bytes, ip_header_bytes),
     }
 
 
-def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES) -> float:
+def payload_ratio(
+    tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES, ip_header_bytes: int = IPV4_HEADER_BYTES
+) -> float:
     """Payload of a full segment as a share of the bytes that a link counts for it: 1448 of 1514 bytes with timestamps
     and an overhead of 14.
 
     The segment is the largest one in any sample of the sender's socket (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
 
     overhead_bytes: Bytes that a link counts in addition to an IP packet.
-    ip_bytes: Length of a full IP packet.
+    ip_bytes, ip_header_bytes: Length of a full IP packet, and of its IP header.
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
-    # For a flow without a sample of its segment size: IP (20), TCP (20) and timestamps (12, RFC 7323, appendix A), in
-    # bytes.
-    segment_bytes = float(known.max()) if len(known) else ip_bytes - 52.0
+    # For a flow without a sample of its segment size: IP, TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
+    headers_bytes = ip_header_bytes + 32
+    segment_bytes = float(known.max()) if len(known) else float(ip_bytes - headers_bytes)
     # A program may request smaller segments (TCP_MAXSEG). It is unknown whether these have timestamps: the formula
     # assumes none, so that the share of the capacity is never too high.
-    packet_bytes = ip_bytes if ip_bytes - segment_bytes <= 52 else segment_bytes + 40
+    is_full = ip_bytes - segment_bytes <= headers_bytes
+    packet_bytes = ip_bytes if is_full else segment_bytes + ip_header_bytes + 20
     return segment_bytes / (packet_bytes + overhead_bytes)
 
 

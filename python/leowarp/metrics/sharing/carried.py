@@ -25,28 +25,29 @@ from leowarp.metrics.inputs.tables import DATA, Tables, floats, rows_of_event
 from leowarp.metrics.per_flow.goodput import Life, arrived, life, payload_bytes
 from leowarp.metrics.sharing.capacity import ETHERNET_BYTES
 
-_HEADERS_BYTES = {"tcp": 40}
-_OTHER_HEADERS_BYTES = 28
-"""IPv4 (20) and TCP without options (20), or UDP and ICMP echo (8): the fewest bytes that a packet adds to its
-payload."""
+_HEADER_BYTES = {"tcp": 20}
+_OTHER_HEADER_BYTES = 8
+"""TCP without options (20), or UDP and ICMP echo (8): the fewest bytes that a packet adds to its payload, beside IP."""
 
 _ROUNDING_NS = 1
 """Disciplines send in whole nanoseconds, and netem rounds down."""
 
 
-def check_carried(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues, ip_bytes: int) -> None:
+def check_carried(
+    tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues, ip_bytes: int, ip_header_bytes: int = 20
+) -> None:
     """Check every flow of a run.
 
     flows: The plan's flows, followed by the connections of programs.
     links: Link values of the tables' timeline.
-    ip_bytes: Length of a full packet, `network.mtu`.
+    ip_bytes, ip_header_bytes: Length of a full packet, `network.mtu`, and of its IP header.
     Raises TraceError if a flow delivered more; the message lists every such flow.
     """
     last = _LastLinks(tables, links, ip_bytes)
     wrong = []
     for number, flow in enumerate(flows):
         lived = life(tables, number, flow, end_ns)
-        load = _load(tables, number, flow.kind, lived, ip_bytes)
+        load = _load(tables, number, flow.kind, lived, ip_bytes, ip_header_bytes)
         if load is None or load.payload_bytes == 0 or lived.stop_ns <= lived.start_ns:
             continue
         carried = last.carried(flow.source, flow.destination, lived, load)
@@ -77,9 +78,9 @@ class _Load:
         return 8 * (self.payload_bytes + self.pkts * (self.headers_bytes + overhead_bytes))
 
 
-def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int) -> _Load | None:
+def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
     """None if it is unknown, or for a flow of programs, whose connections are flows of their own."""
-    headers = _HEADERS_BYTES.get(kind, _OTHER_HEADERS_BYTES)
+    headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None
     if kind == "tcp":

@@ -9,6 +9,8 @@ from leowarp.base import units
 from leowarp.scenario.network.background import RateKeys
 from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
 
+IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
+"""RFC 791, 3.1, without options; RFC 8200, 3, without extension headers. By `network.family`."""
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 """Values of `network.mtu`."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
@@ -259,6 +261,7 @@ class Network:
     mtu_bytes: MTU of the hosts' interfaces; all other interfaces have 1,500.
     neighbours: ``static`` or ``arp``. With ``arp``, each new link first resolves its neighbour, which takes one round
         trip over the link.
+    family: ``ipv4`` or ``ipv6``: of all addresses, so of all packets.
     """
 
     # "all" with the rule `range` is costly: 18 x 36 satellites within 3000 km have 22,334 different links in 1000 s and
@@ -295,7 +298,18 @@ class Network:
     mtu_bytes: int = quantity(
         units.BYTES,
         "Longest IP packet of the hosts (MTU of their interfaces): a TCP segment carries 40 bytes less, 52 with "
-        "timestamps. Delay lines and limits that are counted in full packets follow it.",
+        "timestamps, and 20 less over IPv6. Delay lines and limits that are counted in full packets follow it.",
         "1500 B", low=f"{SMALLEST_MTU_BYTES} B", high=f"{LARGEST_MTU_BYTES} B",
     )  # fmt: skip
     neighbours: str = word("Neighbours are set, or asked for by ARP on every new link.", ("static", "arp"), "static")
+    family: str = word(
+        "Addresses of hosts and all packets. ipv6: the run takes the kernel `6.12+net` unless guest.kernel names "
+        "another with IPv6, and nodes forward by the kernel's IP stack.",
+        ("ipv4", "ipv6"),
+        "ipv4",
+    )
+
+    @property
+    def ip_header_bytes(self) -> int:
+        """Length of the IP header of packets of flows."""
+        return IP_HEADER_BYTES[self.family]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from leowarp.scenario.network.links import Ground, Network, Station
     from leowarp.scenario.sections import Run
 
-_TCP_HEADERS_BYTES = 52
-"""Headers of IPv4 (20), TCP (20) and its timestamps (12), for a segment that fills the MTU."""
+_TCP_HEADER_BYTES = 32
+"""IPv4 (20), TCP (20) and its timestamps (12), for a segment as long as the MTU."""
 
 
 def arrivals(
@@ -127,7 +127,9 @@ def _check_load(
     if ground.left_bps is None or network.endpoints == "satellites":
         return
     mean_bytes = float(listed_bytes.mean()) if len(listed_bytes) else float(traffic.mean_size_bytes)
-    on_link = (network.mtu_bytes + ground.overhead_bytes) / (network.mtu_bytes - _TCP_HEADERS_BYTES)
+    on_link = (network.mtu_bytes + ground.overhead_bytes) / (
+        network.mtu_bytes - network.ip_header_bytes - _TCP_HEADER_BYTES
+    )
     load_bps = traffic.arrival_rate_flows_per_s * mean_bytes * 8 * on_link
     for end, verb in ((0, "sends"), (1, "receives")):
         share: dict[str, float] = {}

@@ -12,6 +12,7 @@ from itertools import count
 from leowarp.base import units
 from leowarp.base.spelling import nearest, one_of
 from leowarp.scenario import sections
+from leowarp.scenario.network.links import IP_HEADER_BYTES
 from leowarp.scenario.text.decoding import Section, value_of
 from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.key import keys
@@ -49,8 +50,8 @@ _BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
 FLOOD_INTERVAL_NS = 10_000_000
 """The same as iputils' `ping -f`: at least 100 probes per second."""
 
-PROBE_HEADERS_BYTES = 20 + 8
-"""Headers of IP, and of ICMP or UDP."""
+PROBE_HEADER_BYTES = 8
+"""ICMP or UDP."""
 
 UDP_PAYLOAD_BYTES = 1200
 """The packet size that QUIC may assume (RFC 9000, 14): the default of udp flows."""
@@ -77,7 +78,9 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
         problems.add(document.origin if node is None else node.origin, "flows", "are missing", hint)
     duration_ns = value_of(draft.sections["run"], sections.Run, "duration_ns")
-    mtu_bytes = value_of(draft.sections["network"], sections.Network, "mtu_bytes")
+    network = draft.sections["network"]
+    mtu_bytes = value_of(network, sections.Network, "mtu_bytes")
+    ip_header_bytes = IP_HEADER_BYTES[value_of(network, sections.Network, "family")]
     for section in draft.flows:
         kind = value_of(section, sections.Flow, "kind")
         _check_ends(section, draft, problems)
@@ -87,7 +90,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         elif kind == "program":
             _check_program(section, draft, problems)
         else:
-            _complete_payload(section, kind, mtu_bytes, problems)
+            _complete_payload(section, kind, mtu_bytes, ip_header_bytes, problems)
         _complete_flow_times(section, duration_ns, problems)
         if kind == "program":
             _check_client_start(section, problems)
@@ -198,11 +201,10 @@ def _check_client_start(section: Section, problems: Problems) -> None:
         problems.add(section.where("client_after"), f"{section.name}.client_after", rule, hint)
 
 
-def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Problems) -> None:
-    """Check that a probe fits into one packet of the network's MTU, with the headers of IPv4 and of ICMP or UDP (28
-    bytes)."""
-    most_bytes = mtu_bytes - PROBE_HEADERS_BYTES
-    # If the MTU is smaller, the default payload is as much as fits: a default must not be an error.
+def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_bytes: int, problems: Problems) -> None:
+    """A probe fits into one packet of the network's MTU, with the headers of IP and of ICMP or UDP."""
+    most_bytes = mtu_bytes - ip_header_bytes - PROBE_HEADER_BYTES
+    # Of a smaller MTU as much as fits: a default must not be an error.
     if kind == "udp" and not section.gave("payload"):
         section.values["payload_bytes"] = min(UDP_PAYLOAD_BYTES, most_bytes)
     if value_of(section, sections.Flow, "payload_bytes") > most_bytes:
