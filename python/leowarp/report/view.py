@@ -51,7 +51,7 @@ class RunView:
         # Views of one run share the data that all flows share: earlier, each of 2,000 views had its own list of 2,000
         # names.
         self._whole = self if whole is None else whole
-        # The plan is read now and not when a figure is half drawn: a directory without a plan is no run.
+        # The plan is read at once, so that a directory without a plan fails here and not when a figure is half drawn.
         self.document = self.run.document
 
     def of_flow(self, flow: int) -> RunView:
@@ -216,7 +216,7 @@ class RunView:
         if not shaped:
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
-        # The largest sample is used: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in
+        # The largest sample is used, because before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in
         # net/ipv4/tcp.c). Without a sample, 20 bytes of IP, 20 of TCP and 12 of timestamps (RFC 7323, appendix A) are
         # subtracted.
         payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 52.0
@@ -260,7 +260,7 @@ def worded(runs: Sequence[RunView], text: str) -> str:
 
     runs: If one of them uses another medium, the text stays unchanged.
     """
-    # If a run with routes is among them, the general word stays, since it fits both.
+    # If a run with routes is among them, the general word is kept, because it fits both.
     if not all(run.is_access for run in runs):
         return text
     return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
@@ -327,14 +327,14 @@ def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
     if any(run.flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
     algorithms = [run.algorithm if run.tcp_flows else "" for run in runs]
-    # This applies only if all runs differ: two runs of CUBIC in the same blue could not be told apart.
+    # Only if all runs differ: two runs of CUBIC in the same blue could not be distinguished.
     if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
         return [line_style(ALGORITHMS[name]) for name in algorithms]
     return [line_style(index) for index in range(len(runs))]
 
 
 MOST_LINES = 8
-"""Largest number of lines in one panel that colour and dashes tell apart; for more flows their distribution is
+"""Largest number of lines in one panel that colour and dashes distinguish. For more flows their distribution is
 drawn."""
 
 
