@@ -59,16 +59,15 @@ def read_table(
     try:
         _demand_plain(path)
         _demand_small_footer(path)
-        # This is checked before any row is read: a false number of rows stands in the footer.
+        # The footer is checked before any row is read, because it may state a false number of rows.
         facts = pq.read_metadata(path)
         values = facts.num_rows * facts.num_columns
         if values > MOST_VALUES:
             raise TraceError(f"cannot read {path}: it says that it holds {facts.num_rows} rows", hint=hint)
         _refuse_large(path, facts, columns if filters is None else None)
-        # The table is not read as a data set, since a folder's name would then add a column.
+        # The table is not read as a data set, because a folder's name would then add a column.
         table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
-        # Arrow trusts a file unless it is asked to check: otherwise damage would appear where values are used, not
-        # here.
+        # Arrow trusts a file unless it is told to check it. Damage would then appear where values are used, not here.
         table.validate(full=True)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _unreadable(path, error, hint) from error
@@ -178,7 +177,7 @@ def _demand_plain(path: Path) -> None:
 
 
 def _unreadable(path: Path, error: Exception, hint: str) -> TraceError:
-    """One error for every fault, with Arrow's own message."""
+    """All faults give one kind of error, with Arrow's own message."""
     if isinstance(error, FileNotFoundError):
         return TraceError(f"cannot read {path}: there is no such file", hint=hint)
     return TraceError(f"cannot read {path}: {error} (is it damaged?)", hint=hint)

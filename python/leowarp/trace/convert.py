@@ -34,9 +34,9 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
 
     output: The guest's `out/`: record files, `end.json`, packet captures, files of programs.
     target: `30-trace/` of a run directory; created if it does not exist.
-    setup: The guest's `in/setup.json`. It names hosts, flows and link directions for the tables' metadata, and lists
-        what was not to be observed. Such a table is not written at all, because an empty one would mean that nothing
-        happened.
+    setup: The guest's `in/setup.json`. setup: It names hosts, flows and link directions for the tables' metadata, and
+        lists what was not to be observed. Such a table is not written at all, because an empty table would mean that
+        nothing happened.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
         malformed, or a line of a program's `measures.jsonl` is malformed.
     """
@@ -47,15 +47,16 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     for source, promised in recorded.files:
         name = source.path.stem
         rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
-        # This follows the writing: a run that fails here stays marked INCOMPLETE, with the tables that it has.
+        # The check comes after the writing. A run that fails here stays marked INCOMPLETE, and keeps the tables that it
+        # has.
         _keep_promise(source, rows[name], promised)
     if recorded.measures is not None:
         write_measures(recorded.measures, target / f"{MEASURES.name}.parquet")
         rows[MEASURES.name] = len(recorded.measures)
     for name in CAPTURES:
         if (Path(output) / name).exists():
-            # Captures are copied unchanged: other tools read pcapng, and hosts' captures exist only if they were
-            # requested.
+            # Captures are copied unchanged, because other tools read pcapng. The hosts' captures exist only if they
+            # were requested.
             shutil.copyfile(Path(output) / name, target / name)
     return rows
 
@@ -73,7 +74,7 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
     recorded = _recorded(Path(output), setup)
     tables = {}
     for source, promised in recorded.files:
-        # This precedes reading the records: a truncated file need not be decoded to be refused.
+        # Checked before the records are read, so that a truncated file need not be decoded.
         _keep_promise(source, source.rows, promised)
         tables[source.path.stem] = read_records(source, recorded.metadata_of(source))
     return tables if recorded.measures is None else tables | {MEASURES.name: recorded.measures}
@@ -101,15 +102,15 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
     metadata = _names(Path(setup), given) if setup is not None else {}
-    # A run may end before its duration (`ends = "flows"`): tables must state the end, which their last row does not
-    # show.
+    # A run may end before its duration (`ends = "flows"`). The tables must state the end, because their last row does
+    # not show it.
     if end.get("virtual_ns") is not None:
         metadata["virtual_ns"] = int(end["virtual_ns"])
     if end.get("programs"):
         metadata |= _of_programs(end, metadata.get("flows"))
     promised = end.get("records") or {}
     unknown = not_observed(given.get("observe") or {})
-    # For a feature that the network does not have there is no table, rather than one without rows.
+    # If the network does not have a feature, its table is missing, instead of being empty.
     cures = given.get("cures") or {}
     unknown |= set() if {"move_queue", "hold", "duplicate_ns"} & cures.keys() else {"switches"}
     unknown |= set() if "end_marker" in cures else {"merges"}
@@ -125,7 +126,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
             files.append((open_records(path), promised.get(name)))
         else:
             absent.append(path.name)
-    # All missing tables are in one message: an agent of another version lacks several at once.
+    # All missing tables are named in one message, because an agent of another version lacks several at once.
     if absent:
         raise TraceError(
             f"cannot read the trace in {output}: the guest left no {', '.join(absent)}",
@@ -179,7 +180,7 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         )
     content = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
     check_types(content, TABLES[table].arrow(), path)
-    # This comes last, so that visible damage gets a message of its own.
+    # Checked last, so that visible damage gets its own message.
     recorded.refuse_changed(path.parent.parent, f"{path.parent.name}/{path.name}")
     return content
 
@@ -187,9 +188,10 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
 def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
     """Raises TraceError if a column has another kind of values than its schema says, or misses required values.
 
-    An older version may have written another width; a column that the schema does not know is not checked.
+    An older version may have written another width. A column that the schema does not know is not checked.
     """
-    # The file's own schema is checked, not its values: a file may have any origin, and readers rely on its schema.
+    # The file's own schema is checked, not its values, because a file may have any origin, and readers rely on its
+    # schema.
     for field in table.schema:
         wanted = schema.field(field.name) if schema.get_field_index(field.name) >= 0 else None
         if wanted is None:
@@ -287,5 +289,5 @@ def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
     return {"programs": end["programs"], "connections": connections} | ({"flows": flows} if planned is not None else {})
 
 
-# A record file may contain these itself; its values then take precedence over the input's.
+# A record file may itself contain these names. Its values then take precedence over those of the input.
 _OF_A_TABLE = ("directions", "hosts", "flows", "nodes")
