@@ -15,7 +15,7 @@ from support.synthetic.run import write_synthetic_run
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A complete run with invented packets, which has all files but a report."""
+    """A complete run with invented packets. It has all files except a report."""
     path = tmp_path_factory.mktemp("made") / "run"
     write_synthetic_run(path)
     plan = scenario.plan_of(path / layout.PLAN)
