@@ -64,7 +64,8 @@ def element_file(path: Path) -> ElementFile:
     if not start:
         raise ScenarioError(f"{path} is empty: constellation.tle needs at least one satellite", _FORMATS)
     skipped, header = Skipped(), None
-    # By content and not by name: CelesTrak's downloads are called `gp.php` in every format.
+    # The format is recognised by content and not by name, because CelesTrak's downloads are called `gp.php` in every
+    # format.
     if start in "[{":
         elements = [satellite_of(path, *message) for message in json_messages(path, text)]
     elif start == "<":
