@@ -4,8 +4,8 @@
     python bench/bench.py            measure, print, and write the table into docs/performance.md
     python bench/bench.py --quick    a tenth of the virtual time, printed only
 
-Cases that are compared run in turn, `REPEATS` times, so that a machine's other work falls on both; the median is given
-with the smallest and largest. Only ratios within one table mean anything on a shared machine.
+Compared cases run in turn, `REPEATS` times, so that other work of the machine affects both. The table has the median,
+with the smallest and largest value. Only ratios within one table mean anything on a shared machine.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
 
 
 def large_rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
-    """A thousand flows over Starlink's first generation, with and without the satellites that no packet meets."""
+    """A thousand flows over Starlink's first generation, with and without the satellites that no packet reaches."""
     whole = f"{round(10 * share)} s"
 
     def large(**changes: str) -> Callable[[Path], Measured]:

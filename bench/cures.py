@@ -5,7 +5,7 @@
 
 Madrid to Tokyo, CUBIC, 35 s with one route change. For each cure the script prints a ratio: the guest's processor time
 with the cure over that without. It prints the median over pairs, the smallest and the largest. Other load on the
-machine moves single pairs. The row "nothing", which compares the plain run with itself, shows by how much.
+machine moves single pairs. The row "nothing" compares the plain run with itself, and shows the size of this effect.
 """
 
 import resource
@@ -49,7 +49,7 @@ def main(pairs: int) -> None:
     guest_s({})
     for number in range(pairs):
         for name, keys in CURES.items():
-            # which of the two is first alternates, so that a load that grows or falls favours neither
+            # The first run of each pair alternates between the two, so that a load that grows or falls favours neither
             order = (keys, {}) if number % 2 else ({}, keys)
             costs_s = [guest_s(each) for each in order]
             with_s, without_s = costs_s if number % 2 else costs_s[::-1]

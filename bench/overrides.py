@@ -9,7 +9,7 @@ TREE/costs.json keeps the complete rounds of an interrupted measurement.
 
 For each override with purpose "speed" (guest/overrides.toml) the script builds a default kernel without it, and without
 the overrides that need it. The kernel `plain` lacks all of them. Each round runs every load with every kernel and
-starts with another kernel. So other work of the machine falls on all alike. The table has the guest's CPU time.
+starts with another kernel. So other work of the machine affects all kernels alike. The table has the guest's CPU time.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def measured(programs: dict[str, Path], rounds: int, kept: Path) -> dict[str, di
 
 
 def table(costs: dict[str, dict[str, list[float]]]) -> list[str]:
-    """One row per kernel with the least CPU time of its runs. A saving is 1 - default / without."""
+    """One row per kernel, with the least CPU time of its runs. A saving is 1 - default / without."""
     lines = [f"| without | {' | '.join(costs)} |", "|---|" + "---:|" * len(costs)]
     names = next(iter(costs.values()))
     for name in names:

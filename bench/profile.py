@@ -24,7 +24,7 @@ import leowarp as lw
 
 FREQUENCY_HZ = 4000
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
-# A function's name does not tell its file. taps.c also has a `receive`, which counts as leolink's here.
+# The name of a function does not identify its file: taps.c also has a `receive`, which counts as leolink's here.
 PARTS = (
     (
         "links and forwarding (leolink)",

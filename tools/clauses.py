@@ -5,7 +5,7 @@
     python tools/clauses.py rfc4737          # each of its clauses
     python tools/clauses.py --page FILE      # writes docs/reference/clauses.md; --check compares only
 
-The lists are `design/clauses/*.toml`; a name of a clause may be any words without parentheses. In the code, a comment
+The lists are `design/clauses/*.toml`. A clause's name may be any words without parentheses. In the code, a comment
 on its own line cites a clause or claim by a sentence:
 
     // Implements RFC 4737, 4.2.3 (extent).
@@ -13,11 +13,13 @@ on its own line cites a clause or claim by a sentence:
     # Implements claim 1.4 of frederiksen2024 (figure 5).
     # Tests claims 2.1 to 2.8 of torres2020.
 
-The following must hold. Every clause has the citations that its kind needs or a written exception, never both. Every
-citation names an existing clause. The citation of a test is above a test. Each section of an RFC has clauses, or a
+The following must hold. Every clause has either the citations that its kind needs or a written exception, never both.
+Every
+citation names an existing clause. A citation with "Tests" is directly above a test. Each section of an RFC has clauses,
+or a
 reason why it has none.
-For a claim, words and source agree with the list, its one function has the citation, and a test of this function cites
-it.
+The words and the source of a claim agree with the list. Its one function has the citation, and a test of this function
+cites it.
 """
 
 from __future__ import annotations
@@ -167,7 +169,7 @@ def read_document(path: Path) -> Document:
 
 
 def citations(text: str, file: str) -> Iterator[Citation | str]:
-    """Each citation of a source file; a faulty citation gives a text with its fault.
+    """Each citation of a source file. For a faulty citation, a text that describes the fault.
 
     text: The file's content.
     file: Path below the repository, for messages and the page.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the pictures of docs/gallery.md anew: types its commands and takes the files that it says they write.
+"""Makes the pictures of docs/gallery.md again: types its commands, and takes the files that it says they write.
 
     python tools/gallery.py [--only NAME ...]
 
 A line above a picture says where it comes from: `<!-- picture: FILE -->` is a file that the commands before it write,
 `<!-- picture: PAGE.html#... WxH -->` a page of theirs in a headless Chromium whose window is so large, `<!-- picture:
-notebook WxH -->` the Python before it as the cells of a notebook. Pictures are stored with fewer colours (a third of
-the bytes). `--only` runs all commands and writes the named pictures alone.
+notebook WxH -->` the Python before it as the cells of a notebook. Pictures are stored with fewer colours, which saves
+two thirds of the bytes. `--only` runs all commands but writes only the named pictures.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def commands(text: str) -> list[str]:
 
 
 def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out: Path) -> None:
-    """Writes a picture of a page, or of a notebook with these cells, as a browser shows it.
+    """Writes a picture of a page, or of a notebook with these cells, as displayed by a browser.
 
     place: Directory in which the commands were run.
     what: A page and its fragment, or "notebook".

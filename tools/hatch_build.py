@@ -2,8 +2,8 @@
 """Adds to the wheel what is not Python: the native library, the examples, the guest with its sources from
 `build/guest`. It also adds version and commit of the checkout.
 
-`tools/wheel.py` fills `build/guest`, `make` builds the library. An editable installation gets nothing: it uses the
-checkout's own.
+`tools/wheel.py` fills `build/guest`, `make` builds the library. An editable installation gets no such files, because it
+uses the checkout's own.
 """
 
 import json
@@ -19,7 +19,7 @@ NATIVE = "_native.abi3.so"
 PYTHON_TAG, ABI_TAG = "cp311", "abi3"
 # Libraries that PEP 600 allows a wheel to need: parts of glibc, and GCC's run-time library.
 MANYLINUX = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
-# The oldest glibc that pip has a tag of this form for.
+# The oldest glibc for which pip has a tag of this form.
 OLDEST = (2, 17)
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -32,7 +32,7 @@ class GuestHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Names the wheel's extra files and the machines that it is for.
 
-        version: "standard", or "editable": nothing is done then.
+        version: "standard", or "editable", for which nothing is done.
         build_data: Hatchling's dictionary; this sets `tag`, `pure_python` and `force_include`.
         Raises FileNotFoundError if guest or library are not built.
         Raises ValueError if the library needs another library that a machine may lack.
@@ -78,7 +78,7 @@ def glibc_needed(library: Path) -> tuple[int, int]:
 def version_needs(data: bytes) -> list[tuple[str, str]]:
     """Library and symbol version for each entry of the ELF table of needed versions.
 
-    data: A whole ELF-64 file, little endian.
+    data: The content of a whole ELF-64 file, little endian.
     Returns: list of (str, str). Pairs such as ("libc.so.6", "GLIBC_2.34"), in the order of the file.
     Raises ValueError if the file needs a library that PEP 600 does not allow.
     """

@@ -170,7 +170,7 @@ def _incompatible(found: list[tuple[str, str]]) -> list[str]:
 def compatible(expression: str, licences: Set[str] = COMPATIBLE) -> bool:
     """Whether a licence expression (SPDX, or a list of trove names) can be met with `licences` alone.
 
-    One side of an OR suffices, and an AND needs both; a slash is an old form of OR.
+    One side of an OR is sufficient, and an AND needs both sides. A slash is an old form of OR.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints requirements.lock: every package of pyproject.toml, pinned with the checksums of its wheels.
 
-`python tools/lock.py --site` prints requirements-site.lock: those of the group `site`. Packages that are in
-requirements.lock too have the same version there, for both are installed into one environment.
+`python tools/lock.py --site` prints requirements-site.lock: those of the group `site`. Packages that are also in
+requirements.lock have the same version there, because both are installed into one environment.
 
-pip resolves once for each CPython that is supported (`pip install --dry-run --report`); wheels only, so that an
+pip resolves once for each supported CPython (`pip install --dry-run --report`). Only wheels are accepted, so that an
 installation runs no code of a package. The lock names no package index: pip uses the machine's own.
 
-`python tools/lock.py --keep` leaves every package at the version of the lock that stands there, if it has one.
+`python tools/lock.py --keep` keeps the version of each package in the existing lock.
 """
 
 import argparse

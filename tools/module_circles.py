@@ -8,8 +8,8 @@ The compilers refuse circles of crates, not of modules or of files; import-linte
 not what modules of one layer's package do to each other. `make check` runs this. Rust's test modules are left out,
 because they import what they test. Imports for type checking alone count, and so does an import inside a function.
 
-A crate's root names all its modules, so that a module which uses something that the root itself defines is in a circle
-with it; what the root only exports again is its module's.
+A crate's root names all its modules. If a module uses something that the root itself defines, the two form a circle.
+Names that the root only re-exports belong to their own module.
 """
 
 import re
@@ -26,7 +26,7 @@ CRATE_ROOTS = ("lib", "main")
 PATH = re.compile(r"(?<!::)\b(crate|super|self)::(?=[\w{])")
 NAME = re.compile(r"\w+")
 C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-# What a file defines for others: a function, or a value of a structure, that is not static
+# A definition that other files can use: a function, or a value of a structure, that is not static
 C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*\{| = \{)", re.MULTILINE)
 
 # A weak definition. Its file does not depend on the file that replaces it.
@@ -133,7 +133,7 @@ def expanded(text: str, at: int) -> list[list[str]]:
 
 
 def item_end(text: str, at: int) -> int:
-    """Where an item of a list in braces ends: at the next comma or brace of its own level.
+    """The place where an item of a list in braces ends: at the next comma or brace of its own level.
 
     Examples
     --------
@@ -148,10 +148,10 @@ def item_end(text: str, at: int) -> int:
 
 
 def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str, str], root: str) -> str:
-    """The module that a path leads into; the rest of it is a type or function there.
+    """The module into which a path leads. The rest of the path is a type or function there.
 
     exported: Names that the root exports again, to the modules that they are of.
-    root: {"lib", "main"}. What a path is in that leads into no module.
+    root: {"lib", "main"}. Marks a path that leads into no module.
     """
     # The longest prefix is tried first: in `flows::tcp::Transfer`, both `flows` and `flows::tcp` are modules.
     for length in range(len(path), 0, -1):

@@ -15,7 +15,7 @@ LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
 
 def main() -> None:
     """Builds the library and puts it into the package; the exit status is cargo's."""
-    # Panic messages hold the paths of sources; without the prefixes the same sources would give other bytes elsewhere.
+    # The C files below a directory, by their stems. Each has the files whose functions or values it uses.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [f"--remap-path-prefix={ROOT}=leowarp", f"--remap-path-prefix={cargo_home}=cargo"]
     # CARGO_ENCODED_RUSTFLAGS separates flags by this character, so a path may contain a blank.

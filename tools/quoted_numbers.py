@@ -40,8 +40,8 @@ _FILE = re.compile(r"^<!-- (?:file|study): (\S+) -->\n+```\w*\n(.*?)^```$", re.M
 
 @dataclass(frozen=True)
 class Made:
-    """How a result is made: commands as a user types them, in a directory with `examples/` and the files that `page`
-    shows.
+    """Method for making a result: commands as a user types them, in a directory with `examples/` and the files that
+    `page` shows.
 
     values: Name to Python expression over `run` (the last run directory that a command made), `table(name)` (its
         metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (what commands with `--json`

@@ -3,7 +3,7 @@
 
     python tools/record_tables.py crates/timeline/src/record/tables.rs
 
-The file is committed, so that the agent is built without Python; a test fails when it is old.
+The result is text that depends only on the columns, so a test can compare it.
 """
 
 import argparse

@@ -74,7 +74,7 @@ def study_runs() -> dict[str, Case]:
 
 
 def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
-    """Index and plan of `OF_A_PART` runs, spread evenly over a group."""
+    """Index and plan of `OF_A_PART` runs that are spread evenly over a group."""
     from leowarp.scenario import load, resolve
     from leowarp.study.sweep import StudyFile
     from leowarp.study.sweep.parameters.expand import values_of

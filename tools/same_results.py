@@ -26,7 +26,7 @@ from typing import Any
 from same_cases import Case, examples, networks, study_runs
 
 COSTS = {"cpu_s", "wall_s"}
-# Columns that were added later. Without them the files must be the same to the byte.
+# Columns that were added later. Without these columns, the files must be equal to the byte.
 ADDED = [
     "copied_pkts",
     "copied_bytes",
@@ -91,8 +91,8 @@ def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
 
 
 def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
-    """sha256 of each file of a case's run, and each scalar of its summary as text. A run that fails has its error
-    alone.
+    """sha256 of each file of a case's run, and each scalar of its summary as text. For a run that fails, only its
+    error.
 
     case: A case may need a program that the machine lacks.
     kernel: A value of the key guest.kernel.

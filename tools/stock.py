@@ -29,7 +29,7 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "Madrid-Tokyo, BBR": ("two-changes", {**MADRID_TOKYO, "flows.0.congestion_control": "bbr"}),
     "the emulator's links, CUBIC": ("madrid-tokyo-emulator", {"run.duration": "60 s"}),
     "a transfer without jitter": ("jittered-transfer", {"jittered.jitter": "0 ms", "observe.truth": True}),
-    # At its own 8235 pkts/s the flow fills the link, and tbf's queue would then add up all timer delays.
+    # At its own rate of 8235 pkts/s, the flow would fill the link, and tbf's queue would then add up all timer delays.
     "a probe with jitter": ("jittered-probe", {"run.duration": "30 s", "flows.0.interval": "250 us"}),
 }
 """Examples and the keys that replace their own."""

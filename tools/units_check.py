@@ -3,8 +3,9 @@
 
 The name of a quantity ends in its unit (CONTRIBUTING.md). So of `start_s = start_ns / 1e6` it can be told that a second
 is not a million nanoseconds. It checks products and quotients with a power of ten of at least three zeros, and the two
-sides of a sum, a difference or a comparison. It compares their unit with the name that gets the result (a variable, an
-attribute, an argument, a key, a column, the returning function). In a text it compares with the unit that follows.
+sides of a sum, a difference or a comparison. The unit is compared with the name that receives the result (a variable,
+an attribute, an argument, a key, a column, the returning function). For a number in a text, the unit is compared with
+the one that follows it.
 
 Names without a unit are not checked. Exit status 1 names each line where two units differ.
 """
@@ -33,7 +34,7 @@ TEXTS = {
 """Units that follow a number in a text. Metres are left out, because `m` can also mean minute."""
 FOLLOWS = re.compile(r"\s?(" + "|".join(map(re.escape, TEXTS)) + r")(?![\w/])")
 # Functions whose result has the unit of their first argument, or of the object that they are called on. Variances and
-# products do not, so the list is explicit.
+# products have another unit, so the list names functions explicitly.
 SAME_UNIT_FUNCTIONS = frozenset((
     "abs", "float", "int", "max", "min", "round", "sorted", "sum", "floats", "list", "array", "asarray", "ceil",
     "floor", "diff", "mean", "median", "quantile", "percentile", "nanmean", "nanmedian", "append", "nanmax",
@@ -79,7 +80,8 @@ def unit_of_name(name: str) -> Unit | None:
 def power_of_ten(node: ast.AST) -> int | None:
     """k if a node is the number 10^k and |k| is at least 3; else None.
 
-    Below 3 it may be a percentage or a bit of a decimal: conversions of this project's units are by thousands.
+    A smaller power may be a percentage or a bit of a decimal. Conversions between this project's units are by factors
+        of 1000.
     """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
         if node.left.value == 10 and isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
@@ -119,8 +121,8 @@ class Checker(ast.NodeVisitor):
     def unit(self, node: ast.AST | None) -> Unit | None:
         """The unit of an expression; None if its names do not tell.
 
-        A sum, a choice or a list is in the unit of the first of its parts that has one: `visit_BinOp` and its like
-        compare the others with it.
+        The unit of a sum, a choice or a list is that of its first part with a unit. `visit_BinOp` and similar methods
+        compare the other parts with it.
         """
         match node:
             case ast.Name(id=name):
@@ -166,7 +168,7 @@ class Checker(ast.NodeVisitor):
             return None
         if isinstance(node.op, ast.Mult):
             by = -by
-        # A count of units of 10^e is one of units of 10^(e + k) after a division by 10^k.
+        # After a division by 10^k, a count of units of 10^e is a count of units of 10^(e + k).
         return replace(of, exponent=of.exponent + by)
 
     def _multiple(self, node: ast.BinOp) -> Unit | None:
@@ -193,7 +195,7 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Compares what is assigned with each name that gets it."""
+        """Compares an assigned value with each name that receives it."""
         for target in node.targets:
             self._pair(target, node.value)
         self.generic_visit(node)

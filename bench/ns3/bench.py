@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp beside ns-3, and beside netem by the wall clock: tables, figure and numbers of docs/benchmark.md.
+"""leowarp compared with ns-3, and with netem in real time: tables, figure and numbers of docs/benchmark.md.
 
     python bench/ns3/bench.py            measure, print, and write the page (an hour of processor time)
     python bench/ns3/bench.py --quick    one pair of short runs, printed only
@@ -78,8 +78,8 @@ def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
 
 
 def rounds(scratch: Path, *, quick: bool) -> Iterator[dict[str, Any]]:
-    """Yields all data of the page after each round over the cases. With rounds, other work of the machine falls on all
-    cases alike."""
+    """Yields all data of the page after each round over the cases. In rounds, so that other work of the machine affects
+    all cases alike."""
     where, installed = machine(), ns3()
     played = program(installed)
     netem = over_netem(5 if quick else 100)

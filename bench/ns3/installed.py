@@ -30,7 +30,7 @@ class Ns3:
 
     headers, libraries: Directory that holds `ns3/core-module.h`; directory that holds `libns3.44-core.so`.
     version: Version as in the names of the libraries, such as 3.44.
-    suffix: End of the libraries' names; `-debug` or similar for builds that are no release builds.
+    suffix: End of the libraries' names; `-debug` or similar for builds other than release builds.
     definitions: Macros with which ns-3 was built. Its headers need the same macros.
     origin: Where this ns-3 comes from, in words for the page.
     """

@@ -21,7 +21,8 @@ RATE_BPS = 100_000_000
 DELAY_MS = 40
 QUEUE_PKTS = 500
 FULL_PACKET_BYTES = 1514
-# netem's limit counts the delay line too (docs/concepts/links.md): packets in flight have to fit beside waiting ones.
+# netem's limit includes the delay line (docs/concepts/links.md), so packets in flight must fit in addition to waiting
+# ones.
 LIMIT_PKTS = QUEUE_PKTS + math.ceil(DELAY_MS / 1e3 * RATE_BPS / (8 * FULL_PACKET_BYTES))
 PROGRAMS = ("unshare", "ip", "tc", "nstat", "ss", "iperf3")
 ALONE = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
@@ -58,7 +59,7 @@ ip netns exec a nstat --zeros TcpExtTCPDSACKRecv >&2
 
 
 def lacking() -> str | None:
-    """What this host lacks, as the end of "because ..."; None if it lacks nothing."""
+    """What this host lacks, as the end of "because ..."; None if it has everything."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"this host has no {' and no '.join(missing)}"

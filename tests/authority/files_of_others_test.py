@@ -7,7 +7,7 @@ these tests:
     git clone https://github.com/OWNER/NAME DIRECTORY/OWNER+NAME && git -C DIRECTORY/OWNER+NAME checkout COMMIT
     LEOWARP_FILES_OF_OTHERS=DIRECTORY python -m pytest tests/authority/files_of_others_test.py
 
-A missing file is skipped, and so is one whose other tool (jq, tshark) is not installed.
+A test is skipped if its file is missing, or if the other tool (jq, tshark) is not installed.
 """
 
 import gzip
@@ -45,7 +45,8 @@ def these(*kinds: str) -> pytest.MarkDecorator:
 
 
 def found(file: dict[str, str], tmp_path: Path) -> Path:
-    """The file's path, if its hash is the one in the list. For a page of text: a file with the JSON in it."""
+    """The file's path, if its hash is the one in the list. For a page of text: a file that contains only the JSON in
+    it."""
     if PLACE is None:
         pytest.skip("LEOWARP_FILES_OF_OTHERS names no directory")
     path = Path(PLACE) / file["repository"].replace("/", "+") / file["path"]
@@ -111,8 +112,8 @@ def test_messages_are_those_of_sgp4_own_readers(file, tmp_path):
             messages = [{key.strip(): re.sub(r"\[.*\]", "", value).strip() for key, value in pairs}]
     others = []
     for message in messages:
-        # The other parser accepts no day of the year. It misses fractions of a second, and fields that SGP4 does not
-        # use.
+        # The other parser accepts no date in the form of a day of the year. It also ignores fractions of a second, and
+        # fields that SGP4 does not use.
         unused = {"EPHEMERIS_TYPE": 0, "CLASSIFICATION_TYPE": "U", "ELEMENT_SET_NO": 0, "REV_AT_EPOCH": 0}
         fields = unused | {key: value for key, value in message.items() if value not in ("", None)}
         form = "%Y-%jT%H:%M:%S.%f" if re.match(r"\d{4}-\d{3}T", fields["EPOCH"]) else "ISO8601"
@@ -190,7 +191,7 @@ def test_columns_are_those_of_pandas(file, tmp_path):
     path = found(file, tmp_path)
     table = pd.read_csv(path, header=None, names=["t_ns", "rtt_ms"])
     series = read(path, columns=("t_ns", "rtt_ms")).round_trip
-    # Of two rows with the same instant, one is kept.
+    # If two rows have the same instant, only one is kept.
     assert len(series) == table["t_ns"].nunique()
     assert series.delay_ns.mean() / MS == pytest.approx(table["rtt_ms"].mean(), rel=1e-4)
     assert series.t_ns[-1] - series.t_ns[0] == table["t_ns"].max() - table["t_ns"].min()

@@ -77,7 +77,7 @@ def test_worked_examples(arrivals, threshold, expected):
 
 
 def test_beyond_the_threshold_counts_as_lost():
-    # RFC 5236 section 6: 5430 is discarded, and the others are in their places.
+    # In the example of RFC 5236 section 6, 5430 is discarded, and the others are at their places.
     assert simulation.density(np.array([0, 5, 1, 2, 3, 4, 6]), 3) == {0: 1.0}
 
 
@@ -106,7 +106,7 @@ def test_draws_and_densities_are_of_mean_0_and_sigma_1(distribution):
 @pytest.mark.parametrize(("sigma_ms", "threshold"), [(0.05, 200), (1.0, 200), (10.0, 200), (4.0, 20), (10.0, 3)])
 @pytest.mark.parametrize("distribution", simulation.DISTRIBUTIONS)
 def test_the_library_measures_what_the_slow_way_does(distribution, sigma_ms, threshold):
-    """Both agree packet by packet, also beyond the threshold."""
+    """Both implementations agree packet by packet, also beyond the threshold."""
     arrivals = simulation.probe(distribution, sigma_ms / 1e3, 11, packets=6000)
     slow, fast = simulation.density(arrivals, threshold), reordering.density(arrivals, threshold_pkts=threshold)
     assert dict(zip(fast.displacement_pkts.tolist(), fast.share.tolist(), strict=True)) == pytest.approx(slow)

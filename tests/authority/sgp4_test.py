@@ -38,7 +38,7 @@ def vectors() -> dict[int, list[tuple[float, list[float]]]]:
     return found
 
 
-# 33333 to 33335 have wrong checksums on purpose; 11801 has a line 1 that is too short on purpose.
+# Satellites 33333 to 33335 have wrong checksums on purpose; 11801 has a line 1 that is too short on purpose.
 DAMAGED = {33333, 33334, 33335}
 
 

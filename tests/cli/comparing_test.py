@@ -39,7 +39,7 @@ def test_links_are_directions_then_satellites(leowarp, made):
     out = leowarp("show", made / "cubic" / "seed-1", "--links", "--top", "3", "--by", "queue").out
     assert "3 of 18 directions of links that carried packets, longest queue in bytes first" in out
     assert out.index("s-00-00 > s-01-00") < out.index("Tokyo > s-04-00")
-    # 15 packets, first at 19 s
+    # 15 packets are sent; the first one leaves at 19 s
     assert " 22,710 " in out
     assert " 19.000 " in out
     assert "satellites that forwarded packets" in out

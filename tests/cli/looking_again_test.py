@@ -11,7 +11,7 @@ from leowarp.version import VERSION
 
 
 def test_the_version_is_one_line(leowarp):
-    # Between releases the version is followed by the commit.
+    # Between releases, the version is followed by the commit.
     assert re.fullmatch(rf"leowarp {re.escape(VERSION)}(\.dev0\+\S+)?\n", leowarp("--version").out)
 
 

@@ -119,7 +119,7 @@ def test_what_no_rule_foresees_is_said_as_the_command_line_says_it(worker, tmp_p
 @pytest.mark.slow
 def test_no_more_run_at_a_time_than_asked(worker, write_run):
     outs = [write_run(name) for name in ("a", "b")]
-    # If both were made at once, the second would most likely begin while the first sleeps.
+    # If the parent made both at once, the second would most likely begin while the first sleeps.
     run_many([Job("s.toml", out, {"sleep": 0.2}) for out in outs], at_once=1, progress=False)
     notes = [line.split()[:2] for line in worker.read_text().splitlines()]
     assert notes == [["begins", "a"], ["ends", "a"], ["begins", "b"], ["ends", "b"]]

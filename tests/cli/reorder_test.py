@@ -73,7 +73,7 @@ def test_a_table_says_the_same_to_people(leowarp, arrivals):
 
 
 def test_a_wide_density_is_shown_in_ranges(leowarp, tmp_path):
-    # Each block of 64 comes in reverse: displacements of every odd number from -63 to 63
+    # Each block of 64 arrives in reverse order: displacements of every odd number from -63 to 63
     file = tmp_path / "wide.txt"
     file.write_text("".join(f"{64 * block + 63 - at}\n" for block in range(4) for at in range(64)))
     out = leowarp("reorder", file).out

@@ -27,7 +27,7 @@ SHORT = ("--set", "run.duration=3 s", "--progress", "none")
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory):
-    """A complete run of the chain, 3 s."""
+    """A complete run of the chain, which lasts 3 s."""
     return lw.run(CHAIN, {"run.duration": "3 s"}, tmp_path_factory.mktemp("chain") / "run", progress=False)
 
 
@@ -90,7 +90,7 @@ def test_json_is_one_object_on_stdout(leowarp, tmp_path):
 
 
 def test_a_run_without_a_report_does_not_wait_for_what_draws(tmp_path):
-    # 0.4 s of 2.3, of a run of 2 s
+    # The path is used for 0.4 s of 2.3 s, in a run of 2 s
     words = ["run", str(CHAIN), "--out", str(tmp_path / "run"), "--no-report", *SHORT]
     script = (
         "import sys; from leowarp.cli.app import app\n"
@@ -231,7 +231,7 @@ def test_what_the_agent_says_of_packets_is_what_the_captures_of_both_ends_say(le
     source, destination = (tmp_path / "out" / f"run-{end}.pcapng" for end in ("source", "destination"))
     captured = packets_from_captures(source, destination).to_pandas()
     told = read(run.path / "30-trace", "packets").to_pandas()
-    # The captures begin with the first packet, not at the run's start, and go on after the run's end.
+    # The captures begin with the first packet, not at the run's start, and continue after the run's end.
     captured[["sent_ns", "received_ns"]] += told["sent_ns"].min()
     captured = captured[captured["sent_ns"] < 5_000_000_000]
     assert len(captured) == len(told) > 1000

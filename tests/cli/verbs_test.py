@@ -33,7 +33,7 @@ MOBILE = EXAMPLES / "mobile.toml"
 
 
 def test_help_does_not_wait_for_libraries():
-    # 0.2 s measured; pandas alone would take 0.6 s.
+    # The import takes 0.2 s as measured; pandas alone would take 0.6 s.
     script = (
         "import sys, leowarp, leowarp.cli.app\n"
         "print(sorted({'numpy', 'pandas', 'pyarrow', 'matplotlib', 'scipy'} & sys.modules.keys()))"
@@ -101,7 +101,7 @@ def test_no_verb_and_no_option_is_hidden_from_help():
         assert not [parameter.name for parameter in command.params if getattr(parameter, "hidden", False)], name
         left += [(f"{name} {each}", below) for each, below in getattr(command, "commands", {}).items()]
         seen += 1
-    # run is the only verb that is no group. If groups were not followed, the loop would see the program alone.
+    # run is the only verb that is not a group. If groups were not followed, the loop would see the program alone.
     assert seen > 20
 
 
@@ -212,7 +212,7 @@ def test_satellites_are_left_out_by_an_option_with_the_plan_that_says_so(leowarp
         '[[stations]]\nname = "Madrid"\n[[stations]]\nname = "Tokyo"\n'
         '[[flows]]\nkind = "ping"\nsource = "Madrid"\ndestination = "Tokyo"\n'
     )
-    # The setting replaces the scenario's own list.
+    # The setting replaces the list of the scenario.
     options = ("--leave-out", "decayed", "--leave-out", "SAT 2")
     assert leowarp("plan", tmp_path / "a.toml", *options, "--json").json()["constellation"]["leave_out"] == [
         "decayed",

@@ -28,7 +28,8 @@ def test_its_version_is_the_package_s():
 
 
 def test_its_licences_are_the_package_s():
-    # The format has no AND for licences. The key names the licence of most files, and the abstract names all.
+    # The format of licence expressions here has no AND. The key names the licence of most files, and the abstract names
+    # all.
     assert CITATION["license"] == PROJECT["license"].partition(" AND ")[0]
     assert PROJECT["license"] in CITATION["abstract"]
 

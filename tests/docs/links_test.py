@@ -40,7 +40,7 @@ def parse(command: str, *, name_alone: bool = False) -> None:
     while hasattr(verb, "resolve_command"):
         if not words or words[0].startswith("-"):
             break
-        # The group's own context, only to look the verb up
+        # The context of the group is used only to look up the verb
         name, found, words = verb.resolve_command(verb.context_class(verb, info_name="leowarp"), words)
         assert found is not None, f"no verb {name}"
         verb = found

@@ -35,7 +35,7 @@ def unknown_options(text: str) -> list[str]:
             if word not in getattr(verb, "commands", {}):
                 break
             verb, named = verb.commands[word], True
-        # A group whose verb may be left out: any of its verbs.
+        # For a group whose verb may be left out, the options of any of its verbs are allowed.
         verbs = list(verb.commands.values()) if hasattr(verb, "commands") else [verb]
         known = {option for one in verbs for parameter in one.params for option in parameter.opts} | {"--help"}
         known |= {option for one in verbs for parameter in one.params for option in parameter.secondary_opts}

@@ -16,7 +16,7 @@ UNITS = ("ns", "us", "ms", "s", "m", "km", "deg", "bytes", "pkts", "bps", "ratio
 _QUANTITY = re.compile(rf"\b[a-z][a-z0-9_]*_(?:{'|'.join(UNITS)})\b")
 _OF_STUDIES = re.compile(r"^(flow0|run|isl|ground|chain|jittered)_")
 _CODE = re.compile(r"`([^`\n]+)`")
-# Generated from the code, or about formats that are no results
+# Pages that are generated from the code, or that describe formats other than results
 ELSEWHERE = {"docs/reference/tables.md", "docs/reference/scenario.md", "docs/reference/clauses.md",
              "docs/reference/api.md", "CHANGELOG.md", "docs/changes/0.2.0.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
              "design/interfaces.md"}  # fmt: skip
@@ -50,7 +50,7 @@ def known() -> set[str]:
 def test_quantities_in_code_exist(page: Path, known: set[str]) -> None:
     """A code word that ends in a unit is a name of the package."""
     quoted = {name for code in _CODE.findall(page.read_text(encoding="utf-8")) for name in _QUANTITY.findall(code)}
-    # Columns of studies: a scalar of flow 0, a key with its section
+    # Names of columns of studies: a scalar of flow 0, or a key with its section
     wrong = {name for name in quoted - known if _OF_STUDIES.sub("", name) not in known}
     assert not wrong
 

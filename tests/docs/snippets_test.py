@@ -127,7 +127,7 @@ def shorter(text: str) -> str:
 
 
 def test_columns_of_study_results_in_snippets_exist() -> None:
-    """`flow0_...` of snippets that read the results of whole studies are scalars."""
+    """Names `flow0_...` in snippets that read the results of whole studies are scalars."""
     known = {f"flow0_{name}" for name in scalars.FLOW_SCALARS}
     quoted = {name for page in PAGES for name in re.findall(r"\bflow0_\w+", page.read_text(encoding="utf-8"))}
     # `flow0_...` is mentioned, too

@@ -20,7 +20,7 @@ def test_all_writes_a_page_that_compares(tmp_path, monkeypatch, capsys):
     assert ended.value.exit_code == 0
     told = json.loads(capsys.readouterr().out)
     assert told["counts"].keys() == {"cubic", "vegas"}
-    # Both algorithms get the same runs, so neither is ahead.
+    # Both algorithms get the same runs, so neither has an advantage.
     assert set(told["mean_ranks"]["rfc9743"].values()) == {1.5}
     page = (tmp_path / "all" / "index.html").read_text()
     assert "single-flow" in page

@@ -51,7 +51,7 @@ def test_module_that_oopses_fails_its_case_and_the_exam_goes_on(tmp_path):
     found = verdicts(tmp_path, "oopses", "shallow", "bbr-app-limited")
     assert found["shallow"].verdict == "fail"
     assert found["shallow"].decided.startswith("the run failed")
-    # Without a loss this module behaves well.
+    # If there is no loss, this module behaves well.
     assert found["bbr-app-limited"].verdict == "pass"
 
 

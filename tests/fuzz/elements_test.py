@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fuzz targets for the readers of element sets: any bytes are read, or refused with a hint.
 
-In the ordinary suite each takes a few examples. ``make fuzz SECONDS=600 TARGET=elements`` runs for a given time.
+In the ordinary suite, each target tries only a few examples. ``make fuzz SECONDS=600 TARGET=elements`` runs for a given
+time.
 """
 
 from pathlib import Path

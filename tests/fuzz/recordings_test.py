@@ -77,7 +77,7 @@ changes = st.lists(change, max_size=8)
 
 
 def damaged(lines: list[str], changes: list[tuple[str, int, int, str]]) -> str:
-    """The changed lines as one text."""
+    """The changed lines, joined to one text."""
     lines = list(lines)
     for kind, place, size, piece in changes:
         place = place % len(lines)

@@ -39,7 +39,7 @@ destination = "server"
 interval = "1 s"
 """
 PING_BYTES = 20 + 8 + 56 + 14
-"""IP, ICMP, payload and the link's overhead."""
+"""Headers of IP and ICMP, the payload, and the link's overhead."""
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_loss_is_bursty(flood):
 
 def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
     spikes_ms = np.array([slot.spike_ns for slot in flood.slots if slot.spike_ns is not None]) / 1e6
-    # Above the least RTT of the slot; about 15 ms of jitter are included.
+    # The limits are relative to the least RTT of the slot, and include about 15 ms of jitter.
     level_ms = (flood.quantiles_ns[0.5] - np.mean([slot.base_ns for slot in flood.slots])) / 1e6
     assert 30 < np.median(spikes_ms) - level_ms < 50
     assert np.quantile(spikes_ms, 0.9) - level_ms < 60

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gains of the kernel's BBR say its mode at every sample, in the order of its state machine."""
+"""The gains of the kernel's BBR give its mode at every sample, in the order of its state machine."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ CHAIN = Path(__file__).parents[2] / "examples" / "chain.toml"
 
 @pytest.mark.parametrize("control", ["bbr", "bbr_handover"])
 def test_every_sample_has_a_mode_and_modes_come_in_bbrs_order(tmp_path, control):
-    # PROBE_RTT comes 10 s after the smallest round trip (bbr_min_rtt_win_sec), for 200 ms and a round trip.
+    # PROBE_RTT begins 10 s after the smallest round trip (bbr_min_rtt_win_sec), and lasts 200 ms and a round trip.
     keys = {"run.duration": "12 s", "flows.0.congestion_control": control, "flows.1.start": "11 s"}
     run = lw.run(CHAIN, keys, tmp_path / "run", report=False, progress=False)
     sockets = run.sockets(flow=0)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.guest
 
 MS = 1_000_000
 S = 1000 * MS
-# On top of the payload of a datagram or an echo request: 8 bytes of header, IP, Ethernet
+# Bytes added to the payload of a datagram or an echo request: 8 bytes of header, IP, Ethernet
 HEADERS_BYTES = 8 + 20 + 14
 
 RUN = """
@@ -71,7 +71,7 @@ def run(tmp_path) -> Guest:
 
 
 def table_of(random: np.random.Generator, rows: int = 900) -> np.ndarray:
-    """Instants, the first at 0, about 11 ms apart and not in step with anything."""
+    """Instants, the first at 0, about 11 ms apart and not in step with any other event."""
     return np.concatenate([[0], np.sort(random.choice(10 * S, rows - 1, replace=False))])
 
 
@@ -98,7 +98,7 @@ def test_a_stream_meets_the_delays_and_losses_of_the_table(run, probe_bytes):
     own_ns = 0 if probe_bytes else transmission_ns
     allowed_ns = np.maximum.accumulate(sent_ns + own_ns + of(delay_ns, instants, sent_ns))
     is_lost = of(loss_ratio, instants, sent_ns) == 1
-    # a packet in flight at the end neither arrived nor was lost
+    # a packet that is in flight at the end has neither arrived nor been lost
     known = allowed_ns < 10 * S
     assert (echoes["received_ns"].isna() == is_lost)[known].all()
     arrived = echoes["received_ns"].notna() & known
@@ -175,7 +175,7 @@ def test_packets_overtake_if_they_may(run, in_order):
 
     tables = run(STREAM, fill, in_order=in_order)
     whole = tables["reordering"].query("scope == 0").iloc[0]
-    # the packet of 5 s arrives at 5.01 s, as that of 4.91 s does: the 89 between them are late
+    # the packet of 5 s arrives at 5.01 s, at the same time as that of 4.91 s; the 89 packets between them are late
     assert whole.reordered_pkts == (0 if in_order else 89)
     echoes = tables["echoes"]
     late = (echoes["sent_ns"] >= 5 * S) & (echoes["sent_ns"] < 5 * S + 80 * MS)
@@ -222,11 +222,11 @@ def test_a_queue_discipline_marks_or_drops_and_every_packet_is_accounted_for(run
         assert last.delivered_ce_pkts == 0
         assert len(drops) > 0
         assert (drops["flow"] == 0).all()
-    # 10 Mbit/s less the headers, and less the cost of the sawtooth and of the start
+    # 10 Mbit/s, reduced by the headers and by the cost of the sawtooth and of the start
     assert last.bytes_acked * 8 > 0.7 * 10e6 * 10
 
 
-# Settings with which each of them drops only at its limit.
+# Settings with which each discipline drops only at its limit.
 NEVER = {
     "codel": {"target_ns": 100 * S},
     "fq_codel": {"target_ns": 100 * S},
@@ -268,7 +268,7 @@ def test_fq_spaces_the_packets_of_every_congestion_control(run):
         packets = run('packets = "all"\n' + text, fill)["packets"]
         assert run.done.end["ok"]
         sent_ns = packets[(packets.direction == 0) & (packets.len_bytes > 0)]["sent_ns"]
-        # the connection stands after 60 ms; the second window leaves with the answers to the first
+        # the connection is established after 60 ms; the second window leaves with the answers to the first
         second = sent_ns[sent_ns.between(119 * MS, 178 * MS)]
         assert len(second) >= 15
         took_ns[pacing] = second.max() - second.min()
@@ -297,7 +297,7 @@ def test_a_flood_s_next_request_leaves_when_the_one_before_is_answered(run):
     echoes = run(FLOOD.format(interval="none"), lambda events: flooded(events, 20 * MS))["echoes"]
     answered = echoes["reply_ns"].notna()
     after_ns = echoes["sent_ns"].diff().shift(-1)
-    # at the answer, within a microsecond in which the sender wakes and reads the clock
+    # the packet leaves at the answer, or within the microsecond in which the sender wakes and reads the clock
     assert (after_ns[answered].dropna().between(40 * MS, 40 * MS + 2000)).all()
     assert (after_ns[~answered].dropna() == S).all()
     assert (~answered).sum() in (2, 3)

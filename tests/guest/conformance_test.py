@@ -23,7 +23,7 @@ SCRIPT = "a.pkt"
 
 @pytest.fixture
 def stood_in(built_kernel: Kernel, tmp_path: Path) -> Callable[[str], Attempt]:
-    """An attempt at a script, with a shell script in place of packetdrill."""
+    """An attempt at a script, with a shell script instead of packetdrill."""
 
     def made(program: str) -> Attempt:
         (tmp_path / SCRIPT).write_text("not read\n")
@@ -99,7 +99,7 @@ def test_a_selftest_of_the_kernel_passes_at_its_tolerance(laboratory, top, scrip
     [
         # The driver observes its threads through /proc.
         "tcp/fastopen/client/nonblocking-connect-bypass.pkt",
-        # A thread that a packet wakes just before the last command
+        # A thread that a packet wakes just before the last command ends
         "tcp/blocking/blocking-write.pkt",
         # The program has its own addresses.
         "tcp/fastopen/server/simple1.pkt",
@@ -112,7 +112,7 @@ def test_a_script_of_packetdrill_passes(laboratory, script):
 
 
 def test_options_are_those_of_the_kernels_own_driver(top):
-    """Needs no packetdrill: the driver comes with the selftests."""
+    """This test needs no packetdrill, because the driver comes with the selftests."""
     driver = (top / "ksft_runner.sh").read_text().replace("'", " ").split()
     for ip in ("IPv4", "IPv6"):
         assert [word for word in selftests(top, "default", ip).options if word not in driver] == []

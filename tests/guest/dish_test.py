@@ -17,12 +17,12 @@ pytestmark = pytest.mark.guest
 S, MS = 1_000_000_000, 1_000_000
 HOLD_NS, RATE_BPS = 40 * MS, 100_000_000
 FRAME_NS = 500_000_000 // 750
-"""Half a frame: the average time until the next frame begins."""
+"""Half a frame is the average time until the next frame begins."""
 RECONFIGURED_NS = np.array([12, 27, 42, 57]) * S
 PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
 """The clock that stamps packets ticks in 256 ns; probes that meet at one instant are stamped one after the other."""
-# A profile without random parts: it has a hold, half a frame and one capacity.
+# A profile without random parts. It has only a hold, half a frame and one capacity.
 SCENARIO = f"""
 name = "dish"
 [run]
@@ -105,7 +105,7 @@ def test_packets_from_the_dish_arrive_when_hold_and_path_say(away):
     assert not np.isnan(received_ns[:-100]).any()
     arrived = ~np.isnan(received_ns)
     assert np.abs(received_ns - expected_ns)[arrived].max() < STAMP_NS
-    # Held packets left together and in order.
+    # Held packets left together, and in their order.
     held = (sent_ns >= RECONFIGURED_NS[0]) & (sent_ns < RECONFIGURED_NS[0] + HOLD_NS)
     assert held.sum() == HOLD_NS // (5 * MS)
     assert (np.diff(received_ns[held]) > 0).all()
@@ -115,7 +115,8 @@ def test_packets_to_the_dish_wait_behind_the_satellites(tmp_path):
     run = made(tmp_path, "Tokyo", "Madrid")
     sent_ns, received_ns = of(run.echoes())
     at_station_ns = arrivals_ns(timeline_of(run), sent_ns, "Tokyo", "host:Madrid").astype(np.int64)
-    # On a shorter path later packets can arrive at the access link first; it sends packets in their order of arrival.
+    # On a shorter path, later packets can arrive at the access link first. The link sends packets in their order of
+    # arrival.
     order = np.argsort(at_station_ns, kind="stable")
     expected_ns = np.empty_like(at_station_ns)
     expected_ns[order] = through_dish_ns(at_station_ns[order])

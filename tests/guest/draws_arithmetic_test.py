@@ -54,7 +54,7 @@ def below(kernel, bits: int, ceil: int) -> int | None:
 
 
 def drawn(kernel, state: int, ceil: int) -> int:
-    """The first number below `ceil` of a stream."""
+    """The first number below `ceil` that a stream gives."""
     state = ctypes.c_uint64(state)
     while (found := below(kernel, kernel.step(ctypes.byref(state)), ceil)) is None:
         pass

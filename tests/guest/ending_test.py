@@ -60,11 +60,11 @@ def end_ns(run: lw.Run) -> int:
 
 
 def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
-    # Only changes are recorded, and after the last byte nothing changes. So the reading at the end must be the first
+    # Only changes are recorded, and nothing changes after the last byte. So the reading at the end must be the first
     # one.
     run = run_of(tmp_path, TRANSFER, changes={"observe.counters": "10 s"})
     flow = run.flows().iloc[0]
-    # The receiver reads the end of the stream with the last payload or after it, and then the clock.
+    # The receiver reads the end of the stream with the last payload or after it. Only then does it read the clock.
     after_ns = end_ns(run) - 700_000_000 - flow.last_byte_ns
     assert 0 <= after_ns < 2000
     assert flow.completion_ns == flow.last_byte_ns
@@ -78,7 +78,7 @@ def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
 
 def test_the_last_of_several_flows_counts_and_one_without_an_end_is_cut_off(tmp_path):
     run = run_of(tmp_path, TRANSFER + UNLIMITED + PROBES)
-    # packet 29 of the probes is due 1 s + 29/7 s; the transfer is done before
+    # packet 29 of the probes is due at 1 s + 29/7 s; the transfer has ended before
     flows = run.flows().set_index("flow")
     assert flows.loc[0].completion_ns < 5e9
     assert end_ns(run) == 1_000_000_000 + 29_000_000_000 // 7 + 700_000_000
@@ -95,7 +95,7 @@ def test_a_flow_that_is_stopped_or_fails_has_ended(tmp_path):
     stopped = run_of(tmp_path, TRANSFER + 'stop = "300 ms"\n', "stopped")
     assert end_ns(stopped) == 1_000_000_000
     assert stopped.flows()["completion_ns"].isna().all()
-    # nobody answers, so the connection times out after 1 s and then 2 s
+    # nobody answers, so the connection times out first after 1 s and then after 2 s
     refused = TRANSFER.replace('"0.05 %"', '"100 %"') + '[tcp]\nsysctl = { "net.ipv4.tcp_syn_retries" = "1" }\n'
     failed = run_of(tmp_path, refused, "failed")
     assert 3e9 < end_ns(failed) - 700_000_000 < 4e9
@@ -117,7 +117,7 @@ def test_what_is_not_looked_at_goes_the_same(tmp_path):
     assert 0 <= without.completion_ns - with_truth.completion_ns <= 3000
     assert (without.bytes, without.error) == (10_000_000, 0)
     assert without[["first_byte_ns", "last_byte_ns"]].isna().all()
-    # one sample at the end has the totals
+    # the only sample, at the end, has the totals
     assert blind.sockets()["t_ns"].tolist() == [end_ns(blind)]
     totals = ["bytes_acked", "segs_out_pkts", "retrans_pkts", "dsack_pkts", "reord_seen", "rcv_ooopack_pkts"]
     assert blind.sockets()[totals].iloc[-1].tolist() == seen.sockets()[totals].iloc[-1].tolist()

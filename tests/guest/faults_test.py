@@ -200,8 +200,8 @@ def test_everything_that_is_lacking_is_said_at_once(driver, fault_image, guest_d
 
 
 def in_own_mounts(script: str) -> list[str]:
-    """A command before which file systems can be mounted without touching the machine's."""
-    # This works as root, or as root of a new user namespace. A container may forbid both.
+    """A prefix for commands, under which file systems can be mounted without touching the machine's own."""
+    # It works as root, or as root of a new user namespace. A container may forbid both.
     for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):
         probe = [*unshare, "mount", "-t", "tmpfs", "none", "/var/tmp"]
         if subprocess.run(probe, capture_output=True, check=False).returncode == 0:

@@ -26,7 +26,8 @@ def test_both_ways_of_forwarding_give_the_same_records(tmp_path, in_flight, seed
 
 
 def test_a_packet_that_arrives_while_its_link_queues_another_is_put_in_order_by_both_ways(tmp_path):
-    # At one instant, a station's wait for missing packets ends and then two packets arrive. The answers to the released
+    # At one instant, a station's wait for missing packets ends, and two packets arrive after that. The answers to the
+    # released
     # packets meet links whose first packets are just arriving.
     assert not differing(tmp_path, [Network(329, "drain", duration_s * 10**9, has_loop=True) for duration_s in (2, 4)])
 
@@ -38,7 +39,7 @@ def test_errors_that_routers_send_pass_a_station_that_numbers_packets(tmp_path):
 
 
 def test_both_ways_give_the_same_records_of_networks_of_any_kind_and_duration(tmp_path):
-    # tools/forwarding.py compares more of them
+    # tools/forwarding.py compares more networks than this test
     assert not differing(tmp_path, [any_network(seed) for seed in range(1000, 1006)])
 
 

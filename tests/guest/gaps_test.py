@@ -56,7 +56,7 @@ class Made:
         (folder / "gaps.toml").write_text(SCENARIO.format(ground=ground, isl=isl, queue=queue))
         self.run = lw.run(folder / "gaps.toml", out=folder / "run", report=False, progress=False)
         sent = self.run.echoes().sort_values("sent_ns", kind="stable")
-        # Packets in flight at the end may be missing.
+        # Packets in flight at the end may be missing from the records.
         sent = sent[sent["sent_ns"] < 39 * S]
         self.sent_ns = sent["sent_ns"].to_numpy()
         self.received_ns = sent["received_ns"].to_numpy(float, na_value=np.nan)
@@ -99,7 +99,7 @@ def test_packets_that_are_held_leave_together_in_their_order(tmp_path):
     after = made.received_ns[made.sent_in(UPDATE_NS + GAP_NS, UPDATE_NS + GAP_NS + STEP_NS)]
     assert held.max() - held.min() < STAMP_NS
     assert (np.diff(held) >= 0).all()
-    # The first one after the gap left 2.5 ms after its end.
+    # The first packet that arrived after the gap left 2.5 ms after its end.
     assert after[0] - held[-1] == pytest.approx(2.5 * MS, abs=STAMP_NS)
 
 
@@ -118,7 +118,7 @@ def test_make_before_break_loses_nothing_and_changes_40_ms_later(tmp_path):
     trip_ns = made.received_ns - made.sent_ns
     before, new = trip_ns[made.sent_in(UPDATE_NS - STEP_NS, UPDATE_NS)], trip_ns[made.sent_in(31 * S, 31 * S + STEP_NS)]
     old = trip_ns[made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)]
-    # The delays of the old path follow its satellites at the update.
+    # The path's old delays are those of its satellites at the update.
     assert np.ptp(old) < STAMP_NS
     assert abs(old[0] - before[0]) < 1 * MS < abs(new[0] - before[0])
 

@@ -147,7 +147,7 @@ def test_bbr_takes_the_new_paths_delay_and_rate_right_after_the_window(tmp_path)
     after = between(sockets, 4.0 + AFTER_S, 7)
     assert after.cwnd_pkts.min() == 4, "PROBE_RTT"
     assert at(sockets, 5.5).bbr_min_rtt_us == pytest.approx(base_us, abs=1000)
-    # payload of segments of 1448 bytes, from which SACK options may take 40
+    # the payload of segments is 1448 bytes, of which SACK options may take 40
     assert at(sockets, 5.5).bbr_bw_bps == pytest.approx(30e6 * 1448 / 1514, rel=0.01)
 
 
@@ -155,7 +155,7 @@ def test_the_kernels_bbr_holds_nothing(tmp_path):
     _, sockets = transfer(tmp_path, "bbr", STEP, parameters=STEP_NOW, duration="7 s")
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 4.0 + AFTER_S)
     assert set(window.bbr_pacing_gain) == {0.75, 1, 1.25}
-    # the old path's minimum, as long as the filter of 10 s keeps it
+    # the old path's minimum, while the filter of 10 s keeps it
     assert at(sockets, 5.5).bbr_min_rtt_us < 45_000
 
 
@@ -180,14 +180,14 @@ DEFER = {"bbr_handover": {"only_defer": "1"}}
 
 
 def test_deferring_alone_holds_the_pacing_and_nothing_else(tmp_path):
-    # Longer than the rounds of the bandwidth's filter
+    # The time is longer than the rounds of the bandwidth's filter
     wide = {"before_ns": "100 ms", "after_ns": "3000 ms"}
     _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, window=wide, duration="9 s", alone=DEFER)
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 7)
     assert (window.bbr_pacing_gain == 1).all()
     assert at(sockets, 7).bbr_bw_bps == pytest.approx(30e6 * 1448 / 1514, rel=0.02)
     assert 1.25 in set(between(sockets, 7, 7.8).bbr_pacing_gain)
-    # The minimum RTT is the old path's until BBR's own 10 s are over
+    # The minimum RTT remains that of the old path until BBR's own 10 s are over
     assert at(sockets, 8).bbr_min_rtt_us < 45_000
     assert between(sockets, 2, 9).cwnd_pkts.min() > 4
 
@@ -299,7 +299,7 @@ def version_3():
 
 @pytest.mark.parametrize("name", ["bbr_handover", "bbr"])
 def test_version_3_of_bbr_probes_after_the_window(tmp_path, version_3, name):
-    # Longer than the 2 to 3 s that it waits for between two probes
+    # The time is longer than the 2 to 3 s that it waits between two probes
     window = {"before_ns": "0 s", "after_ns": "6 s"}
     path = [(0, 20, 50, 0)]
     _, sockets = transfer(

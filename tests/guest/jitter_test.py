@@ -68,7 +68,7 @@ def test_delays_have_the_mean_the_deviation_and_the_shape_that_were_asked_for(
     assert np.abs(off).mean() == pytest.approx(deviation, abs=4 / math.sqrt(PROBES))
     assert off.min() > least - TOLERANCE_NS / 2e6
     assert off.max() < greatest + TOLERANCE_NS / 2e6
-    # Each packet draws by itself.
+    # Each packet gets its own random draw.
     assert abs(np.corrcoef(off[:-1], off[1:])[0, 1]) < 4 / math.sqrt(PROBES)
 
 
@@ -133,7 +133,7 @@ def test_behind_the_jitter_the_rate_is_kept(tmp_path, overhead_bytes):
     frame_ns = (1500 + overhead_bytes) * 8 / 95e6 * 1e9
     gaps_ns = np.diff(arrivals_ns)
     assert gaps_ns.min() >= frame_ns - 2
-    # more is offered than the link carries, so it is never idle in the middle of the run
+    # more packets are offered than the link carries, so it is never idle in the middle of the run
     assert np.median(gaps_ns) == pytest.approx(frame_ns, abs=2)
     totals = run.linktotals()
     link = totals[totals["to"] == "host:B"].iloc[0]
@@ -193,8 +193,8 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     assert (sent_ns[0] == sent_ns[1]).all()
     second = sent_ns[0] // 1_000_000_000
     assert (after[second == 0] == before[second == 0]).all()
-    # The change names neither seed nor table, so the random stream continues with one draw per packet. A process reads
-    # the clock four times per probe. A packet that is due meanwhile waits for up to a microsecond.
+    # The change names neither seed nor table, so the random stream continues with one draw per packet. For each probe,
+    # a process reads the clock four times. A packet that becomes due in this time waits for up to a microsecond.
     assert np.abs(after - before - 10e6)[second == 1].max() <= TOLERANCE_NS
     doubled_ns = np.abs(after - 30e6 - 2 * (before - 20e6))[second == 2]
     assert doubled_ns.max() <= 3 * TOLERANCE_NS

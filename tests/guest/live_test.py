@@ -37,7 +37,7 @@ congestion_control = "bbr"
 start = "2000 s"
 """
 SYN_BYTES = 14 + 20 + 40
-# A segment there and one back, over each hop.
+# A segment in one direction and one back, over each hop.
 TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 
 

@@ -26,7 +26,7 @@ AT_NS = 4 * S
 
 
 def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic", **more: Any) -> lw.Run:
-    """A transfer over slow ground links, so that some 60 packets wait at Madrid when its route changes."""
+    """A transfer over slow ground links, so that some 60 packets wait at Madrid at its route change."""
     keys: dict[str, Any] = {
         "run.duration": "6 s", "run.start": "43 s", "routing.interval": "4 s", "routing.link_interval": "4 s",
         "ground.rate": "10 Mbit/s", "ground.queue": "200 pkts", "observe.packets": "all", "observe.sockets": "10 ms",
@@ -92,7 +92,7 @@ def test_what_is_late_is_sent_again_or_not(tmp_path, profile):
 def test_door_keeps_the_window_that_the_kernel_reduces(tmp_path, control):
     least = {}
     for detection in ("kernel", "door"):
-        # DSACK is the evidence; the kernel undoes the reduction when all retransmissions are reported.
+        # DSACK is the evidence: the kernel undoes the reduction when all retransmissions are reported.
         run = overtaken(tmp_path, detection, "classic", control, **{"tcp.dsack": True})
         cwnd_pkts = run.sockets().set_index("t_ns").cwnd_pkts
         before = cwnd_pkts[cwnd_pkts.index <= AT_NS].iloc[-1]
@@ -141,7 +141,7 @@ def test_ncr_sends_again_after_a_window_of_duplicate_acks(tmp_path, detection, s
     assert sacked >= 6
     assert again.sent_ns == pytest.approx(heard_ns, abs=2 * MS)
     new_pkts = (between.sent_ns > lost.sent_ns + RTT_NS + PACE_NS).sum()
-    # one packet for each SACKed packet, or for every second one
+    # one new packet for each SACKed packet, or for every second one
     assert new_pkts == pytest.approx(sacked * (1 if share == 1 / 2 else 1 / 2), abs=2)
 
 
@@ -185,7 +185,7 @@ receiver.shutdown(socket.SHUT_WR)
 def some_late(
     folder: Path, detection: str, late_ns: int, spacing_ns: int, profile: str, loss: str = "0 %"
 ) -> pd.DataFrame:
-    """Segments that leave one by one; a random twentieth of them is delayed."""
+    """Segments leave one by one; a random twentieth of them is delayed."""
     folder.mkdir(exist_ok=True)
     for name, text in (("delays.txt", "0\n" * 19 + "1\n"), ("writer.py", WRITER), ("reader.py", READER)):
         (folder / name).write_text(text)
@@ -231,7 +231,7 @@ def test_rack_of_the_drafts_takes_for_lost_what_is_overtaken_by_more_than_a_mill
     made = {each: some_late(tmp_path, each, late_ns, spacing_ns, "classic") for each in ("rack-draft", "rack-4.14")}
     # Neither timestamps nor DSACKs show that the retransmitted packet was only late.
     assert (spurious(made["rack-draft"]) >= 20) == found
-    # as long as nothing is lost
+    # this holds as long as nothing is lost
     assert spurious(made["rack-4.14"]) == 0
     assert spurious(some_late(tmp_path, "kernel", late_ns, spacing_ns, "linux")) == 0
 
@@ -244,7 +244,7 @@ def test_once_reordering_was_seen_rack_of_the_drafts_waits_for_a_quarter_of_the_
 
 @pytest.mark.parametrize("detection", ["rack-draft", "rack-4.14"])
 def test_the_first_rack_counts_duplicate_acks_beside(tmp_path, detection):
-    # Eight packets come first, all sent within a millisecond
+    # Eight packets arrive first, all sent within a millisecond
     assert spurious(some_late(tmp_path, detection, 900_000, 100_000, "classic")) >= 20
 
 
@@ -252,7 +252,7 @@ def test_the_first_rack_counts_duplicate_acks_beside(tmp_path, detection):
 def test_rack_of_linux_4_14_waits_for_a_millisecond_only_while_something_is_lost(tmp_path, detection, found):
     sent = some_late(tmp_path, detection, LATE_NS, LONG_NS, "classic", loss="1 %")
     again = sent[sent.is_spurious.fillna(False)].seq
-    # A packet is not lost by count if fewer than three came first
+    # Below three packets that arrive first, a packet is not declared lost by count
     by_time = sent.is_late & (sent.extent_pkts < 3) & sent.seq.isin(again)
     assert (by_time.sum() >= 5) == found
     assert by_time.any() == found
@@ -290,7 +290,7 @@ def test_a_burst_of_losses_is_repaired_under_each_congestion_control(tmp_path, d
     assert row["completion_ns"] is not None
 
 
-# A notice as in design/cures.md, from B, about the way to B: hold for 300 ms
+# A notice as in design/cures.md, from B, about the path to B: hold for 300 ms
 NOTICE = """
 import socket, struct, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -321,10 +321,10 @@ def test_a_notice_holds_the_detection_of_losses_for_as_long_as_it_says(tmp_path,
     # The notice takes 40 ms to reach A.
     until_ns = 1900 * MS + 40 * MS + 300 * MS
     if not held:
-        # RACK: a round trip and a quarter
+        # with RACK: after a round trip and a quarter
         assert again.sent_ns <= 2000 * MS + 1.25 * RTT_NS + PACE_NS
     elif profile == "linux":
         assert until_ns <= again.sent_ns <= until_ns + 3 * MS
     else:
-        # without RACK the first ACK after it
+        # without RACK: with the first ACK after that
         assert until_ns <= again.sent_ns <= until_ns + PACE_NS + 3 * MS

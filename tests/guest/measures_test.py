@@ -101,7 +101,7 @@ def test_a_page_of_one_object_takes_handshake_request_and_answer(tmp_path):
     page.write_text('[[objects]]\npath = "/"\nbytes = 12000\n')
     run = run_of(tmp_path, f"page {{server}} {{port}} --page {page}", f"--page {page}")
     handshake_ns = 2 * DELAY_NS + 2 * sending_ns(SYN_BYTES)
-    # The ACK of the handshake goes before the request.
+    # The ACK of the handshake leaves before the request.
     there_ns = DELAY_NS + sending_ns(HEADERS_BYTES, request_bytes("/"))
     back_ns = DELAY_NS + sending_ns(*answer_bytes(12000))
     flow = run.summary["flows"][0]
@@ -120,8 +120,8 @@ def test_an_object_is_asked_for_once_the_one_that_names_it_is_there(tmp_path):
     # epoll waits in whole milliseconds
     assert began.drop(["/", "/last"]).between(30 * MS, 32 * MS).all()
     assert 0 <= rows["start_ns"]["/last"] - rows["end_ns"]["/7"] < MS
-    # One of the eight uses the open connection, and three wait for a handshake. One waits equally long for the first
-    # answer, and the last three wait for one more answer.
+    # One of the eight uses the open connection, and three wait for a handshake. One object waits equally long for the
+    # first answer, and the last three wait for one more answer.
     waited_rtts = sorted(((rows["request_ns"] - rows["start_ns"]).drop(["/", "/last"]) / (2 * DELAY_NS)).tolist())
     assert waited_rtts == pytest.approx([0, 1, 1, 1, 1, 2, 2, 2], abs=0.15)
     assert rows["connection"].nunique() == 4
@@ -190,7 +190,7 @@ def test_what_a_program_of_ones_own_hands_in_is_read_and_what_is_wrong_is_named(
 
     row = one("mine", "run").measures().iloc[0]
     assert (row["kind"], row["role"], row["other"]) == ("mine", "client", '{"x": 1}')
-    # The shell starts at 0 and has started date.
+    # The shell starts at 0. Before the program, it has started date.
     assert 0 < row["start_ns"] < 10 * MS
     with pytest.raises(TraceError, match=r"measures.jsonl, line 1: a line of kind frame needs `number`"):
         one("frame", "wrong")
@@ -232,13 +232,13 @@ def test_a_video_below_the_capacity_never_stalls_and_one_above_it_stalls_by_what
     segment_ns = sending_ns(500_000 * (HEADERS_BYTES + MSS_BYTES) // MSS_BYTES)
     # Handshake, manifest, and a first window that is doubled until 500 kB have come: at most seven round trips.
     assert segment_ns < flow["startup_ns"] < segment_ns + 7 * 2 * DELAY_NS
-    # The first picture to the last
+    # Time from the first picture to the last
     assert flow["client_end_ns"] == pytest.approx(5e8 + flow["startup_ns"] + 8e9, rel=0.02)
     above = over_a_path(
         tmp_path / "above", "serve {port} --ladder 25000 --segment 1 --media 8", "video {server} {port} --rule fixed:0"
     )
     flow = above.summary["flows"][0]
-    # From the second segment on each takes 1.307 s and plays for one; a request is a round trip.
+    # From the second segment on, each segment takes 1.307 s and plays for one second; a request takes a round trip.
     segment_ns = sending_ns(25_000_000 // 8 * (HEADERS_BYTES - 14 + MSS_BYTES) // MSS_BYTES)
     assert flow["stalls"] == 7
     assert len(above.figure("playback").axes) == 2
@@ -289,6 +289,7 @@ def test_a_frame_takes_the_delay_and_the_sending_of_its_packets_and_a_cut_is_one
     cut = over_a_path(tmp_path / "cut", "send-frames {port}", client, (3, 4))
     flow = cut.summary["flows"][0]
     assert (flow["frames"], flow["frames_lost"], flow["freezes"]) == (150, 0, 1)
-    # From the last frame before the outage to the first after it, part of which may have passed before.
+    # The time from the last frame before the outage to the first after it; a part of it may have passed before the
+    # outage.
     assert 1e9 - 20 * MS < flow["frozen_ns"] < 1e9 + 40 * MS
     assert flow["frame_delay_p99_ns"] > 900 * MS

@@ -182,7 +182,7 @@ def with_loss(tmp_path: Path, name: str, statement: str) -> Path:
         ("jumps", "((void (*)(void))(x - 1L))();",
          "panicked at 0x0, where no function is, with jumps_ssthresh of the module jumps in its", "module jumps"),
         ("bug", "BUG_ON(x);", " in bug_ssthresh of the module bug (BUG!)", "module bug"),
-        # A stack that overflows may overwrite anything, the names of functions included.
+        # A stack that overflows may overwrite anything, even the names of functions.
         ("overflow", "x = deep(&x);", "the module overflow", "your module"),
     ],
 )  # fmt: skip

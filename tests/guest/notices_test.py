@@ -120,7 +120,7 @@ def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp
 @pytest.mark.parametrize("change", [AT_THE_STATION, AT_A_SATELLITE])
 def test_a_notice_ahead_leaves_before_the_change_by_the_old_path_and_waits_until_behind_it(tmp_path, change):
     lead_ns = 200 * MS
-    # from 1 s on, so that a queue stands when the notice leaves
+    # the flow starts at 1 s, so that there is a queue when the notice leaves
     flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "1500 pkts/s", "start": "1 s"}
     flow |= {"payload": "1000 B", "stop": "2.5 s"}
     run = made(
@@ -140,7 +140,7 @@ def test_a_notice_ahead_leaves_before_the_change_by_the_old_path_and_waits_until
     [same] = in_time[in_time.told_host == "host:Madrid"].itertuples(index=False)
     assert (row.old_delay_ns, row.new_delay_ns) == (same.old_delay_ns, same.new_delay_ns)
     if change is AT_THE_STATION:
-        # 12.5 Mbit/s over a link of 10 Mbit/s: queue and wait grow by 50 ms during the lead
+        # 12.5 Mbit/s are offered to a link of 10 Mbit/s, so queue and wait grow by 50 ms during the lead time
         assert row.wait_ns > lead_ns
         assert 40 * MS <= same.wait_ns + lead_ns - row.wait_ns <= 60 * MS
     assert crosscheck(run)["notices"].wrong == []

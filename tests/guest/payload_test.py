@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The payload of transfers is not copied (guest/tcp/payload.c) unless something may read it. Nothing else differs."""
+"""The payload of transfers is not copied (guest/tcp/payload.c), unless some program may read it. Nothing else
+differs."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def test_a_run_whose_payload_is_seen_is_the_run_whose_payload_is_not_copied(tmp_
     for file in files.values():
         assert file.read_bytes() == (copied.path / "30-trace" / file.name).read_bytes(), file.name
 
-    # The application writes zeros, and the capture shows zeros.
+    # The application writes zeros, so the capture shows zeros.
     seen_bytes = 0
     for payload in payloads((copied.path / "30-trace" / "source.pcapng").read_bytes()):
         assert not any(payload)

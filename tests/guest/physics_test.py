@@ -163,7 +163,7 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
     assert len(lost) == 100
     assert lost["sent_ns"].min() == 2_000_000_000
     assert lost["sent_ns"].max() == 2_990_000_000
-    # loss of every packet by the channel, not by a link that is down
+    # every packet is lost by the channel, not by a link that is down
     assert (run.drops()["cause"] == "loss").all()
     owd_ns = echoes["received_ns"] - echoes["sent_ns"]
     serialisation_ns = (56 + HEADERS_BYTES) * 800
@@ -196,7 +196,7 @@ congestion_control = "reno"
 
 
 def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):
-    """At the last reading of the capture the links are empty, but the kernel has not handed over the last block."""
+    """At the last reading of the capture the links are empty, but the kernel has not yet handed over the last block."""
     changes = {
         "run.duration": "30 s", "mobile.fading": False, "mobile.queue": "20000 pkts", "network.mtu": "1115 B",
         "tcp.profile": "newreno", "flows.0.congestion_control": "reno",

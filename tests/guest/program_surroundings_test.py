@@ -122,7 +122,7 @@ def test_asking_without_waiting_takes_a_microsecond_until_the_answer_is_there(tm
     output_of("gcc", "-O1", "-o", str(tmp_path / "polling"), str(tmp_path / "polling.c"))
     keys = f"server = {json.dumps(f'{PYTHON} {tmp_path}/echo.py {{port}}')}"
     run = run_of(tmp_path, f"{tmp_path}/polling {{server}} {{port}}", keys)
-    # 10 ms each way and a frame of 43 bytes on each link, at 20 Mbit/s: A to r0 to r1 to B
+    # 10 ms in each direction, and a frame of 43 bytes on each link at 20 Mbit/s: A to r0 to r1 to B
     round_trip_us = 20_000 + 2 * 43 * 8 / 20
     # The server that the packet wakes may wait for the end of the poller's time slice of 1 ms.
     assert all(-10 < int(polls) - round_trip_us < 1000 for polls in said(run).split())

@@ -258,7 +258,8 @@ def test_a_program_that_waits_by_reading_the_clock_or_by_yielding_sees_what_it_w
     (tmp_path / "waits.c").write_text(WAITS)
     output_of("gcc", "-O1", "-pthread", "-o", str(tmp_path / "waits"), str(tmp_path / "waits.c"))
     clock_ns, yield_ns, both_ns = map(int, said(run_of(tmp_path, f"{tmp_path}/waits")).split())
-    # Until 1 ms is over; then twice until another thread has slept for 2 ms: a tick of 4 ms later at the most each.
+    # First it waits until 1 ms is over; then, twice, until another thread has slept for 2 ms: each wait ends at most
+    # one tick of 4 ms later.
     assert 1_000_000 <= clock_ns < 1_100_000
     assert 2_000_000 <= yield_ns < 6_000_000
     assert 2_000_000 <= both_ns < 50_000_000

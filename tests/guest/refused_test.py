@@ -25,18 +25,18 @@ OLD = "s-00-05"
 
 
 def the_old_way_ends(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The satellite before has no entry for Tokyo any more."""
+    """The satellite before it no longer has an entry for Tokyo."""
     [route, *_] = [row for row in events if row["event"] == "route" and row["t_ns"] == AT_NS]
     return route | {"node": OLD, "destination": "host:Tokyo", "next_hop": None, "path_id": None}
 
 
 def the_old_way_comes_back(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The satellite before sends packets for Tokyo back to Madrid."""
+    """The satellite before it sends packets for Tokyo back to Madrid."""
     return the_old_way_ends(events) | {"next_hop": "Madrid"}
 
 
 def the_old_link_is_down(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The link before goes down at the change; what it holds still arrives."""
+    """The link before it goes down at the change, but packets that it holds still arrive."""
     [link] = [row for row in events if row["event"] == "link" and {row["a"], row["b"]} == {OLD, "Madrid"}]
     return link | {"t_ns": AT_NS, "up": False, "on_down": "drain"}
 
@@ -74,7 +74,7 @@ def changed(monkeypatch):
 
 
 def at_madrid(run, frame):
-    """The row of Madrid's entry for Tokyo; others change at the same instant."""
+    """The row of Madrid's entry for Tokyo. Other entries change at the same instant."""
     directions = [number for number, (a, _, _) in enumerate(run.tables.directions) if a == "Madrid"]
     [row] = frame[(frame.host == "host:Tokyo") & frame.from_direction.isin(directions)].itertuples(index=False)
     return row
@@ -104,13 +104,13 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
 
 
 def test_ways_that_meet_behind_a_link_without_time_have_no_marker_and_packets_are_late(tmp_path):
-    # to Madrid they meet at its station, behind ground links that take no time
+    # on the path to Madrid they meet at its station, behind ground links that take no time
     run = made(tmp_path, AT_THE_STATION, {"end_marker": True}, **{"ground.rate": "unshaped", "ground.delay": "zero"})
     merges = run.merges()
     [row] = merges[merges.host == "host:Madrid"].itertuples(index=False)
     assert row.refused == "no_time"
     assert pd.isna(row.marker)
-    # to Tokyo they meet at a satellite, where packets wait
+    # on the path to Tokyo they meet at a satellite, where packets wait
     assert pd.isna(at_madrid(run, merges).refused)
     assert late_pkts(received(run)) == 0
     assert {key: found.wrong for key, found in crosscheck(run).items() if found.wrong} == {}

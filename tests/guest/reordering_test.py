@@ -71,8 +71,9 @@ def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
 # Tests RFC 4737, 5.4 (histogram of n-reordering).
 # Tests RFC 4737, 5.4 (three duplicate acknowledgements).
 def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
-    # 30 packets, one per millisecond, take a path of 100 ms, and the next 50 a path of 10 ms. The 50 arrive 40 to 89 ms
-    # after the first packet was sent, and the 30 after 100 to 129 ms. The last 20 take a path of 200 ms.
+    # 30 packets, one per millisecond, take a path of 100 ms, and the next 50 a path of 10 ms. The 50 packets arrive 40
+    # to 89 ms after the first packet was sent, and the 30 packets after 100 to 129 ms. The last 20 packets take a path
+    # of 200 ms.
     old, new = 30, 50
     plan = plan_of(tmp_path, SWAP)
     # half a millisecond before the first packet that takes it, so that the order within an instant does not matter

@@ -53,7 +53,8 @@ def test_a_plan_gives_the_same_bytes_elsewhere(tmp_path, congestion_control):
 
 
 def test_another_seed_gives_another_run_where_chance_matters(tmp_path):
-    # CUBIC on links that lose nothing draws nothing: its seeds agree. Which packets a lossy link loses is chance.
+    # CUBIC on links without loss draws no random numbers, so its runs are equal for all seeds. Which packets a lossy
+    # link loses depends on the seed.
     lossy = ("--set", "run.duration=3 s", "--set", "isl.loss=0.1 %")
     first = made(tmp_path / "1", str(EXAMPLE), *lossy)
     assert made(tmp_path / "2", str(EXAMPLE), *lossy, "--set", "run.seed=2") != first

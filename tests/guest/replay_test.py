@@ -63,10 +63,10 @@ def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
 
 
 def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahimahi(tmp_path):
-    """Both files are shorter than the run and begin anew, each with its own length."""
+    """Both files are shorter than the run and start again, each after its own length."""
     dice = np.random.default_rng(5)
     delay_ms = dice.integers(8, 40, 230)
-    # Up to six opportunities a millisecond, and now and then none for 30 ms.
+    # Each millisecond has up to six opportunities, and sometimes there are none for 30 ms.
     per_ms = dice.integers(1, 7, 1_900)
     for begin in dice.integers(100, 1_800, 5):
         per_ms[begin : begin + 30] = 0
@@ -122,7 +122,7 @@ def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, 
     ping = f'[[flows]]\nkind = "ping"\nsource = "{source}"\ndestination = "{"AB".replace(source, "")}"\n'
     run = replayed(tmp_path, 'file = "pings.txt"\n', ping + 'interval = "10 ms"\n', "30.8 s")
     again_ns, settled = round_trips(run)[1], slice(0, 3_000)
-    # Each recorded probe is met exactly once, because the recorded ping was sent every 10 ms, too.
+    # Each recorded probe is met exactly once, because the recorded ping also sent one every 10 ms.
     assert np.array_equal(np.isnan(again_ns)[settled], np.isnan(rtt_ns)[settled])
     assert 0 < np.isnan(rtt_ns)[settled].sum() < 300
     assert np.nanmax(np.abs(again_ns - rtt_ns[: len(again_ns)])[settled]) <= WITHIN_NS

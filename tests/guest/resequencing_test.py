@@ -77,7 +77,7 @@ def test_the_algorithm_by_hand():
 
 
 def test_the_advanced_algorithm_by_hand():
-    # 2 came by the old way: 1 is lost; 4 by the new one, and waits for 3
+    # packet 2 came by the old path, so 1 is lost; packet 4 came by the new path, and waits for 3
     left, did = resequenced([(1, 0), (2, 2), (3, 4), (6, 3), (7, 6), (20, 5)], 5, {4, 6})
     assert left == {0: 1, 2: 2, 3: 6, 4: 6, 6: 12, 5: 20}
     assert did == {"waited_pkts": 2, "given_up_pkts": 2, "late_pkts": 1, "longest_ns": 5}

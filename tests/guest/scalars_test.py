@@ -12,7 +12,7 @@ from leowarp.scalars.of_flows import DATAGRAMS
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 RUNS = {
-    # A route change that reorders packets, and a flow that lives through it.
+    # A route change that reorders packets, with a flow that continues through it.
     "two-changes": {"run.duration": "40 s", "flows.0.congestion_control": "reno"},
     # Reconfigurations, and lost replies
     "starlink-ping": {"run.duration": "50 s", "flows.0.name": "ping"},
@@ -45,7 +45,7 @@ HELD = """
 run.duration = "31 s"
 cures = { move_queue = "kept", hold = true }
 """
-"""This run has the costs of cures at the change at 30 s."""
+"""This run has the costs of cures for the change at 30 s."""
 
 OTHER_CURES = ({"cures.end_marker": True}, {"cures.duplicate": "100 ms", "cures.resequence": "flow"})
 """This run has the cures that cannot be combined with the ones above."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp shell`: a command at a host, and a shell on a terminal, for which virtual time stands still."""
+"""`leowarp shell`: a command at a host, and a shell on a terminal. Virtual time pauses while the shell waits."""
 
 import fcntl
 import json
@@ -74,7 +74,7 @@ class Screen:
         os.write(self._keys, text)
 
     def until(self, pattern):
-        """The first match in the following output; the next search starts behind it."""
+        """The first match in the following output; the next search starts after it."""
         while not (match := re.search(pattern, self._said)):
             self._said += self._piece()
         self._said = self._said[match.end() :]

@@ -86,9 +86,9 @@ def test_without_a_floor_the_timeout_follows_the_variation(made):
         (srtt_us, rttvar_us, rto_us), (with_srtt_us, _, with_rto_us) = floorless[delayed, True], floored[delayed, True]
         # Linux's SRTT plus 200 ms, less the rounding to ticks
         assert (with_rto_us >= with_srtt_us + 190e3).all()
-        # RFC 6298, 2.3: the kernel takes the largest variation of a round trip, and a timeout doubles the RTO.
+        # RFC 6298, 2.3: the kernel uses the largest variation of a round trip, and a timeout doubles the RTO.
         assert (rto_us >= srtt_us + 4 * rttvar_us - TICK_US).all()
-    # The sessions lose different packets. Without a floor the RTO may be larger, if timeouts have doubled it.
+    # The sessions lose different packets. Without a floor, the RTO may also be larger if timeouts have doubled it.
     assert any(np.median(rto_us - srtt_us) < 190e3 for srtt_us, _, rto_us in floorless.values())
 
 

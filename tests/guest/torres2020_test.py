@@ -14,8 +14,9 @@ from leowarp_studies.torres2020.runs import PROBE_SCENARIO
 pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
-"""Enough for MD to 0.5 % (one standard error). At 0.6 ms, the MD of the exponential distribution is already 2.5 % below
-the closed form. So it gets all of the study's packets."""
+"""The number of packets gives MD with a standard error of 0.5 %. At 0.6 ms, the MD of the exponential distribution is
+already 2.5 % below
+the closed form. So this case uses all of the study's packets."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 

@@ -124,7 +124,7 @@ def test_a_page_of_many_flows_begins_with_the_load(browser, synthetic, tmp_path)
     page = view.write_view([synthetic(f'{PLAN_TOML}stop = "1 s"\n{8 * flow}')], tmp_path / "many.html")
     tab = browser.open(f"{page.as_uri()}#t=20")
     assert state(tab)["load"] == "busy"
-    # the first of the flows that live longest
+    # the first one of the flows that live longest
     assert state(tab)["flow"] == 1
     fragment = tab.run("leowarp.setLoad(null), leowarp.drawNow(), leowarp.writeHash(true), location.hash")
     assert state(browser.open(page.as_uri() + fragment))["load"] is None

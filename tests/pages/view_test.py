@@ -185,7 +185,7 @@ def test_a_link_tells_its_queue_drops_and_flows(opened):
 def test_an_address_shows_the_same_again(opened):
     tab = opened("t=20.01")
     tab.run("leowarp.look(100, -20, 2.5), leowarp.chooseSatellite('s-04-10'), leowarp.setSpan(10)")
-    # Drawing moves the span to the instant. On a busy machine no frame may have been drawn yet.
+    # Drawing moves the span to the instant. On a busy machine, no frame may have been drawn at this point.
     tab.run("leowarp.drawNow(), leowarp.writeHash(true)")
     fragment = tab.run("location.hash").removeprefix("#")
     again = opened(fragment)

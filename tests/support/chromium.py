@@ -20,7 +20,7 @@ KEYS = {
 }  # fmt: skip
 
 READY = "window.leowarp || document.querySelector('.failed')"
-"""Condition: a page of `leowarp view` has drawn, or says why it cannot."""
+"""Condition: a page of `leowarp view` has drawn, or reports why it cannot."""
 
 
 class Browser:
@@ -68,7 +68,7 @@ class Browser:
             self.events.append(answer)
 
     def open(self, url, size=(1280, 900), dark=False, ready=READY):
-        """A new page at an address, when the condition `ready` holds in it."""
+        """A new page at an address, returned when the condition `ready` holds in it."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._targets.append(target)
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -123,7 +123,7 @@ class Tab:
         )
 
     def run(self, expression):
-        """The value of an expression of JavaScript; a promise is waited for."""
+        """The value of a JavaScript expression. If it is a promise, its result."""
         done = self.send("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
@@ -236,6 +236,7 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def browser(chromium):
-    """The Chromium without tabs of tests before: a page that moves works on for as long as it is open."""
+    """The Chromium, with the tabs of earlier tests closed: a page that moves uses the processor as long as it is
+    open."""
     yield chromium
     chromium.close_tabs()

@@ -24,7 +24,7 @@ EPOCH = datetime(2025, 6, 1, tzinfo=UTC)
 
 @dataclasses.dataclass(frozen=True)
 class Orbit:
-    """Mean elements at `EPOCH`; `age_d`: how long before it the elements are given."""
+    """Mean elements at `EPOCH`. `age_d` is the time before it at which the elements are given."""
 
     inclination_deg: float
     node_deg: float

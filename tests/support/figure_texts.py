@@ -26,9 +26,9 @@ LEAST_PX = 3.0
 
 
 def troubles(figure: Figure) -> list[str]:
-    """One sentence for each unreadable part of a figure. The figure is laid out and not drawn.
+    """One sentence for each unreadable part of a figure. The figure is laid out but not drawn.
 
-    Returns: Empty if all texts stand apart, inside the figure, and off the panels of others.
+    Returns: Empty if no text touches another text, the figure's edge, or another panel.
     """
     # Matplotlib chooses ticks by the size of their texts, so this needs the figure's style.
     with styled():

@@ -28,7 +28,7 @@ APART = 16
 
 @dataclass(frozen=True)
 class Grain:
-    """How strictly a picture is compared.
+    """Limits for the comparison of a picture.
 
     means: Edge of a compared square, in pixels of the reviewed picture.
     most_ratio: Share of squares that may differ, because texts show version numbers.

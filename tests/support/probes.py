@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over a profile without a guest: each may wait, be delayed, stay behind the one before it, or be lost."""
+"""Probes over a profile, without a guest. Each probe may wait, be delayed, be held behind the one before it, or be
+lost."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
 
 
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Arrival times of equal packets. Each is sent after the one before, at the capacity of that instant."""
+    """Arrival times of equal packets. Each packet is sent after the one before it, at the capacity of that instant."""
     rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
     channel_t_ns, delays_ns = way.channel_t_ns.tolist(), way.delay_ns.tolist()
     arrives_ns, busy_ns, last_ns = [], 0, 0
@@ -65,7 +66,8 @@ def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]
 
 
 def pings_by_reply(profile: Profile, until_ns: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Sending times and RTTs of pings. Each ping is sent when the one before is answered, or 1 s after it."""
+    """Sending times and RTTs of pings. Each ping is sent when the one before it is answered, or 1 s after that one was
+    sent."""
     rng = np.random.default_rng(seed)
     sent_ns, rtts_ns = [], []
     t_ns = 0

@@ -162,7 +162,7 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
     noise_ns = _log_uniform(dice, 0.15, 5) * MS
     step_ns = _log_uniform(dice, 0.5, 12) * MS
     signs = dice.random(3) < (0.8, 0.7, 0.7)
-    # With few probes in a slot a small step shows nothing. The bound is twice the standard error of a slot's mean.
+    # With few probes in a slot, a small step is not visible. The bound is twice the standard error of a slot's mean.
     within = noise_ns / np.sqrt(period_ns / interval_ns / 2)
     if signs[0]:
         step_ns = min(max(step_ns, 3 * within), 15 * MS)
@@ -288,7 +288,8 @@ def _at_random_steps(
     dice: np.random.Generator, t_ns: NDArray[np.int64], mean_ns: float, step_ns: float,
     lost: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """A level that steps at the instants of a Poisson process. With `lost`, each step has a spike and losses."""
+    """A level that changes by steps at the instants of a Poisson process. With `lost`, each step has a spike and
+    losses."""
     at_ns = np.cumsum(dice.exponential(mean_ns, int(3 * t_ns[-1] / mean_ns) + 10))
     place = np.searchsorted(at_ns, t_ns)
     levels = dice.normal(0, step_ns, len(at_ns) + 1)

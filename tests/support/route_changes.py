@@ -87,7 +87,8 @@ class Ways:
         return frame_bytes * 8 * S // (self.ground_bps if is_ground else FAST_BPS)
 
     def rest_ns(self, path: list[str], at: int, *, longest: bool) -> int:
-        """Time from this node on. The longest time uses a full packet and the larger of the two delays."""
+        """Time that a packet takes from this node on. The longest time uses a full packet and the larger of the two
+        delays."""
         links = list(itertools.pairwise(path[at:]))
         if not longest:
             return sum(self.delay_ns(a, b, AT_NS) for a, b in links)

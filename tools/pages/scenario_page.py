@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference page of scenario keys, made from the schema.
 
-``python tools/pages/scenario_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+``python tools/pages/scenario_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _lines() -> Iterator[str]:
         yield f'| {quantity.name} | {units} | `"{quantity.example}"` |'
     yield ""
     yield _UNITS_NOTE
-    # One page for all: a reader looks for a key, not for the module that declares it.
+    # All sections are on one page, because a reader looks for a key, not for the module that declares it.
     for heading, section in _sections():
         yield ""
         yield f"## {heading}"
@@ -181,7 +181,8 @@ def _profiles() -> Iterator[str]:
     yield ""
     yield f"| sysctl | {' | '.join(names)} |"
     yield f"|---|{'---|' * len(names)}"
-    # From the functions that make plans, not from the tables alone: buffers and ECN are in them.
+    # The values come from the functions that make plans, not only from the tables, so that buffers and ECN are
+    # included.
     profiles = [host_sysctls(schema.Tcp(profile=name)) for name in names]
     for sysctl in profiles[0]:
         yield f"| `{sysctl}` | {' | '.join(profile[sysctl] for profile in profiles)} |"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sha256 of files and of manifests: the content of a directory when its manifest was written, and its content
+"""The sha256 of files and of manifests: compares a directory's content when its manifest was written with its content
 now."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 from leowarp.base.layout import MANIFEST, SIGNATURES, STUDY_LOCK
 
 SEAL = "sha256"
-"""Key of a manifest's own sha256. It detects damage but no forgery, since a forger can compute it again, as `leowarp
-verify` assumes."""
+"""Key of a manifest's own sha256. This checksum detects damage but not forgery, because a forger can compute it again;
+`leowarp verify` takes this into account."""
 
 
 def sha256_of_file(path: Path) -> str:
@@ -24,7 +24,7 @@ def sha256_of_file(path: Path) -> str:
     Raises OSError if it cannot be read.
     """
     with path.open("rb") as file:
-        # The file is read in pieces, since a trace or a kernel's source has hundreds of MB.
+        # The file is read in pieces, because a trace or a kernel's source has hundreds of MB.
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -37,8 +37,8 @@ def names_below(directory: Path) -> list[str]:
 def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
     """Names of the files that the manifest in a directory must list: all except itself, its signatures, and locks.
 
-    directories: Directories below it with a manifest of their own. Of each, only that manifest is listed, so that the
-        manifest of a study does not need the traces of its runs.
+    directories: Directories below it with a manifest of their own. Of each such directory, only its manifest is listed,
+        so that the manifest of a study does not need the traces of its runs.
     """
     within = tuple(f"{name}/" for name in directories)
     manifests = {f"{name}{MANIFEST}" for name in within}
@@ -54,10 +54,10 @@ def sha256_of_files(directory: Path, names: Iterable[str]) -> dict[str, str]:
 def manifest_text(content: Mapping[str, Any]) -> str:
     """The text of a manifest file, with its own sha256 over all other entries.
 
-    ASCII only, since programs may give their files any name.
+    ASCII only, because programs may give their files any name.
     """
     unsealed = {key: value for key, value in content.items() if key != SEAL}
-    # Compact and sorted: a reader of the JSON in any language can compute it.
+    # The JSON is compact and sorted, so that a program in any language can compute the checksum.
     compact = json.dumps(unsealed, sort_keys=True, separators=(",", ":"))
     return json.dumps(unsealed | {SEAL: hashlib.sha256(compact.encode()).hexdigest()}, indent=2) + "\n"
 
@@ -78,8 +78,8 @@ def is_as_written(text: str) -> bool | None:
 class Checked:
     """The files of a directory compared with a list.
 
-    intact, changed, missing, unlisted: Relative names, sorted: files with the listed sha256, with another one, listed
-        but missing, and present but not listed.
+    intact, changed, missing, unlisted: Relative names, sorted: files with the listed sha256, files with another sha256,
+        listed files that are missing, and files that are not listed.
     """
 
     intact: tuple[str, ...]

@@ -64,7 +64,7 @@ class TraceError(LeowarpError):
 class UnexpectedError(LeowarpError):
     """An unforeseen error: a fault of leowarp, or an invalid file that no check found."""
 
-    # It differs from 1 to 5, which say who can resolve the error: here that is unknown.
+    # This status differs from 1 to 5, which say who can resolve the error. Here that is unknown.
     exit_code = 70  # EX_SOFTWARE of sysexits.h
 
 
@@ -91,7 +91,7 @@ _WORDS_OF_LACKS = (
 
 
 def lack_of(error: BaseException) -> str | None:
-    """Resource that the machine lacks, as a sentence without its full stop, if that caused the error; otherwise None.
+    """If a lack of resources caused the error, the resource, as a sentence without its full stop; otherwise None.
 
     >>> lack_of(OSError(errno.EFBIG, "File too large"))
     'the file would be larger than is allowed (ulimit -f)'
@@ -135,7 +135,7 @@ def unexpected(error: Exception) -> LeowarpError:
         return HostError(f"{os.fsdecode(str(error.filename))}: {lack or error.strerror}{where}", hint=hint)
     if lack is not None:
         return HostError(f"{lack}{where}", hint=hint)
-    # The text is cut, since an error may quote a file of any length.
+    # The text is cut, because an error may quote a file of any length.
     return UnexpectedError(
         f"{type(error).__name__}: {str(error) or 'no more is known'}{where}"[:2000],
         hint="no rule foresees this: a file that is damaged or was made by something else than leowarp "
@@ -155,7 +155,7 @@ def kind_of(error: LeowarpError) -> str:
 def encode_error(error: BaseException) -> dict[str, Any]:
     """An error as JSON: its kind, what was wrong and what to do; for an unexpected error, the place where it arose.
 
-    Returns: `kind`, `message`, `hint` (None if there is none). Worker processes hand errors to their parent process in
+    Returns: `kind`, `message`, `hint` (None if there is none). Worker processes send errors to their parent process in
         this form.
     """
     if isinstance(error, LeowarpError):
@@ -170,7 +170,7 @@ def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
 
     encoded: Keys `kind`, `message` and perhaps `hint`.
     """
-    # A name from another process is looked up only here, and accepted only if it is one of the classes above.
+    # A name from another process is used only for this look-up, and accepted only if it is one of the classes above.
     kind = globals().get(str(encoded["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
         kind = LeowarpError

@@ -68,7 +68,7 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
     runs.
 
     flows: The flow in each run that has it; at least one.
-    alone: Whether it is the only flow of its kind: then name and pair are enough.
+    alone: Whether it is the only flow of its kind; name and pair are then sufficient.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -99,7 +99,8 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
         mine: dict[int, int] = {}
         by_name = {name: place for place, name in names.items()}
         taken: set[int] = set()
-        # Flows that are known by name come first, so that a flow without a name does not take the index of another.
+        # Flows that are known by name are handled first, so that a flow without a name does not take another flow's
+        # index.
         for flow in sorted(flows, key=lambda flow: (flow.name not in by_name, flow.number)):
             place = flow.number if flow.name is None else by_name.get(flow.name, flow.number)
             if place in taken or (flow.name is not None and names.get(place, flow.name) != flow.name):
@@ -117,7 +118,7 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
     name.
 
     flows: All flows of the run: a flow has the same name whichever of them are shown.
-    pairs: If false, the pair is left out because a title states it.
+    pairs: If false, the pair is left out, because a title already states it.
     """
     plain = [plain_name(flow, pairs=pairs) for flow in flows]
     times = Counter(plain)

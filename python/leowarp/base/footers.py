@@ -19,7 +19,7 @@ MOST_VALUES = 200_000
 """Largest number of integers and texts in a footer. Our tables have some 30 for each column and 262,144 rows."""
 
 _FEW_BYTES = 256 << 10
-"""A footer of this size takes 60 MB at most, so its values are not counted."""
+"""A footer of this size takes at most 60 MB in memory, so its values are not counted."""
 
 _TRAILER_BYTES = 8
 
@@ -30,7 +30,7 @@ _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _M
 def why_too_large(path: Path) -> str | None:
     """Reason why a file's footer is too large to be decoded, as the end of a sentence; None if it is not.
 
-    A file without a footer is not checked: Arrow reports its fault.
+    A file without a footer is not checked, because Arrow reports its fault.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _values(footer: bytes) -> Iterator[None]:
             elif kind == _DOUBLE:
                 at += 8
             elif kind == _BINARY:
-                # Not `at += varint()`: Python would add to the value of `at` from before the call.
+                # Not `at += varint()`: Python would add the result to the value that `at` had before the call.
                 length_bytes = varint()
                 at += length_bytes
             elif kind in (_LIST, _SET):

@@ -23,7 +23,8 @@ INCOMPLETE = "INCOMPLETE"
 STUDY_LOCK = "study.lock"
 GUEST = ".guest"
 CONSOLE = "guest-console.txt"
-# Names are numbered in the order of the stages, so that a listing shows files in the order in which they were made.
+# Names begin with numbers in the order of the stages, so that a listing shows files in the order in which they were
+# made.
 ARTEFACTS = (
     PLAN, INPUTS, ROUTES, TIMELINE, TRACE, PROGRAMS, METRICS, REPORT, SUMMARY, MANIFEST, GUEST, CONSOLE, INCOMPLETE,
 )  # fmt: skip

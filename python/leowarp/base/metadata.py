@@ -20,7 +20,7 @@ DAMAGED = "the file is damaged, or no leowarp wrote it; make the run again"
 def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
     """Entries of a schema's metadata: each value as JSON, keys sorted, so that equal values give equal bytes.
 
-    Arrow keeps metadata as bytes, in the order in which they are given; files are compared by their sha256.
+    Arrow keeps metadata as bytes, in the given order. Keys are sorted, because files are compared by their sha256.
 
     >>> encode_metadata({"warnings": [], "hosts": ["A"]})
     {'hosts': '["A"]', 'warnings': '[]'}

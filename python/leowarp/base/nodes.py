@@ -8,7 +8,7 @@ def host_node(station: str) -> str:
     """Node of a station's host, where its flows begin and end: `host:Madrid` is connected by a wire to the node
     `Madrid`.
 
-    No station's name has a colon, so no station can be mistaken for a host.
+    A station's name has no colon, so no station can be mistaken for a host.
     """
     return _HOST_PREFIX + station
 

@@ -2,7 +2,7 @@
 """Trusted places, in which nobody but the user and root may write.
 
 leowarp runs programs that it finds in its cache or that its trust list names. Anyone who can write to such a place can
-run programs as this user. So each directory on the way to it is checked, as OpenSSH does for authorized_keys
+run programs as this user. So each directory on the path to it is checked, as OpenSSH does for authorized_keys
 (`safe_path` in misc.c).
 """
 
@@ -25,11 +25,11 @@ def why_not_own(path: Path) -> str | None:
     """Reason why somebody else may change the content of a path, as a sentence with the place; None if nobody else may.
 
     A place is the user's own if its owner is the user or root, nobody else may write there, and the same holds for each
-    directory and each symbolic link on the way. In a sticky directory such as /tmp only owners replace entries, so it
-    may be on the way. Group-write is allowed if the group is the user's private one.
+    directory and each symbolic link on the way. In a sticky directory such as /tmp only the owners of entries can
+    replace them, so such a directory may be on the path. Group-write is allowed if the group is the user's private one.
 
-    path: A path that does not exist yet counts as the user's own if the directory above it does; a sticky directory
-        then counts as own, so check again after creating it.
+    path: A path that does not exist yet counts as the user's own if the directory above it does. If this is a sticky
+        directory, check again after creating the path.
     """
     waiting = list(reversed((Path.cwd() / path).parts[1:]))
     here, links = "/", 0
@@ -86,7 +86,7 @@ def open_lock(path: Path) -> int:
     Raises OSError if it cannot be opened, or is a symbolic link or any other kind of file than a plain one; `strerror`
     says so.
     """
-    # O_NOFOLLOW: through a link another file would be locked. O_NONBLOCK: opening a pipe would wait.
+    # O_NOFOLLOW: through a link, another file would be locked. O_NONBLOCK: opening a pipe would wait.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags, 0o644)
@@ -106,7 +106,7 @@ def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()) and not (_is_root_unmapped(status.st_uid) and not is_last):
         return f"{place} belongs to user {status.st_uid}"
-    # A link has no permissions: its owner, checked above, and its directory decide.
+    # The permissions of a link have no meaning: its owner, checked above, and its directory decide.
     if stat.S_ISLNK(mode) or not mode & _OTHERS_WRITE:
         return None
     if stat.S_ISDIR(mode) and mode & stat.S_ISVTX and not is_last:

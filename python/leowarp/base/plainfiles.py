@@ -42,7 +42,7 @@ DEEPEST = 16
 """Levels of directories; a run has 4, a study with whole runs 6."""
 
 _ROOTS = (".guest", "in", "roots")
-"""In a run that did not end, these are leowarp's own links, which state what a program sees as `/`
+"""In a run that did not end, these links are leowarp's own. They state what a program sees as `/`
 (guest/user/programs.py). They are removed with the other files before a run is written there, and nothing is written
 through them."""
 
@@ -70,7 +70,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
     while waiting:
         directory, depth = waiting.pop()
         try:
-            # Entries are sorted, so that of several invalid files the same one is named each time.
+            # Entries are sorted, so that the same one of several invalid files is named each time.
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
             return f"{_below(directory, path)} cannot be looked at ({error.strerror})"
@@ -78,8 +78,8 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
             mode = entry.stat(follow_symlinks=False).st_mode
             name = _below(Path(entry.path), path)
             if stat.S_ISDIR(mode):
-                # The depth is checked before a directory is entered: a tree without end, as a FUSE file system may
-                # show, would never finish.
+                # The depth is checked before a directory is entered, because a walk through an endless tree, as a FUSE
+                # file system may show, would never finish.
                 if depth == DEEPEST:
                     return f"{name} is more than {DEEPEST} directories deep"
                 waiting.append((Path(entry.path), depth + 1))
@@ -126,10 +126,10 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     Raises OSError if it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
     """
     with opened(path, links=links) as file:
-        # The size is checked before reading: a sparse file of 10 GB would take a second and a GiB of memory.
+        # The size is checked before reading, because a sparse file of 10 GB would take a second and a GiB of memory.
         if os.fstat(file.fileno()).st_size > most_bytes:
             raise too_long(path, most_bytes)
-        # One byte more than allowed shows that a file is too long, whatever size it claimed.
+        # One byte more than allowed is read, which shows that a file is too long, whatever size it claimed.
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise too_long(path, most_bytes)
@@ -187,7 +187,7 @@ def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
         is_of_shell = links and str(path).startswith(_DEVICES) and not stat.S_ISDIR(mode)
         if not stat.S_ISREG(mode) and not is_of_shell:
             raise OSError(0, f"it is {kind_of(mode)}", str(path))
-        # O_NONBLOCK was for opening only: otherwise a read of /dev/stdin would fail before its writer has written.
+        # O_NONBLOCK is only needed for opening. With it, a read of /dev/stdin would fail before its writer has written.
         os.set_blocking(descriptor, True)
         yield file
 
@@ -211,7 +211,7 @@ def write(path: Path, content: bytes | BinaryIO) -> None:
                 file.write(content)
             else:
                 shutil.copyfileobj(content, file, _PIECE_BYTES)
-        # This replaces a link with that name, not the link's target.
+        # A link with that name is replaced itself, not its target.
         os.replace(partial, path)
     except OSError:
         with contextlib.suppress(OSError):
@@ -221,7 +221,7 @@ def write(path: Path, content: bytes | BinaryIO) -> None:
 
 def remove(path: Path) -> None:
     """Remove a file or a directory if it exists."""
-    # Of a link, only the link itself is removed; rmtree through it would remove its target.
+    # If the path is a link, only the link is removed: rmtree through it would remove its target.
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

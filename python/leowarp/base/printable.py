@@ -21,7 +21,7 @@ def accept_any_character(stream: TextIO) -> None:
     """Make a stream write a substitute for each character that its encoding lacks, instead of raising.
 
     A dash in a table, or the name of a station, must not end a command whose work is done. A stream in UTF-8 lacks no
-    character and stays as it is; so does one without an encoding.
+    character and stays unchanged, and so does a stream without an encoding.
     """
     if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
         codecs.register_error(_SUBSTITUTE, _substitute)

@@ -54,7 +54,7 @@ class Progress:
     @property
     def speed(self) -> float | None:
         """Virtual seconds per second of real time; None while unknown."""
-        # Booting takes up to that long, so a speed would be meaningless before.
+        # Booting takes up to this time, so a speed computed earlier would be meaningless.
         return self.t_ns / 1e9 / self.wall_s if self.wall_s > 0.2 and self.t_ns > 0 else None
 
     @property
@@ -103,13 +103,14 @@ class BuildProgress:
     @property
     def rate(self) -> float | None:
         """Steps per second of real time; None while unknown."""
-        # Unpacking is counted in percent, so its rate would have another unit.
+        # Unpacking is counted in percent, so its rate would be in another unit.
         return self.done / self.stage_wall_s if self.stage == "compile" and self.stage_wall_s > 1 else None
 
     @property
     def left_s(self) -> float | None:
         """Seconds of real time until the build ends; None while unknown."""
-        # An estimate starts after 2 s and 1 % at the earliest: before that it would be wrong by minutes and jump.
+        # An estimate is given after 2 s and 1 % at the earliest. Before that it would be wrong by minutes, and would
+        # jump.
         return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
 
     @property
@@ -179,7 +180,8 @@ class Display(Showing):
 
     def _line(self, progress: Progress) -> None:
         """A plain line, if the stage is new and long, or its last line is `PLAIN_INTERVAL_S` old."""
-        # Times are kept per run: of eight simultaneous runs each has its own five seconds, so none hides another.
+        # Times are kept per run, so that each of eight simultaneous runs has its own five seconds, and none hides
+        # another.
         stage, said_at = self._said.get(progress.run, ("", 0.0))
         now = time.monotonic()
         # Stages that last only a moment get no line; the guest and the end do.
@@ -270,8 +272,8 @@ class building:
                 print(at.text(), file=sys.stderr, flush=True)
 
     def _bar(self, at: BuildProgress) -> None:
-        """The bar of the build, created at the first step: a build that finds all its results in the cache shows
-        none."""
+        """The bar of the build. It is created at the first step, because a build that finds all its results in the
+        cache shows no bar."""
         fields = {
             "stage": at.stage,
             "virtual": at.counted,
@@ -311,8 +313,8 @@ class shown:
 
 def json_lines(progress: Progress) -> None:
     """Write `Progress` as a line of JSON on stderr, for a parent program."""
-    # It goes to stderr, since stdout holds the one object of --json; it is flushed, since a pipe would hold lines back
-    # until the end.
+    # The line goes to stderr, because stdout contains the one object of --json. It is flushed, because a pipe would
+    # hold lines back until the end.
     print(json.dumps(asdict(progress)), file=sys.stderr, flush=True)
 
 

@@ -45,7 +45,7 @@ def why_incomplete(path: Path) -> str | None:
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
     mark = path / INCOMPLETE
-    # lexists: a dangling link counts as the mark, too.
+    # lexists: a dangling link also counts as the mark.
     if os.path.lexists(mark):
         try:
             text = plainfiles.read(mark, _LONGEST_MARK_BYTES).decode(errors="replace").strip()
@@ -58,7 +58,7 @@ def why_incomplete(path: Path) -> str | None:
 
 def what_is_missing(path: Path) -> str | None:
     """The first file name that every complete run has and this directory lacks; None if it lacks none."""
-    # The report does not count: a run without one is complete (`--no-report`).
+    # The report is not required, because a run without one is also complete (`--no-report`).
     return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
 
 
@@ -66,7 +66,7 @@ def refuse_incomplete(path: Path) -> None:
     """Raises TraceError if a directory is not a complete run; the message says why."""
     reason = why_incomplete(path)
     if reason is not None:
-        # Without a run there is nothing to replace: a hint to --force would only hide a mistyped name.
+        # If there is no run, there is nothing to replace, and a hint about --force would only hide a mistyped name.
         hint = _again(path) if (path / PLAN).exists() or os.path.lexists(path / INCOMPLETE) else _instead_of(path)
         raise TraceError(f"cannot open {path} as a run: {reason}", hint=hint)
 
@@ -140,7 +140,8 @@ def read_json(path: Path) -> dict[str, Any]:
         raise ValueError(f"{word} is no number of JSON")
 
     try:
-        # The bytes are decoded here, since json would also accept UTF-16 and surrogates, which no other reader does.
+        # The bytes are decoded here, because json would also accept UTF-16 and surrogates, which no other reader
+        # accepts.
         text = plainfiles.read(path, plainfiles.MOST_JSON_BYTES).decode()
         plainfiles.refuse_many_values(text)
         value = json.loads(text, parse_constant=refuse)
@@ -209,7 +210,7 @@ def text_of_json(value: dict[str, Any]) -> str:
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
     """Fault of a summary, as the end of a sentence; None if there is none.
 
-    Keys are not compared with the declared scalars: a run of a newer or older version has others.
+    Keys are not compared with the declared scalars, because a run of a newer or older version has others.
     """
     flows = value.get("flows")
     if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):

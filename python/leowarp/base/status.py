@@ -14,14 +14,14 @@ CELL_INTERVAL_S = 0.5
 
 def is_terminal() -> bool:
     """Whether stderr is a terminal on which bars can be drawn."""
-    # `!leowarp run` in a cell has a terminal of its own, whose control characters the notebook would show; Jupyter sets
+    # `!leowarp run` in a cell has its own terminal, and the notebook would show its control characters. Jupyter sets
     # this variable for every process that a kernel starts.
     return sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ
 
 
 def is_notebook() -> bool:
     """Whether this process is the kernel of a notebook."""
-    # Only a kernel has loaded it; importing it here would make any process look like one.
+    # Only a kernel has loaded this module; importing it here would make any process look like a kernel.
     if "ipykernel.zmqshell" not in sys.modules:
         return False
     from ipykernel.zmqshell import ZMQInteractiveShell

@@ -12,7 +12,8 @@ def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
     seed: ``run.seed``.
     name: Name of the component (``access.outages``).
     numbers: Not negative; they distinguish streams of one component.
-    Returns: numpy.random.Generator. It is PCG64 and not numpy's default: another default would change results.
+    Returns: numpy.random.Generator. PCG64 is used instead of numpy's default, because another default would change
+        results.
 
     References
     ----------

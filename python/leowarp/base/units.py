@@ -89,7 +89,7 @@ class Quantity:
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
-        # Zero fits every unit; a single spelling keeps equal plans equal as texts.
+        # Zero fits every unit, so a single spelling is used: equal plans are then equal as texts.
         if exact == 0:
             return f"0 {self.zero_unit}"
         written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]
@@ -151,7 +151,7 @@ class Quantity:
         """Message for an unknown unit: the known mistake, the nearest unit, and all of them."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
-        # A unit of two letters with one wrong has a similarity of 0.5, below difflib's own cutoff of 0.6.
+        # A unit of two letters with one wrong letter has a similarity of 0.5, below difflib's own cutoff of 0.6.
         return one_of(unit, self.units, f"{self.name} is in one of:", cutoff=0.4)
 
 

@@ -24,7 +24,7 @@ def main() -> None:
     Every error of the library is printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` it is
     raised unchanged, with its traceback.
 
-    Raises SystemExit: Always, with the verb's status.
+    Raises SystemExit: Always, with the exit status of the verb.
     """
     try:
         _run()
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    """Run the verb and flush all of its output."""
+    """Run the verb, and flush all of its output."""
     from leowarp.base.printable import accept_any_character
 
     for stream in (sys.stdout, sys.stderr):
@@ -56,7 +56,7 @@ def _run() -> None:
         # The name is fixed, so that messages are the same for `python -m leowarp` and for the script.
         app(prog_name="leowarp")
     finally:
-        # Otherwise Python would write the rest at exit, where a full disk gives a traceback and status 120.
+        # Otherwise Python would write the rest at exit, where a full disk causes a traceback and status 120.
         sys.stdout.flush()
 
 
@@ -70,7 +70,7 @@ def _tell(error: LeowarpError) -> None:
             print_error_json(error)
             sys.stdout.flush()
     except Exception:
-        # A full disk does not accept JSON either; the text on stderr remains.
+        # A full disk does not accept the JSON text either, but the text on stderr remains.
         _give_up_stdout()
     try:
         print_error(error)

@@ -32,8 +32,8 @@ _MOVED = {
 
 
 class _AsWritten(TyperGroup):
-    """The program with all its verbs. Their help is printed as written, since ``[cures]`` is a section of a scenario
-    and not markup."""
+    """The program with all its verbs. The help of verbs is printed as written, because ``[cures]`` is a section of a
+    scenario and not markup."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -80,7 +80,7 @@ def _say_version(asked: bool) -> None:
 
 @app.callback()
 def _options(
-    # The option is eager: it is handled before a missing verb is reported.
+    # The option is eager, so that it is handled before a missing verb is reported.
     version: Annotated[
         bool,
         typer.Option(
@@ -96,7 +96,7 @@ def _options(
 
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
 
-# These take minutes, and a user who interrupts them must know what remains.
+# These verbs take minutes, and a user who interrupts them must know what remains.
 for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, verify_verb.verify, validate_verb.validate):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.command(rich_help_panel=_RUN)(shell_verb.shell)
@@ -116,7 +116,7 @@ app.command(rich_help_panel=_RESULTS)(report_verb.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
 app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
-# The options are one value, since there are two dozen of them.
+# The options are one value, because there are two dozen of them.
 app.command(rich_help_panel=_RESULTS)(interruptible(verb_of(reorder_verb.reorder, Request)))
 app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)
 app.command(rich_help_panel=_MACHINE)(guest_verbs.doctor)

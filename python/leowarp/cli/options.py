@@ -134,7 +134,7 @@ def settings(
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
     """
-    # --cc-module and --leave-out come last and so take precedence over `--set` of their keys.
+    # --cc-module and --leave-out come last, so they take precedence over `--set` of their keys.
     texts = list(set_ or [])
     if leave_out:
         texts.append(f"constellation.leave_out={json.dumps(leave_out, ensure_ascii=False)}")
@@ -159,7 +159,7 @@ def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[
 
     # Typer reads a function's parameters with inspect.signature, and their types also with get_type_hints.
     hints = get_type_hints(request, include_extras=True)
-    # The parameters are keyword-only: then those with and without defaults may be in any order.
+    # The parameters are keyword-only, so that those with and without defaults may be in any order.
     parameters = [
         inspect.Parameter(
             item.name,

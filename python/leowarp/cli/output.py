@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 160
-"""Number of columns without a terminal: rich would use 80, and fold the columns of a comparison."""
+"""Number of columns without a terminal. rich's default is 80, which would fold the columns of a comparison."""
 
 P = ParamSpec("P")
 
@@ -61,7 +61,7 @@ def _cell(value: Any) -> str:
 def _folded(head: str, column: Sequence[Any]) -> str:
     """The header of a number column in lines no longer than its longest word or the widest number."""
     width = max([HEAD_WIDTH, *(len(_cell(value)) for value in column)])
-    # "(flow 3)" stays in one line, since textwrap breaks only at ASCII spaces.
+    # "(flow 3)" stays on one line, because textwrap breaks only at ASCII spaces.
     kept = one_line(head).replace("(flow ", "(flow\N{NO-BREAK SPACE}")
     lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
@@ -78,7 +78,7 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    # This is not rich's own table title, which would be broken at the table's width.
+    # rich's own table title is not used, because it would be broken at the table's width.
     if title:
         console().print(Text(one_line(title), style="bold"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -88,7 +88,7 @@ def print_table(
         is_text = number == 0 or column in text
         cells = [line[number] for line in lines]
         head = one_line(column) if is_text else _folded(column, cells)
-        # Without a minimum width, rich cuts a column that it may not fold.
+        # A minimum width is set, because rich would otherwise cut a column that it may not fold.
         width = max(map(len, [*head.split("\n"), *map(_cell, cells)]))
         width = min(width, LEAST_TEXT_WIDTH) if is_text else width
         least += width + _GAP
@@ -104,7 +104,7 @@ def print_table(
 
 def print_json(value: Any) -> None:
     """One JSON value on stdout. NaN is written as null, since JSON has no NaN."""
-    # allow_nan=False: Python would write NaN, which is no JSON (RFC 8259, 6).
+    # allow_nan=False: Python would otherwise write NaN, which is not JSON (RFC 8259, 6).
     text = json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False)
     # If the encoding lacks a character, JSON's own escape is used: a substitute would change the value.
     if not has_all(text, sys.stdout):
@@ -113,8 +113,8 @@ def print_json(value: Any) -> None:
 
 
 def say(text: object, *, end: str = "\n") -> None:
-    """A line of text on stdout. Verbs print only with this function and those next to it, so no control character of a
-    file reaches the terminal."""
+    """A line of text on stdout. Verbs print only with this function and the ones beside it, so no control character of
+    a file reaches the terminal."""
     print(visible(str(text)), end=end)
 
 
@@ -151,7 +151,8 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
 
 def print_error_json(error: LeowarpError) -> None:
     """An error as the one JSON object on stdout."""
-    # It goes to stdout, unlike the text: with --json a program reads one object from there, whatever the outcome.
+    # It goes to stdout, unlike the text, because with --json a program reads one object from there, whatever the
+    # outcome.
     print_json({"error": error.message, "hint": error.hint, "kind": kind_of(error), "exit_code": error.exit_code})
 
 

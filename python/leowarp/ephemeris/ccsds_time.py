@@ -28,7 +28,7 @@ def instant_of(text: str) -> datetime:
     year, month, day, day_of_year = (None if part is None else int(part) for part in found.group(1, 2, 3, 4))
     hour, minute, second = (int(part) for part in found.group(5, 6, 7))
     if second == 60:
-        # SGP4 counts days of 86,400 s, so its clock has no place for a leap second; a guess would be off by 7.5 km.
+        # SGP4 counts days of 86,400 s, so its clock has no place for a leap second, and a guess would be off by 7.5 km.
         raise ScenarioError(f"{text!r} is within a leap second, which SGP4's time does not have", FORMS)
     assert year is not None
     try:

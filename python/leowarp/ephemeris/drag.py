@@ -40,11 +40,11 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
     spans_min = [float(span) for span in (min(since_min[0], 0.0), max(since_min[1], 0.0)) if span]
     first_km = _axes_km(orbit, [0.0])[0]
     few_km = [axis for span in spans_min for axis in _axes_km(orbit, _instants(span, _FEW))]
-    # If the height is implausible at the epoch already, SGP4's own errors report it.
+    # If the height is already implausible at the epoch, SGP4's own errors report it.
     least_km = min(orbit.radiusearthkm + LEAST_HEIGHT_KM, first_km)
     if all(abs(axis / first_km - 1.0) <= _STEADY and axis >= least_km for axis in few_km):
         return None
-    # Outwards from the epoch: values of the polynomial beyond the end of the orbit have no meaning.
+    # Checked outwards from the epoch: values of the polynomial beyond the end of the orbit have no meaning.
     for span in spans_min:
         instants_min = _instants(span, _MANY)
         for instant_min, axis_km in zip(instants_min, _axes_km(orbit, instants_min), strict=True):
@@ -60,7 +60,8 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 def most_radius_km(orbit: Satrec) -> float:
     """Largest distance from the Earth's centre on any orbit of these elements, km.
 
-    The apogee of the largest axis that `MOST_GROWTH` allows. Sun and Moon change the eccentricity of orbits with a
+    This is the apogee of the largest axis that `MOST_GROWTH` allows. Sun and Moon change the eccentricity of orbits
+    with a
     period above 225 min (SGP4's deep space), up to 1; on lower orbits only drag changes it, and makes it smaller.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD

@@ -67,7 +67,7 @@ def test_a_first_line_of_two_numbers_says_how_many_planes_there_are(tmp_path: Pa
     names, elements = elements_of(path)
     assert (names, element_file(path).header) == (["X_0", "X_1", "X_2"], (1, 3))
     assert [element.line for element in elements] == [3, 6, 9]
-    # Above line 1 of a TLE two numbers are a satellite's name.
+    # Two numbers above line 1 of a TLE are a satellite's name.
     named = written(tmp_path, "\n".join(["3 1", *a]))
     assert (elements_of(named)[0], element_file(named).header) == (["3_1"], None)
 
@@ -123,7 +123,7 @@ def test_the_plan_names_file_epoch_and_start(tmp_path: Path) -> None:
     later = ephemeris_of(tle_plan(path, "2022-11-16T00:01:00Z"))
     assert later is not None
     assert at_0.names == ["ONE"]
-    # The one clock is at 60 s, the other epoch is a minute later: they differ by a rounding of 1e-11 s
+    # One clock is at 60 s, and the other epoch is a minute later; they differ by a rounding of 1e-11 s
     assert np.abs(at_0.positions_ecef_m(0) - later.positions_ecef_m(0)).max() < 1e-4
     assert at_0.warnings == ()
 
@@ -139,7 +139,7 @@ def test_old_elements_warn_and_very_old_ones_are_refused(tmp_path: Path) -> None
 
 
 def test_a_satellite_that_sgp4_gives_up_is_named_with_its_line(tmp_path: Path) -> None:
-    # Drag so large that the orbit decays within days: SGP4's error 6 (or 1 by that time).
+    # The drag is so large that the orbit decays within days: SGP4's error 6 (or 1 by that time).
     first, second = lines_of("44057")
     falling = checked(first[:53] + " 99999-0" + first[61:])
     low = checked(second[:52] + "16.40000000" + second[63:])

@@ -70,7 +70,7 @@ def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[in
     order, gaps_deg = around(nodes_deg, np.arange(len(planes)))
     kind, spacing_deg = _kind(gaps_deg)
     if kind == "delta":
-        # A ring of planes has no natural first plane, so the smallest node comes first.
+        # A ring of planes has no natural first plane, so the plane with the smallest node comes first.
         first = int(np.argmin(nodes_deg[order]))
         order, gaps_deg = np.roll(order, -first), np.roll(gaps_deg, -first)
     planes = [planes[plane] for plane in order]
@@ -102,7 +102,7 @@ def _beside(
     whole = round((180.0 if kind == "star" else 360.0) / spacing_deg)
     phasing = _phasing(ahead[even], whole)
     if phasing is not None:
-        # F decides which of two partners, both half a slot away, is the nearer one; otherwise noise would decide.
+        # F decides which of two partners is nearer if both are half a slot away. Otherwise noise would decide.
         off = aside(ahead - phasing / whole)
         exact = np.round(ahead - phasing / whole) + phasing / whole
         ahead = np.where(even & (np.abs(off) <= FIT_SLOTS), exact, ahead)
@@ -116,7 +116,7 @@ def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
     if len(gaps_deg) == 1:
         return "part", None
     spacing_deg, widest_deg = float(np.median(gaps_deg[:-1])), float(gaps_deg[-1])
-    # Half a turn further, the first plane of a star appears again as the neighbour of the last one.
+    # Half a turn further on, the first plane of a star appears again as the neighbour of the last one.
     if (1 - _SEAM) * gaps_deg[:-1].min() <= widest_deg - 180.0 <= (1 + _SEAM) * spacing_deg:
         return "star", spacing_deg
     around = widest_deg <= min(_NEIGHBOUR * spacing_deg, 180.0 + spacing_deg / 4)
@@ -126,7 +126,7 @@ def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
 def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
     """Walker's F from phases of neighbouring planes; None: fewer than 75 % of them agree with one F.
 
-    The errors of the planes' phases cancel around a ring, so F is exact.
+    The errors of the planes' phases cancel around a ring, so the resulting F is exact.
 
     ahead: float64 array of shape (m,). By how many slots each plane is ahead of the previous one.
     planes: The number of planes in the whole pattern.

@@ -31,7 +31,7 @@ LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
 """A gap between nodes below the first value never separates planes, one above the second always does."""
 MOST_CHANCE = 0.01
 """Largest allowed probability that satellites at random phases give the same result. Three evenly spaced satellites in
-one plane pass, two do not."""
+one plane are accepted; two are not."""
 
 
 def found_shells(orbits: MeanElements) -> list[FoundShell]:
@@ -91,7 +91,7 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
         return None
     shell = linked(orbits, [bundles[plane] for plane in kept], counts[kept].tolist())
     if counts[kept].max() == 1:
-        # A single satellite is always evenly spaced, so only the planes are evidence, and only if all satellites fit.
+        # A single satellite is always evenly spaced. Only the planes are then evidence, and only if all satellites fit.
         return shell if shell.phasing is not None and len(shell.satellites) == len(orbits.node_deg) else None
     return shell if _chance(sizes[kept], filled[kept], counts[kept], common) <= MOST_CHANCE else None
 

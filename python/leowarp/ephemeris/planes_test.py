@@ -109,7 +109,7 @@ def test_no_grid_is_found_where_there_is_none(tmp_path: Path, seed: int) -> None
 
 
 def test_a_header_says_what_the_elements_do_not(tmp_path: Path) -> None:
-    # Two planes with one node: by gaps alone they would be one.
+    # Two planes with one node: the gaps alone would make them one plane.
     orbits = [Orbit(53.0, 0.1 * plane, 7.0 * plane + 60.0 * slot, 550e3) for plane in range(3) for slot in range(6)]
     places = places_of(written(tmp_path / "tles.txt", orbits, header="3 6"))
     assert [places.name(i) for i in (0, 5, 6, 17)] == ["1-00-00", "1-00-05", "1-01-00", "1-02-05"]

@@ -55,11 +55,11 @@ def selected(constellation: Constellation, run: Run) -> Selected:
         elements=kept,
         epoch=epoch,
         start_ns=run.start_ns,
-        # A header's planes are counted in file order; if satellites are missing, the planes would be wrong.
+        # A header's planes are counted in file order, so missing satellites would make the planes wrong.
         header=file.header if len(kept) == len(file.elements) else None,
     )
-    # Before anything is propagated, so that elements of the wrong year fail with their date, not with SGP4's error
-    # codes.
+    # Checked before anything is propagated, so that elements of the wrong year fail with their date, not with SGP4's
+    # error codes.
     if DECAYED not in constellation.leave_out:
         sentences += orbits.age_warnings(run.duration_ns)
     orbits = _without_lost(orbits, run.duration_ns, sentences, leave=DECAYED in constellation.leave_out)
@@ -71,7 +71,7 @@ def selected(constellation: Constellation, run: Run) -> Selected:
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:
     """For each satellite, the set whose epoch is nearest to the start of the run, in the order of the file.
 
-    If two are equally near, the earlier one, because it was known at the time.
+    If two are equally near, the earlier one is used, because it was known at the time.
     """
     day, fraction = julian_date(epoch)
     begin_d = day + fraction + start_ns / 86_400e9
@@ -125,7 +125,7 @@ def _named_kept(
     names = names_of(elements)
     known: dict[str, list[int]] = {}
     for at, (name, element) in enumerate(zip(names, elements, strict=True)):
-        # By the name in the tables, the name in the file, or the number.
+        # A satellite may be named by its name in the tables, its name in the file, or its number.
         for each in {name, element.name, str(element.catalogue_number)} - {""}:
             known.setdefault(each, []).append(at)
     left: set[int] = set()

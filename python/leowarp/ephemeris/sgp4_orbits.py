@@ -177,7 +177,7 @@ class Sgp4Orbits:
         first, first_fraction = julian_date(self.epoch)
         run_d = first + first_fraction + (self.start_ns + np.array([0, duration_ns])) / 86_400e9
         ages_d = [
-            # The larger distance of the run's start and end from the epoch, on either side.
+            # The larger distance from the epoch of the run's start and end, in either direction.
             float(np.abs(run_d - element.satrec.jdsatepoch - element.satrec.jdsatepochF).max())
             for element in self.elements
         ]
@@ -189,7 +189,7 @@ class Sgp4Orbits:
             hint = f'set constellation.epoch = "{written:%Y-%m-%dT%H:%M:%SZ}", or take elements of the run\'s date'
             others = [name for name in too_old if name != self.names[oldest]]
             if len(too_old) < len(ages_d):
-                # All at once, so that a user who corrects a file does not need one command per name.
+                # All are reported at once, so that a user who corrects a file does not need one command per name.
                 listed = ", ".join(f'"{name}"' for name in too_old)
                 hint = f"leave them out: constellation.leave_out = [{listed}], or {hint}"
             raise ScenarioError(

@@ -52,7 +52,7 @@ def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> 
     turn = np.ones_like(unit)
     # This assumes that at least half of the slots are filled.
     for count in range(1, min(2 * most_in_plane, MOST_SLOTS) + 1):
-        # Even if all satellites were in slots, the product could not be larger.
+        # Even if all satellites were in slots, the product could not exceed this.
         if len(phase_deg) ** 2 / (planes * count) <= best:
             break
         turn *= unit

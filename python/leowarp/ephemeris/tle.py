@@ -68,7 +68,7 @@ def from_tle(path: Path, text: str, header_lines: int, skipped: Skips) -> Iterat
 def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int, str, int]]:
     """Non-empty lines: number, text without surrounding blanks, and the number of blank lines above."""
     blanks = 0
-    # Only these characters end lines: `splitlines` also splits at characters that may occur in a name.
+    # Only these characters end lines, because `splitlines` also splits at characters that may occur in a name.
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         # Files from DOS end with Ctrl-Z.
         line = raw.strip().strip("\x1a")
@@ -85,7 +85,7 @@ def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int
 
 def _check_no_elements(path: Path, number: int, line: str) -> None:
     """Reject text that contains an element line, such as a quoted mail or a source file. Otherwise the line would be
-    lost as text."""
+    ignored like other text."""
     found = _WITHIN.search(line)
     if found is not None and found.start() > 0:
         before = line[: found.start()]

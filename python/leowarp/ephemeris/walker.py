@@ -59,14 +59,14 @@ class Walker:
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres:
         """Satellite positions in ECI at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
-        # A closed form at each instant, without integration, so that errors do not grow over a run.
+        # Each position is a closed form of its instant, without integration, so errors do not grow over a run.
         clock_s = self._clock_s(t_ns)
         plane = np.repeat(np.arange(self.planes), self.satellites_per_plane)
         slot = np.tile(np.arange(self.satellites_per_plane), self.planes)
         node_rad = self.node_offset_rad + np.radians(self.ascending_nodes_over_deg) * plane / self.planes
         # u0 = 360 s/S + 360 F p/(P S) = 360 (s P + F p) / (P S), reduced to one turn in integers
         total = self.planes * self.satellites_per_plane
-        # Integers first, so that slots of equal phase in different planes have exactly equal floats.
+        # Computed in integers first, so that slots of equal phase in different planes have exactly equal floats.
         start_rad = 2.0 * math.pi * ((slot * self.planes + self.phasing * plane) % total) / total
         latitude_argument_rad = start_rad + (2.0 * math.pi / self.period_s) * clock_s[..., None]
         # r = a (cos u P + sin u Q): P towards the ascending node, Q a quarter turn ahead of it
@@ -86,5 +86,5 @@ class Walker:
         return turned_to_ecef_m(self.positions_eci_m(t_ns), greenwich_rad)
 
     def _clock_s(self, t_ns: int | NDArray[np.int64]) -> NDArray[np.float64]:
-        # Added as integers, then divided once: a float of many seconds would lose nanoseconds.
+        # The times are added as integers and then divided once, because a float of many seconds would lose nanoseconds.
         return (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 1e9

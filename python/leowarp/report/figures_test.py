@@ -62,7 +62,7 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
 
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
-    # `leowarp.Run` has a path; once a single run was iterated over, which fails.
+    # `leowarp.Run` has a path. Earlier, a single run was iterated over, which failed.
     run = Run(run_dir)
     view = RunView(run_dir)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
@@ -103,7 +103,7 @@ def test_goodput_cdf_ends_at_one_and_marks_the_capacity(run_dir):
     (line,) = [line for line in axes.lines if line.get_label() == "CUBIC"]
     assert line.get_ydata()[-1] == 1.0
     (capacity,) = [line for line in axes.lines if line.get_linestyle() == ":"]
-    # 100 Mbit/s carry 1448 of every 1514 bytes.
+    # At 100 Mbit/s, 1448 of every 1514 bytes are payload.
     assert capacity.get_xdata()[0] == pytest.approx(100 * 1448 / 1514)
 
 

@@ -20,7 +20,7 @@ from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
-"""Above this size a page uses the PNG: with thousands of marks a vector graphic is larger than its pixels."""
+"""Above this size a page uses the PNG, because a vector graphic with thousands of marks is larger than its pixels."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
@@ -96,8 +96,9 @@ def table(
 
     left: frozenset of int. Columns of text, aligned left.
     raw: frozenset of int. Columns whose cells are HTML already.
-    long: Whether the table scrolls by itself under its header if it is higher than half a screen.
-    Returns: A reader sorts it by a click on a column header (`tables.js`); cells contain the exact numbers for this.
+    long: Whether the table scrolls under its header if it is higher than half a screen.
+    Returns: A reader can sort the table by a click on a column header (`tables.js`). Cells contain the exact numbers
+        for this.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -129,7 +130,7 @@ def cell(value: object) -> str:
     """
     if value is None or value != value:  # nan is the only value that is not equal to itself
         return "–"
-    # This check precedes int, since bool is a subclass of int.
+    # Checked before int, because bool is a subclass of int.
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

@@ -106,7 +106,8 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """The section; if a table has too little space for its flows, their spread and then the three worst and best."""
+    """The section. If a table has too little space for its flows, it shows their spread and the three worst and
+    best."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]

@@ -42,8 +42,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
-    # A plan lists every default; a key that it lacks was added after the version that made it, which behaved as the
-    # key's default does.
+    # A plan lists every default. If it lacks a key, the key was added after the version that made the plan, and that
+    # version behaved as the key's default does.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
         profile += f", paced by {tcp['pacing']}"
@@ -165,7 +165,7 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         ground_rule = f"sub-satellite point within {ground.get('max_ground_range')}"
     links = _link_text(isl)
-    # One text if the two are equal, as by default: the foot of a figure has only a line or two.
+    # If the two are equal, as by default, only one text, because the foot of a figure has only a line or two.
     if _link_text(ground) != links:
         links = f"ISL {links}; ground {_link_text(ground)}"
     if network.get("delay_rounding", "none") != "none":

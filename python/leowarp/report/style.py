@@ -257,7 +257,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
         "png": {"Software": None},
     }
     with styled():
-        # The layout is computed once and not once per format: it costs more than the drawing.
+        # The layout is computed once instead of once per format, because it takes longer than the drawing.
         engine = figure.get_layout_engine()
         if engine is not None:
             engine.execute(figure)

@@ -4,7 +4,7 @@
 The output follows the conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer). The packet `document`
 comes first, with the clock; ids are stable (`satellite/s-03-17`, `station/Madrid`, `link/s-03-17~s-04-17`); positions
 are Earth-fixed samples that are interpolated with a polynomial of degree 5; a link's ends are references to positions.
-Changing values are given in intervals that cover the whole run, since outside of them a viewer uses its own default.
+Changing values are given in intervals that cover the whole run, because a viewer uses its own default outside of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from leowarp.scenario.schema import Access
 
 DEGREE = 5
 SAMPLE_S = 60
-"""Interval between samples; with a polynomial of degree 5 the error is far below a metre."""
+"""Interval between samples. With a polynomial of degree 5, the error is far below a metre."""
 MULTIPLIER = 10
 """Seconds of the run per second of the viewer."""
 
@@ -36,7 +36,7 @@ _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 
 def czml(run: Run) -> str:
     """The run as a CZML document in JSON.
 
-    Raises ScenarioError if its plan has no constellation: then there are no positions.
+    Raises ScenarioError if its plan has no constellation, because there are then no positions.
     Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
@@ -48,12 +48,12 @@ def czml(run: Run) -> str:
     tables = run.tables
     end_ns = int(tables.virtual_ns or run.plan.run.duration_ns)
     begin = datetime.fromisoformat(run.plan.constellation.epoch).replace(tzinfo=UTC)
-    # The unit is microseconds, the finest of Python's datetime; a satellite moves 8 mm in one.
+    # The unit is microseconds, the finest of Python's datetime. A satellite moves 8 mm in one microsecond.
     clock = _Clock(begin + timedelta(microseconds=run.plan.run.start_ns / 1000), end_ns)
     pairs = {(flow.source, flow.destination) for flow in run.plan.flows}
     used: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    # Pairs are sorted and in both directions: equal runs give equal bytes, and with `routing.reverse = "own"` ACKs take
-    # links of their own.
+    # Pairs are sorted, so that equal runs give equal bytes. Both directions are included: with `routing.reverse =
+    # "own"`, ACKs take separate links.
     for pair in sorted(pairs | {(b, a) for a, b in pairs}):
         routes = pair_routes(tables, pair)
         starts = [*(int(t) for t in routes["t_ns"]), end_ns]
@@ -141,7 +141,7 @@ def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
     """Links of a path between nodes with a position, each named with its smaller end first."""
     nodes = list(path or ())
-    # Hosts of an access link have no position; its terminal, gateway and point of presence have one.
+    # Hosts of an access link have no position; the terminal, the gateway and the point of presence have one.
     if isinstance(run.plan.medium, Access):
         stations = {"dish": ["terminal"], "server": ["gateway", "pop"]}
         nodes = [place for node in nodes for place in stations.get(node, [node])]
@@ -153,7 +153,7 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
     """A link as a straight line between two moving nodes, shown while a path uses it.
 
-    `arcType` is NONE, since otherwise a viewer would draw it along the ground.
+    `arcType` is NONE, because a viewer would otherwise draw the line along the ground.
     """
     ends = [places[name] for name in link]
     return {
@@ -173,13 +173,14 @@ def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, 
 
 
 def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int, int, bool]]:
-    """The whole run as spans in which the link is used or not, merged where they meet."""
+    """The whole run, divided into spans in which the link is used or not used; adjacent spans of the same kind are
+    merged."""
     at, used_until = 0, 0
     joined: list[list[int]] = []
     for begin, end in sorted(spans):
         if joined and begin <= used_until:
             joined[-1][1] = used_until = max(used_until, end)
-        # A path that was replaced at the instant of its beginning was never in use.
+        # A path that was replaced at the instant at which it began was never in use.
         elif begin < end:
             joined.append([begin, end])
             used_until = end

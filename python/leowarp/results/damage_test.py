@@ -54,7 +54,7 @@ def test_a_flipped_bit_gives_an_error_or_the_same_table(one, tmp_path):
         except LeowarpError as error:
             told += name in error.message
         file.write_bytes(content)
-    # Each flip is detected, with the file's name, since the sha256 covers every bit of a file.
+    # Each flipped bit is detected, and the message has the file's name, because the sha256 covers every bit of a file.
     assert told == FLIPS
 
 
@@ -82,7 +82,7 @@ def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(o
             refused += 1
         for name in taken:
             shutil.copyfile(one / name, run / name)
-    # These are mixtures of the tables, or of tables and manifest; nearly all mixtures are.
+    # These directories mix the tables of two runs, or tables and manifest; nearly all mixtures are detected.
     assert refused > MIXTURES * 0.9
     assert len(Run(run).tables.sockets) > 0
 

@@ -49,7 +49,7 @@ class Difference:
         """Relative change from the first to the second of two numbers; None if there is none."""
         if len(self.values) != 2 or not all(_is_number(value) for value in self.values) or not self.values[0]:
             return None
-        # If a scalar is near 0 in one run, the quotient may exceed any float; then there is no ratio.
+        # If a scalar is near 0 in one run, the quotient may exceed any float. Then no ratio is given.
         change = self.values[1] / self.values[0] - 1
         return change if math.isfinite(change) else None
 
@@ -57,18 +57,19 @@ class Difference:
 def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> list[Difference]:
     """All values that are not the same in all of the runs, by part and then in the order of the files.
 
-    The cost of a run (CPU time, the machine) is no difference, nor are the names of its scenario and its flows.
+    The cost of a run (CPU time, the machine) does not count as a difference, and neither do the names of its scenario
+    and its flows.
 
     runs: At least two.
     parts: Parts to compare.
     """
     found = []
     each = [dict(_facts(run, parts)) for run in runs]
-    # A dict keeps the order of the files, which a set would lose; so equal runs give equal output.
+    # A dict keeps the order of the files, so equal runs give equal output. A set would lose the order.
     names = list(dict.fromkeys(name for facts in each for name in facts))
     for part, key in sorted(names, key=lambda name: list(Part).index(name[0])):
         values = tuple(facts.get((part, key)) for facts in each)
-        # The comparison is exact: runs are repeatable to the bit, so a difference in the last digit has a cause.
+        # The comparison is exact: runs are repeatable to the bit, so even a difference in the last digit has a cause.
         if any(value != values[0] for value in values[1:]):
             found.append(Difference(part, key, values))
     return found
@@ -80,9 +81,9 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 
 
 def condensed(found: Sequence[Difference]) -> list[Difference]:
-    """The same differences with one row for each item of a list that some runs lack entirely: a flow, a station, a
-    hop."""
-    # Without this, a flow that one run lacks would give a row for each of its dozen keys, all with the same meaning.
+    """The same differences, with only one row for each item of a list that some runs lack entirely: a flow, a station,
+    a hop."""
+    # Otherwise a flow that one run lacks would give a row for each of its dozen keys, all with the same meaning.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")
@@ -167,14 +168,14 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
             part = Part.MODULE if key.startswith(_OF_MODULES) else Part.PLAN
             if key not in _NAMES and not _names_a_flow(key) and part in parts:
                 yield (part, key), value
-    # A run that is being written has no manifest yet.
+    # A run that is still being written has no manifest.
     manifest = run.manifest if (run.path / layout.MANIFEST).exists() else {}
     if Part.KERNEL in parts:
         for name in _OF_KERNEL:
             yield (Part.KERNEL, f"kernel.{name}"), (manifest.get("kernel") or {}).get(name)
     if Part.VERSION in parts:
         yield (Part.VERSION, "leowarp_version"), manifest.get("leowarp_version")
-        # The commit is not compared: a change of a page alone gives another one.
+        # The commit is not compared, because even a change of a page alone gives another commit.
         yield (Part.VERSION, "package_sha256"), manifest.get("package_sha256")
         yield (Part.VERSION, "agent_sha256"), (manifest.get("agent") or {}).get("agent_sha256")
     if Part.METRIC in parts:

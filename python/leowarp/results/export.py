@@ -31,7 +31,7 @@ _SECRETS_BLOCK, _TLS_KEY_LOG = 0x0A, 0x544C534B
 def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None) -> None:
     """Write a table as CSV (RFC 4180, comma, header line, UTF-8); a missing value is an empty field.
 
-    A list, such as the nodes of a path, becomes one field with blanks between its items.
+    A list, such as the nodes of a path, becomes one field, with blanks between its items.
 
     Raises ScenarioError if there is no such table, or `flow` is given for a table without flows.
     table: One of `EXPORTED`.
@@ -51,7 +51,7 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None
             joined = pc.binary_join(values.column(number).cast(pa.list_(pa.string())), " ")
             values = values.set_column(number, field.name, joined)
         elif pa.types.is_dictionary(field.type):
-            # Values become words: a dictionary's numbers mean nothing outside of its file.
+            # Values become words, because the numbers of a dictionary have no meaning outside their file.
             values = values.set_column(number, field.name, values.column(number).cast(pa.string()))
     pacsv.write_csv(values, stream)
 
@@ -75,7 +75,7 @@ def pcapng(run: Run, target: Path) -> list[Path]:
         )
     target.mkdir(parents=True, exist_ok=True)
     copies = [target / f"{run.path.name}-{path.name}" for path in present]
-    # All targets are checked before the first is written: a refusal leaves no partial result.
+    # All targets are checked before the first file is written, so that an error leaves no partial result.
     for copy in copies:
         plainfiles.refuse_link(copy)
     keys = tls_keys(run)

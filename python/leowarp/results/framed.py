@@ -14,7 +14,7 @@ class FramedPage:
     text: str
 
     def _repr_html_(self) -> str:
-        # srcdoc is an attribute: unescaped quotes and ampersands would end it or be misread.
+        # srcdoc is an attribute, so unescaped quotes would end it, and unescaped ampersands would be misread.
         return (
             '<iframe style="width: 100%; height: 820px; border: 0" sandbox="allow-scripts" '
             f'srcdoc="{html.escape(self.text)}"></iframe>'

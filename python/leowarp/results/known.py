@@ -18,16 +18,16 @@ ms per flow."""
 
 
 def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
-    """The run with the given plan and numbers, which its maker already has."""
+    """The run with the given plan and numbers, which the caller already has."""
     # They are stored where the cached properties would store them.
     vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
     return run
 
 
 def numbers_to_draw(run: Run) -> Metrics:
-    """The same as `run.numbers`; with many flows, the scalars come from `summary.json`.
+    """The same as `run.numbers`. With many flows, the scalars are read from `summary.json`.
 
-    This is done only if the same sources and libraries wrote them, so the result is the same.
+    They are used only if the same sources and libraries wrote them, so the result is the same.
     """
     from leowarp import metrics
 

@@ -64,7 +64,7 @@ def open_group(path: Path | str) -> Group:
                 f"cannot open {path} as a group of runs: {each.name} is incomplete: {reason}",
                 hint="type the command that made the group again: it makes the runs that are missing",
             )
-    # The order is by seed and not by name: numbers of different lengths sort differently as text.
+    # Sorted by seed, not by name, because numbers of different lengths sort differently as text.
     runs = sorted((Run(each) for each in found), key=lambda run: run.plan.run.seed)
     if len(runs) < 2:
         what = f"it holds one run, {found[0].name}" if found else "it holds no run"
@@ -116,7 +116,7 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
     """The run directory of each seed of a group, with numbers of equal length."""
-    # So a listing, which sorts by text, shows them in the order of their seeds.
+    # A listing, which sorts by text, then shows them in the order of their seeds.
     digits = len(str(max(seeds)))
     return [path / f"{FOLDER}{seed:0{digits}d}" for seed in seeds]
 

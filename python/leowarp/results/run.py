@@ -70,16 +70,16 @@ class Run:
 
     @cached_property
     def tables(self) -> Tables:
-        """All tables in the form that metrics read, with their columns checked: they have the files' numbers in place
-        of words."""
+        """All tables in the form that metrics read, with checked columns. They contain the files' numbers instead of
+        words."""
         from leowarp import metrics
 
         return metrics.read_tables(self.path)
 
     @cached_property
     def numbers(self) -> Metrics:
-        """Metrics, computed again from the tables; `summary` and `metrics()` are those that were written when the run
-        was made."""
+        """Metrics, computed again from the tables. `summary` and `metrics()` return the metrics that were written when
+        the run was made."""
         from leowarp import metrics
 
         return metrics.metrics(self.tables, self.plan)
@@ -101,7 +101,7 @@ class Run:
 
     @cached_property
     def _connections(self) -> list[dict[str, Any]]:
-        # A run that is being written, or was made by hand, may not have this table yet.
+        # A run that is being written, or was made by hand, may lack this table.
         if not (self.path / TRACE / "flows.parquet").exists():
             return []
         return decode_metadata(self.table("flows").schema, "connections") or []
@@ -170,7 +170,7 @@ class Run:
     def _frame(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
         from leowarp.trace.frames import counted_frame
 
-        # The filter applies during reading: of 90 flows, the packets of one take a ninetieth of the memory.
+        # The filter is applied while reading: of 90 flows, the packets of one take a ninetieth of the memory.
         filters = None if flow is None else [("flow", "==", self.flow_number(flow))]
         return counted_frame(self._table(name, filters=filters, categories=True))
 
@@ -182,12 +182,12 @@ class Run:
         ScenarioError
             If the run has no such flow: an empty table would look like a flow that sent nothing.
         """
-        # Names come from the plan's text: a flow of which nothing was recorded still counts.
+        # Names are read from the plan's text, so that a flow of which nothing was recorded is still known.
         names = [planned.get("name") for planned in self.document.get("flows", ())]
         count = len(names) + len(self._connections)
         if isinstance(flow, str) and flow in names:
             return names.index(flow)
-        # True equals 1 in Python, and `flow=True` would wrongly show flow 1.
+        # True equals 1 in Python, so `flow=True` would wrongly show flow 1.
         if isinstance(flow, bool) or flow not in range(count):
             raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=which_flows(flow, names, count))
         return int(flow)
@@ -287,7 +287,7 @@ class Run:
         Columns: `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
         instant at which it first occurred; `queues()` has samples over time.
         """
-        # A copy is returned: `satellites` uses the same frame, and a caller may change its copy.
+        # A copy is returned, because `satellites` uses the same frame, and a caller may change its copy.
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
@@ -396,7 +396,7 @@ class Run:
         Columns: `leowarp.metrics.CHANGE_COLUMNS`. It is computed on the first call, in about a second for a run of a
             minute.
         """
-        # A copy is returned: the frame is cached, and a notebook's changes must not reach the next caller.
+        # A copy is returned, because the frame is cached, and a notebook's changes must not reach the next caller.
         return self.numbers.route_changes.copy()
 
     def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -438,7 +438,7 @@ class Run:
         frame = pd.concat(pieces, ignore_index=True)
         if series.words:
             words = [None if math.isnan(value) else series.word(int(value)) for value in frame[series.name]]
-            # A state that a newer version wrote becomes its digits, and no value is dropped.
+            # A state that a newer version wrote becomes its digits, so that no value is dropped.
             every = dict.fromkeys([*series.words.values(), *(word for word in words if word is not None)])
             frame[series.name] = pd.Categorical(words, categories=list(every))
         frame.attrs["units"] = {"t_ns": "ns", "flow": "", series.name: series.unit}

@@ -27,8 +27,8 @@ class Acquisition:
 
 
 class Acquired:
-    """Instants at which the links of a rule are available, from one route update to the next; those of the first update
-    always are.
+    """When each link of a rule is available, from one route update to the next. Links of the first update are available
+    at once.
 
     takes_ns: Acquisition time of a new link.
     satellites: Number of satellites.
@@ -41,7 +41,7 @@ class Acquired:
         self._told: set[tuple[int, int, int]] = set()
 
     def ready_ns(self, t_ns: int, links: Pairs) -> NDArray[np.int64]:
-        """When each link is available, shape (m,); it must be called once for each route update, in order.
+        """When each link is available, shape (m,). Call it exactly once for each route update, in order.
 
         links: int array of shape (m, 2). All links that the rule includes, sorted.
         """
@@ -56,10 +56,10 @@ class Acquired:
         return ready_ns
 
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
-        """Links in use from now on that are not available yet, each once.
+        """Links that are in use from now on but not yet available, each once.
 
-        used: int array of shape (m, 2). used: Result of `observed.links_of`. A path that stays may use a link that the
-            rule no longer includes.
+        used: int array of shape (m, 2). used: Result of `observed.links_of`. If a path stays, it may use a link that
+            the rule no longer includes.
         """
         assert self._codes is not None
         ready_ns = dict(zip(self._codes.tolist(), self._ready_ns.tolist(), strict=True))

@@ -14,7 +14,8 @@ class Dish:
     """A station's satellites during a run.
 
     station: Its index among the stations.
-    begin_ns: int64 array of shape (k,). Its reconfigurations on the run's clock, ascending; the first is not after 0.
+    begin_ns: int64 array of shape (k,). Its reconfigurations on the run's clock, ascending; the first is at 0 or
+        before.
     satellites: int array of shape (k,). The satellite from each of these instants on.
     fixed_ns: One-way delay of its ground link in addition to propagation.
     """

@@ -23,7 +23,8 @@ def fixed_routes(
     stations: (str, str). The source of the forward path and its destination, as named in the rows.
     paths: (Path, Path). The path from the first station and the path back, as indexes into `nodes`.
     delays_ns: (int or None, int or None). One-way delays; None if only the timeline knows them.
-    Returns: One update, at 0, with two rows and no change. Without a delay the summary has no `path_delay_...`.
+    Returns: One update, at 0, with two rows and no change. If the delay is unknown, the summary has no
+        `path_delay_...`.
     """
     summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}
     if delays_ns[0] is not None:
@@ -31,7 +32,8 @@ def fixed_routes(
             summary[f"path_delay_{which}_ns"] = delays_ns[0]
     t_ns = np.zeros(1, dtype=np.int64)
     every: list[list[Path | None]] = [[*paths]]
-    # Paths are numbered as for other media, though there is one path to each destination: readers need no special case.
+    # Paths are numbered as for other media, although there is only one path to each destination, so that readers need
+    # no special case.
     numbers = PathNumbers.of_paths(every)
     table = routes_table(
         nodes=nodes,

@@ -19,11 +19,13 @@ class Grid:
     """Planes of slots with links.
 
     In its own plane a satellite has links to the slots before and behind it. In the next plane it has a link to the
-    slot that is nearest in phase; in a tie, to the slot ahead. An empty slot has no links. Between planes with
+    slot that is nearest in phase. If two are equally near, the slot ahead is used. An empty slot has no links. Between
+    planes with
     different numbers of slots, each slot of the plane with fewer slots has one partner.
 
     Across the seam of a star, planes fly in opposite directions. Slot s of the last plane has a link to slot (k - s)
-    mod S of the first. The number k gives the least mean distance at each instant; the smallest k wins a tie.
+    mod S of the first. The number k gives the least mean distance at each instant. If several k are equal, the smallest
+    is used.
 
     slots: sequence of int arrays. For each plane the satellite in each slot, in the order of flight; -1: empty. Slots
         are evenly spaced.
@@ -69,15 +71,15 @@ class Grid:
         """All links at an instant, shape (m, 2), the smaller index first, sorted."""
         across = [self._across_seam(satellites_m, last, first) for last, first in self.seams]
         between = np.concatenate([self._between_planes, *across])
-        # The seams' links are among those between planes, so that the cut-off at the poles applies to them, too.
+        # The seams' links are among the links between planes, so that the cut-off at the poles also applies to them.
         links = np.concatenate([self._in_planes, between[self.below_cutoff(satellites_m, between)]])
-        # They are encoded as single numbers, since two planes of a delta, or two slots, give the same pair from both
+        # Links are encoded as single numbers, because two planes of a delta, or two slots, give the same pair from both
         # sides.
         once = np.unique(links.min(axis=1) * len(satellites_m) + links.max(axis=1))
         return np.column_stack(np.divmod(once, len(satellites_m)))
 
     def below_cutoff(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Whether links satisfy the polar cut-off; always true for those within a plane."""
+        """Whether links satisfy the polar cut-off. Links within a plane always do."""
         if self.polar_cutoff_deg is None:
             return np.ones(len(pairs), dtype=bool)
         plane = np.full(len(satellites_m), -1)
@@ -90,7 +92,8 @@ class Grid:
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """Each slot and the one after it, shape (m, 2); for two slots the same link twice, for one slot none."""
+        """Each slot and the one after it, shape (m, 2). For two slots the same link occurs twice; for one slot there is
+        none."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 
@@ -100,7 +103,8 @@ class Grid:
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
-            # Partners are chosen from the plane with fewer slots: they are at least a slot apart, so no slot has two.
+            # Partners are chosen by the slots of the plane with fewer slots. Their phases are at least a slot apart, so
+            # no slot gets two partners.
             if len(a) <= len(b):
                 s = np.arange(len(a))
                 t = np.floor(s * len(b) / len(a) - ahead + 0.5).astype(np.intp)
@@ -113,8 +117,8 @@ class Grid:
     def _across_seam(self, satellites_m: EcefMetres, last: int, first: int) -> NDArray[np.intp]:
         """Links between the last and the first plane of a star, shape (m, 2), for the smallest distances now.
 
-        The planes fly in opposite directions there, so no pairing lasts; k changes by one for each half slot that the
-        satellites fly.
+        The planes fly in opposite directions there, so no pairing lasts: k changes by one for each half slot that the
+        satellites move.
         """
         # The plane with fewer slots comes first, as between all planes.
         a, b = sorted((self.slots[last], self.slots[first]), key=len)

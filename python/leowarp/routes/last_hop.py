@@ -20,8 +20,8 @@ class LastHop:
     """A medium's replacement of the ground link to its terminal.
 
     rule: Rule for the last satellite among those that the terminal sees: kept, highest or shortest.
-    leaving_ns, arriving_ns: One-way delay of the link from the terminal and (at least) towards it. It includes the
-        propagation, so it replaces the link's own delay.
+    leaving_ns, arriving_ns: One-way delay of the link from the terminal, and towards it (a minimum). The delay includes
+        the propagation, so it replaces the link's own delay.
     """
 
     rule: str
@@ -56,7 +56,7 @@ class LastSatellite:
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
         """Visible satellites with which a route may end: one, none, or (``shortest``) all.
 
-        It must be called once for each route update, in order, since it remembers the previous result.
+        Call it exactly once for each route update, in order, because it remembers the previous result.
 
         seen: bool array of shape (n,). Satellites above the terminal's mask now.
         satellites_m: float64 array of shape (n, 3), m
@@ -65,11 +65,12 @@ class LastSatellite:
             return seen
         visible = np.flatnonzero(seen)
         kept = self._rule == "kept" and self._now is not None and bool(seen[self._now])
-        # A terminal that sees no satellite forgets its last one: the next to rise is a new choice.
+        # A terminal that sees no satellite forgets its last one, so the next one to rise is a new choice.
         if not len(visible):
             self._now = None
         elif not kept:
-            # kept: the highest one when the current one has set; ns-2 would first try the next one of the same plane.
+            # kept: when the current satellite has set, the highest one is chosen; ns-2 would first try the next one of
+            # the same plane.
             elevations_deg = self._stations.elevations_deg(TERMINAL, EcefMetres(satellites_m[visible]))
             self._now = int(visible[np.argmax(elevations_deg)])
         only = np.zeros_like(seen)

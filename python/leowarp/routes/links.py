@@ -16,7 +16,7 @@ from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S as SPEED_OF_LIGHT_M_
 from leowarp.routes.grid import Grid
 from leowarp.scenario.schema import Ground, Isl, Plan, Shell
 
-# Keeps the division below defined where two satellites are at the same place (polar stars with F = 0, at the poles).
+# Keeps the division below defined if two satellites are at the same place (polar stars with F = 0, at the poles).
 _TINY_M2 = 1e-30
 
 Pairs = NDArray[np.intp]
@@ -30,8 +30,8 @@ class IslRule(Protocol):
         """All links at an instant.
 
         satellites_m: float64 array of shape (n, 3), m
-        Returns: int array of shape (m, 2). Each link once, the smaller index first, sorted: equal positions give equal
-            arrays.
+        Returns: int array of shape (m, 2). Each link once, the smaller index first, sorted, so that equal positions
+            give equal arrays.
         """
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
@@ -77,11 +77,11 @@ class RangeRule:
     sight: Sight | None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`. It uses a tree, since 1584 satellites have 1.25 million pairs."""
+        """See `IslRule.pairs`. A tree is used, because 1584 satellites have 1.25 million pairs."""
         from scipy.spatial import KDTree
 
         pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
-        # The tree's order depends on its construction; a sorted list of links does not.
+        # The tree's order depends on its construction, so the links are sorted.
         pairs = pairs[np.argsort(pairs[:, 0] * len(satellites_m) + pairs[:, 1])]
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
@@ -104,7 +104,7 @@ class GridRule:
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`. Partners across the seam may have changed since; a link in use may stay."""
+        """See `IslRule.holds`. Partners across the seam may have changed since, but a link in use may stay."""
         below = self.grid.below_cutoff(satellites_m, pairs)
         return below if self.sight is None else below & self.sight.holds(satellites_m, pairs)
 
@@ -143,7 +143,7 @@ class WithinShells:
 
 @dataclass(frozen=True, kw_only=True)
 class NoIsl:
-    """No links between satellites: a path has a single satellite."""
+    """No links between satellites, so every path has a single satellite."""
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         return np.empty((0, 2), dtype=np.intp)
@@ -172,8 +172,9 @@ class FewTerminals:
         left = pairs[np.argsort(length_mm, kind="stable")]
         free = np.full(len(satellites_m), self.terminals)
         kept = [np.empty((0, 2), dtype=np.intp)]
-        # The shortest links come first, 8 per satellite at a time: then most terminals are in use, and few links are
-        # left. A range rule of 3000 km gives 65,000 links for 1584 satellites (design/routes-and-timeline.md), 40 per
+        # The shortest links are handled first, 8 per satellite at a time. After them most terminals are in use, and few
+        # links are left. A range rule of 3000 km gives 65,000 links for 1584 satellites
+        # (design/routes-and-timeline.md), 40 per
         # satellite.
         at_once = 8 * len(satellites_m)
         while len(left):
@@ -184,12 +185,12 @@ class FewTerminals:
         return made_pairs[np.lexsort((made_pairs[:, 1], made_pairs[:, 0]))]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether the rule itself would keep them: a terminal in use is not taken away for a nearer neighbour."""
+        """Whether the underlying rule would keep them: a terminal in use is not taken away for a nearer neighbour."""
         return self.rule.holds(satellites_m, pairs)
 
 
 def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
-    """Links made from an ordered list, with `free` terminals, which are reduced.
+    """Links made from an ordered list. `free` has the number of free terminals and is reduced.
 
     The result is that of the plain loop (shortest first, made if both ends have a terminal left), in a few passes of
     numpy instead of one pass per link.
@@ -197,7 +198,7 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
     kept = []
     while len(left):
         # A link that is among the first `free` remaining ones at both its ends will be made, whatever happens to the
-        # others: all such links can be made at once.
+        # others. All such links can therefore be made at once.
         made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
         kept.append(left[made])
         np.subtract.at(free, left[made], 1)
@@ -222,7 +223,7 @@ def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
     ephemeris: Ephemeris of the same plan, which has the planes and slots of orbital elements.
     """
     isl, constellation = plan.isl, plan.constellation
-    # A path then has a single satellite, which sees both stations.
+    # For such a path, a single satellite sees both stations.
     if isl.rule == "none" or constellation is None:
         return NoIsl()
     sight = None

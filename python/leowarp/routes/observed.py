@@ -18,7 +18,8 @@ from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
-"""As in `over_constellation`: the positions of this many instants fit into the processor's L2 cache."""
+"""The same block size as in `over_constellation`: the positions of this many instants fit into the processor's L2
+cache."""
 
 
 class PathDelays:
@@ -95,7 +96,8 @@ class PathDelays:
         """Lengths (m) and delays (ns) of paths, computed together for paths with equally many links: a hundred stations
         have thousands.
 
-        A delay is the sum of the link delays that the guest has, each rounded by itself: the delay of a probe.
+        The delay is the sum of the link delays that the guest has, each rounded separately, which is the delay of a
+            probe.
 
         nodes_m: float64 array of shape (n, 3) or (k, n, 3), m
         Yields: list of int, arrays of shape (places,) or (k, places). Indexes into `paths`; entries that are None are
@@ -114,7 +116,8 @@ class PathDelays:
             length_m, delay_ns = length_m.reshape(shape), delay_ns.reshape(shape)
             if self._last_hop is not None:
                 for row, path in enumerate(mine.values()):
-                    # The link's length stays in the sum of lengths: a special last hop replaces only the delay.
+                    # The link's length is still included in the sum of lengths, because a special last hop replaces
+                    # only the delay.
                     link, delay_ns[..., row, link] = self._last_hop.link_of(self._satellites, path)
             if self._fixed_ns:
                 for row, path in enumerate(mine.values()):
@@ -133,14 +136,13 @@ def leavings(
 
     rule: Rule of the same plan.
     t_ns: int64 array of shape (k,). Instants of route updates.
-    paths: k sequences of (Path or None)
-    dishes: Their links last through each slot, and leave no range.
+    dishes: Dishes; their links last through each slot and never leave a range.
     Returns: Links by time. With `routing.leaving_links = "keep"` they are only counted.
     """
     satellites = len(ephemeris.names)
     scheduled = [satellites + dish.station for dish in dishes]
     clock_ns = l2_instants_ns(plan)
-    # At a route update itself, paths have just been chosen from links that their rules include.
+    # At a route update itself nothing can have left: paths have just been chosen from links that their rules include.
     clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
     in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
     leaving: list[Leaving] = []
@@ -162,8 +164,8 @@ def leavings(
                 if not seen:
                     gone.append([satellite, station])
             for a, b in gone:
-                # Each counts once per route interval: a link that comes back into range and leaves again before the
-                # next update is not counted again.
+                # Each link counts once per route interval. If it comes back into range and leaves again before the next
+                # update, it is not counted again.
                 if (a, b) not in left:
                     left.add((a, b))
                     leaving.append(Leaving(at_ns, a, b))

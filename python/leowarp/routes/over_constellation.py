@@ -84,8 +84,8 @@ def constellation_routes(
             paths.append(network.paths(graph, paths[-1] if paths else None, network.kept(t_now_ns)))
             if acquired is not None and plan.isl.acquiring != "wait":
                 late += acquired.late(t_now_ns, links_of(paths[-1]))
-    # This precedes the description of routes: a station that sees no satellite is the cause of a missing path, and this
-    # message says more.
+    # This check comes before the description of routes: a station that sees no satellite is the cause of a missing
+    # path, and this message says more.
     watch.raise_if_blind()
     return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 
@@ -127,7 +127,7 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 class _Network:
     """A plan's rules over its ephemeris.
 
-    plan, ephemeris: They belong together.
+    plan, ephemeris: A plan and its own ephemeris.
     rule: The plan's rule for links between satellites.
     forward: list of (int, int). Pairs of stations that communicate, each once, by index.
     last_hop: Replacement of the ground link to station `TERMINAL`.
@@ -152,7 +152,7 @@ class _Network:
         return t_ns
 
     def kept(self, t_ns: int) -> frozenset[int]:
-        """Indexes of pairs whose paths stay at an instant, since it is a reconfiguration of other dishes."""
+        """Indexes of pairs whose paths do not change at an instant, because it is a reconfiguration of other dishes."""
         if t_ns % self.plan.routing.interval_ns == 0:
             return frozenset()
         moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
@@ -185,7 +185,7 @@ class _Network:
         plan = self.plan
         # The path in force may end with a last satellite that is no longer allowed.
         bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and self.last_hop is None
-        # Also, a subset of the links does not show which of them are new.
+        # A subset of the links would also not show which of them are new.
         if (
             not bounded
             or self.dishes
@@ -196,7 +196,7 @@ class _Network:
             return self.rule.pairs(satellites_m)
         inside = np.zeros(self.satellites, dtype=bool)
         for (a, b), path in zip(self.forward, (before or [None] * 2 * len(self.forward))[::2], strict=True):
-            # One pair without a limit needs every link, and then limits of other pairs save nothing.
+            # If one pair has no limit, it needs every link, and limits of other pairs then save nothing.
             if path is None or not self._exists(satellites_m, path):
                 return self.rule.pairs(satellites_m)
             to_a_m, to_b_m = (self.ephemeris.stations.slant_ranges_m(s, satellites_m) for s in (a, b))
@@ -240,7 +240,7 @@ class _Network:
             cost = delays_ns(self.plan, isl_m, False).astype(np.float64)
         else:
             cost = isl_m
-        # Satellites of a polar star meet at the poles: over links of zero length, equal paths would form loops (they
+        # Satellites of a polar star meet at the poles. Over links of zero length, equal paths would form loops (they
         # did; design/routes-and-timeline.md, "Ties").
         return Graph.of_links(self.satellites, links, np.maximum(cost, 2.0 * _TOLERANCES[routing.metric]), ground)
 
@@ -250,7 +250,7 @@ class _Network:
             return np.ones(len(length_m))
         if self.plan.routing.metric == "distance":
             return length_m
-        # `delays_ns` would be 0 with ground.delay = "zero", whereas the distance is intended to count as a weight.
+        # `delays_ns` would be 0 with ground.delay = "zero", although the distance is intended to count as a weight.
         if self.plan.routing.ground_cost == "ground-distance":
             return length_m / SPEED_OF_LIGHT_M_PER_S * 1e9
         return delays_ns(self.plan, length_m, True).astype(np.float64)
@@ -258,7 +258,7 @@ class _Network:
     def paths(
         self, graph: Graph, before: list[Path | None] | None, kept: frozenset[int] = frozenset()
     ) -> list[Path | None]:
-        """The path of each ordered pair; `before` has the paths in force, which stay for the pairs in `kept`.
+        """The path of each ordered pair. `before` has the paths in force, which are kept for the pairs in `kept`.
 
         Returns: list of (Path or None). It is in the order of `ordered_pairs`; a mirrored return path is the forward
             path reversed.
@@ -269,13 +269,13 @@ class _Network:
         wanted = [i for i in range(len(pairs)) if (not mirrored or i % 2 == 0) and i not in kept]
         current = before if before is not None else [None] * len(pairs)
         tolerance = _TOLERANCES[self.plan.routing.metric]
-        # A path in force limits the minimum cost from above, and so the extent of the search.
+        # A path in force is an upper limit of the minimum cost, and so limits the extent of the search.
         limits: dict[int, float] = {}
         for i in wanted:
             path, end = current[i], pairs[i][1] - n
             # A path that has lost a link costs inf, so the search has no limit then.
             cost = np.inf if path is None else graph.cost_of(path)
-            # Several pairs may share a destination: the search must reach as far as the most expensive of them.
+            # Several pairs may share a destination, so the search must reach as far as the most expensive of them.
             limits[end] = max(limits.get(end, 0.0), cost + tolerance)
         ends = list(limits)
         costs = graph.costs_to(ends, list(limits.values()))
@@ -292,7 +292,7 @@ class _Network:
         # `source`: packets carry their path, so two paths through a node do not conflict in its table.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
-        # Paths that stay come first: the others follow them from the node at which they meet.
+        # Paths that stay come first. The other paths follow them from the node at which they meet.
         order = sorted(range(len(paths)), key=lambda i: i not in kept)
         forwarded = dict(zip(order, as_forwarded([paths[i] for i in order]), strict=True))
         return [forwarded[i] for i in range(len(paths))]
@@ -304,8 +304,8 @@ def _isl_of(path: Path) -> NDArray[np.intp]:
     return np.column_stack([satellites[:-1], satellites[1:]])
 
 
-# 1 ns of light is 0.2998 m: paths that the timeline's integer nanoseconds cannot distinguish count as equal. Hops are
-# integers; with a half, floating-point errors have no effect.
+# Light travels 0.2998 m in 1 ns. Paths that the timeline's integer nanoseconds cannot distinguish count as equal. Hops
+# are integers. With a tolerance of one half, floating-point errors have no effect.
 _TOLERANCES = {"distance": SPEED_OF_LIGHT_M_PER_S * 1e-9, "delay": 1.0, "hops": 0.5}
 """Largest difference of equal costs in the tie rule, in the metric's own unit (m, ns, links)."""
 
@@ -337,7 +337,7 @@ def _described(
         for i, ((length_m, delay_ns), (_, old_delay_ns)) in enumerate(values_of_both):
             row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
             # Each pair of stations counts once: the return direction follows the forward one. A change from or to no
-            # path has `is_change` in its row, but does not count here: only two delays can be compared.
+            # path has `is_change` in its row, but does not count here, because only two delays can be compared.
             if i % 2 == 0 and delay_ns is not None and old_delay_ns is not None:
                 changes += 1
                 shorter += delay_ns < old_delay_ns
@@ -383,7 +383,7 @@ def _forward(
     if path is None or network.last_hop is None:
         return {}
     _, last_hop_ns = network.last_hop.link_of(network.satellites, path)
-    # The last hop has the same delay for any last satellite, so it is subtracted from each of the three.
+    # The last hop has the same delay for any last satellite, so its delay is subtracted from each of the three.
     names = ("min_ns", "mean_ns", "max_ns")
     return {f"forward_delay_{name}": summary[f"path_delay_{name}"] - last_hop_ns for name in names}
 
@@ -414,8 +414,8 @@ def _outages(
         network.satellites,
     )
     for i, (source, destination) in enumerate(pairs):
-        # Links work in both directions, so the return direction has a path whenever the forward one has: its warning
-        # would be the same.
+        # Links work in both directions. The return direction therefore has a path whenever the forward direction has
+        # one, and its warning would be the same.
         if i % 2:
             continue
         without = [k for k, now in enumerate(paths) if now[i] is None]

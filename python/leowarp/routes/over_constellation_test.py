@@ -37,8 +37,8 @@ def studies() -> dict[str, Routes]:
 
 
 def test_the_three_scenarios_of_the_study(studies: dict[str, Routes]) -> None:
-    """Reviewed by hand against claims 1.1 and 1.18 of Frederiksen et al. 2024; a change of these numbers changes
-    results."""
+    """These numbers were reviewed by hand against claims 1.1 and 1.18 of Frederiksen et al. 2024. If they change,
+    results change."""
     results = {
         name: {
             "changes": ways.summary["route_changes"],
@@ -99,7 +99,7 @@ def test_the_table_says_what_its_columns_promise(studies: dict[str, Routes]) -> 
         assert row["path"][0] == row["source"]
         assert row["path"][-1] == row["destination"]
         assert row["hops"] == len(row["path"]) - 1
-        # c in vacuum: 1 m is 3.33564 ns; each of at most 8 links is rounded to 1 ns
+        # In vacuum, light takes 3.33564 ns for 1 m; each of at most 8 links is rounded to 1 ns
         assert row["delay_ns"] == pytest.approx(row["length_m"] / 0.299792458, abs=4)
         assert tuple(row["path"]) == ids[pair][row["path_id"]]
         last = before.get(pair)
@@ -200,7 +200,7 @@ def test_fewest_hops_is_fewer_or_equal() -> None:
 
 
 def test_delay_as_metric_counts_what_the_guest_is_given() -> None:
-    # With whole milliseconds and free ground links, few long links beat many short ones.
+    # With delays in whole milliseconds and free ground links, few long links are faster than many short ones.
     own: dict[str, Any] = {"network": Network(delay_rounding="ceil-ms"), "ground": Ground(delay="zero")}
     by_delay = made(plan(duration_s=300, routing=Routing(metric="delay"), **own))
     by_length = made(plan(duration_s=300, **own))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of paths and of their changes. They are assigned only here: routes and timeline store them, and guest, trace
-and metrics use these."""
+"""Numbers of paths and of their changes. These numbers are assigned only here. Routes and timeline store them, and
+guest, trace and metrics use them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class PathNumbers:
     """The path of each pair after each route update, and whether it differs from the one before.
 
     path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None if it has none.
-    change_ids: list of k lists of (int or None). Likewise the number of the change, from 0 for each pair; None if the
-        path is that of the previous update. The path at the first update is no change.
+    change_ids: list of k lists of (int or None). In the same form, the number of the change, from 0 for each pair; None
+        if the path is that of the previous update. The path at the first update is no change.
     """
 
     path_ids: list[list[int | None]]
@@ -26,7 +26,7 @@ class PathNumbers:
 
     @classmethod
     def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> PathNumbers:
-        """A change is a new path id, even if the nodes are the same: an access link has one path per slot.
+        """A new path id is a change, even if the nodes are the same: an access link has one path per slot.
 
         >>> PathNumbers.of_path_ids([[0], [0], [1], [None], [1]]).change_ids
         [[None], [None], [0], [1], [2]]
@@ -39,8 +39,7 @@ class PathNumbers:
             for pair, (old, new) in enumerate(zip(before, now, strict=True)):
                 if old != new:
                     row[pair], counts[pair] = counts[pair], counts[pair] + 1
-            # "No path" counts as a path of its own (null): losing the path is a change, and getting one again is
-            # another.
+            # "No path" counts as a separate path (null). Losing the path is a change, and getting one again is another.
             change_ids.append(row)
             before = now
         return cls([list(now) for now in path_ids], change_ids)
@@ -49,7 +48,7 @@ class PathNumbers:
     def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
         """Distinct node sequences are numbered from 0 in order of first use, separately for each destination.
 
-        A path that comes back keeps its earlier number.
+        If a path recurs, it has its earlier number.
         """
         known: dict[int, dict[Path, int]] = {}
 
@@ -76,7 +75,7 @@ def with_change_ids(table: pa.Table) -> pa.Table:
         or not {"t_ns", "source", "destination", "path_id"} <= columns
         or table["t_ns"].null_count
     ):
-        # The caller, which checks the columns, refuses damaged tables.
+        # Damaged tables are rejected by the caller, which checks the columns.
         return table
     ends = list(zip(table["source"].to_pylist(), table["destination"].to_pylist(), strict=True))
     change_ids: list[int | None] = [None] * len(table)

@@ -58,7 +58,7 @@ class Graph:
         cost: float64 array of shape (m,). All are above the tolerance of the tie rule, see `shortest`.
         ground: sequence of (int array, float64 array). As in the class.
         """
-        # The import is not at the top: scipy takes 0.1 s to import, and a chain has no graph.
+        # Imported here, because scipy takes 0.1 s to import, and a chain has no graph.
         from scipy.sparse import csr_array
 
         row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
@@ -69,13 +69,14 @@ class Graph:
         """Minimum cost from every satellite to each station, never through another station.
 
         stations: Indexes into `ground`.
-        limits: Extent of the search for each: a path in force that still exists limits it.
+        limits: Extent of the search for each station, which a path in force limits if it still exists.
         Returns: float64 array of shape (len(stations), satellites). Values above a station's limit may be inf.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 
-        # Dijkstra runs from the destination: one search serves all sources, and gives the d(v) that the tie rule needs.
+        # Dijkstra's search starts at the destination, so one search serves all sources, and gives the d(v) that the tie
+        # rule needs.
         seen = [self.ground[station] for station in stations]
         sizes = [len(satellites) for satellites, _ in seen]
         # Stations are roots with outgoing links only, so no path passes through one.
@@ -115,7 +116,7 @@ class Graph:
         to_destination: float64 array of shape (satellites,). One row of `costs_to`.
         tolerance: Paths whose cost exceeds the minimum by at most this count as equal.
         current: The path in force.
-        margin_ratio: The path in force stays until its cost exceeds the minimum by this share; None: until one of its
+        margin_ratio: The path in force is kept until its cost exceeds the minimum by this share; None: until one of its
             links is gone.
         Raises ValueError if a link's cost is not above the tolerance: equal paths could form loops.
         """
@@ -130,20 +131,21 @@ class Graph:
         if not np.isfinite(least):
             return None
         limit = least + tolerance
-        # The path in force comes before any other of equal cost: a change without a gain would reorder packets.
+        # The path in force takes precedence over any other of equal cost, because a change without a gain would reorder
+        # packets.
         most = np.inf if margin_ratio is None else least * (1.0 + margin_ratio) + tolerance
         if current is not None and np.isfinite(cost := self.cost_of(current)) and cost <= most:
             return current
         # The walk starts at the source and always takes the smallest next node from which the rest still fits within
-        # the limit; this gives the smallest of all such paths. The first is the smallest: `ground` lists satellites in
-        # ascending order.
+        # the limit; this gives the smallest of all such paths. The first one is the smallest, because `ground` lists
+        # satellites in ascending order.
         at = int(np.argmax(totals <= limit))
         node, spent = int(satellites[at]), float(costs[at])
         path = [self.satellites + source, node]
         while True:
             neighbours = self._neighbours(node)
-            # Dijkstra's predecessors are not enough: they give one path of each cost, and this needs every path within
-            # the tolerance.
+            # Dijkstra's predecessors are not sufficient: they give only one path of minimum cost, but all paths within
+            # the tolerance are needed.
             fits = (n for n, cost in neighbours.items() if spent + cost + to_destination[n] <= limit)
             after = next(fits, None)
             if after is None:
@@ -159,7 +161,7 @@ class Graph:
     def _neighbours(self, satellite: int) -> dict[int, float]:
         """Cost of the links to its neighbours, by neighbour, the smallest id first.
 
-        Dicts are created on first use: a satellite has four neighbours, and numpy is slower than Python for four
+        Dicts are created on first use. A satellite has four neighbours, and numpy is slower than Python for four
         numbers.
         """
         if satellite not in self._of_satellites:
@@ -196,7 +198,7 @@ def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
             walked.append(None)
             continue
         hops = next_hops.setdefault(path[-1], {})
-        # Later paths change none of these hops, so this path can be walked now.
+        # Later paths do not change these hops, so this path can be followed now.
         if [hops.setdefault(node, after) for node, after in pairwise(path)] == list(path[1:]):
             walked.append(path)
             continue

@@ -87,7 +87,7 @@ def test_a_path_in_force_stays_if_it_is_among_the_shortest(
     limit = graph.cost_of(current) + TOLERANCE
     costs = graph.costs_to([1], [limit])[0]
     path = graph.shortest(0, 1, costs, TOLERANCE, current)
-    # The limit from the path in force changes only the amount of work.
+    # The limit from the path in force changes only the amount of work, not the result.
     assert path == graph.shortest(0, 1, graph.costs_to([1], [np.inf])[0], TOLERANCE, current)
     if every[current] <= least + TOLERANCE:
         assert path == current
@@ -97,7 +97,7 @@ def test_a_path_in_force_stays_if_it_is_among_the_shortest(
 
 
 def test_a_path_in_force_stays_as_long_as_the_margin_says() -> None:
-    # over 0-1 with cost 3, over 2 with cost 4: a third more
+    # over 0-1 the cost is 3, over 2 it is 4: a third more
     links = {(0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
     graph = graph_of(3, links, [{0: 1.0}, {1: 1.0}, {}])
     costs = graph.costs_to([1], [np.inf])[0]

@@ -4,8 +4,8 @@ tcp_bbr_info).
 
 Each mode sets different gains (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so the two gains determine the
 mode.
-They are set with each ACK: a mode that ends without one, as PROBE_RTT does when an idle sender sends again, remains
-visible until the next ACK.
+Gains are set with each ACK. A mode that ends without an ACK, as PROBE_RTT does when an idle sender sends again,
+therefore remains visible until the next ACK.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 from leowarp.base.metadata import decode_metadata
 from leowarp.trace.schema.hosts import BBR_MODE
 
-# bbr_handover has the same gains. A custom module may use them with another meaning.
+# bbr_handover has the same gains. A custom module may use the gains with another meaning.
 BBR_CONTROLS = ("bbr", "bbr_handover")
 
 BBR_GAINS = ("bbr_pacing_gain", "bbr_cwnd_gain")

@@ -32,8 +32,9 @@ def packets_from_captures(
     clock_offset_ns: Offset to add to the destination's times to get times on the source's clock. The captures do not
         determine it: they determine only the sum of both one-way delays.
     start_ns: Time on the source's clock that becomes 0; by default that of the first segment of a connection.
-    Returns: Columns of `packets`; `path_id`, `drop_direction` and `drop_cause` are null, since captures do not show
-        them. A packet that arrived before it was sent (because of a wrong offset) is an error, not a negative delay.
+    Returns: Columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because captures do not show
+        them. If a packet arrived before it was sent (because of a wrong offset), this is an error, not a negative
+        delay.
     Raises TraceError if a file cannot be read, no connection is in both, or most segments have no counterpart.
 
     Notes
@@ -41,7 +42,8 @@ def packets_from_captures(
     A connection is a pair of addresses and ports: one that opens twice in a capture counts as one. Flows are numbered
     by their first segment at the source, and the metadata `flows` names their ends.
     """
-    # The whole connection is held in memory: only earlier packets distinguish a retransmission from its original.
+    # The whole connection is kept in memory, because only earlier packets distinguish a retransmission from its
+    # original.
     here, there = list(segments(source)), list(segments(destination))
     arrivals = [(segment, segment.t_ns + clock_offset_ns) for segment in there]
     connections = _connections(here, {_ends(segment) for segment in there})
@@ -60,8 +62,8 @@ def packets_from_captures(
         returned = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source != opener]
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
-        # The direction back was sent at the destination, so its captures are exchanged, and so are the streams' first
-        # bytes.
+        # The direction back was sent at the destination, so the two captures are exchanged, and so are the first bytes
+        # of the streams.
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
     # As in the guest's own table, rows are sorted by sending time over all flows and directions.
     rows.sort(key=lambda row: row.sent_ns)
@@ -87,19 +89,19 @@ class _Packet:
 
 
 Ends = frozenset[tuple[bytes, int]]
-# The second element is the time on the source's clock: a segment of the other capture keeps its own in `t_ns`.
+# The second element is the time on the source's clock. A segment of the other capture keeps its own time in `t_ns`.
 Timed = list[tuple[Segment, int]]
 
 
 def _ends(segment: Segment) -> Ends:
-    """Both ends without an order, so both directions of a connection have the same key."""
+    """The two ends in a fixed order, so that both directions of a connection have the same key."""
     return frozenset((segment.source, segment.destination))
 
 
 def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[int, tuple[bytes, int]]]:
     """Number and opener of each connection: the sender of the SYN, or of the first segment if no SYN was captured.
 
-    A SYN with ACK is an answer: then its receiver is the opener.
+    A SYN with ACK is an answer, so the opener is its receiver.
     """
     connections: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
     for segment in here:
@@ -119,8 +121,8 @@ def _first_byte(sent: Timed) -> int | None:
 
 
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
-    """Each segment sent, with its arrival: the first unmatched arrival of an equal segment at or after its sending
-    time.
+    """Each segment sent, with its arrival: the first arrival of an equal segment, at or after its sending time, that no
+    other segment has.
 
     Raises TraceError if some arrived before they were sent, or more than half of over 20 are missing at the other end.
     """
@@ -133,7 +135,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
         # Arrivals are matched in order: links that keep their order deliver equal segments (a keep-alive and its
         # repetition) in the order of sending.
         queue = waiting[_same(segment)]
-        # These are counted to the end, so that the error can state their number.
+        # All such segments are counted, so that the error can state their number.
         if queue and queue[0] < t_ns:
             early += 1
             queue.popleft()
@@ -144,7 +146,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
             f"{early} segments sent in {name} arrived at the other end before they were sent: the clocks disagree",
             hint="give clock_offset_ns, what to add to the destination's times",
         )
-    # Loss on a path is some percent; more than half means that the two captures do not show the same segments.
+    # Losses on a path are some percent. More than half missing means that the two captures do not show the same
+    # segments.
     if len(pairs) > 20 and lost > len(pairs) / 2:
         raise TraceError(
             f"{lost} of {len(pairs)} segments sent in {name} are not in the other capture",
@@ -155,15 +158,15 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
 
 def _same(segment: Segment) -> tuple[int, ...]:
     """Fields that identify a captured segment: header fields that no router changes, and the IP identification."""
-    # The IP identification is included, which Linux increments for each packet of a connection: otherwise a segment and
-    # its retransmission would be equal.
+    # The IP identification is included, because Linux increments it for each packet of a connection. Otherwise a
+    # segment and its retransmission would be equal.
     return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
 
 
 def _direction(
     flow: int, direction: int, pairs: list[tuple[Segment, int, int | None]], base: tuple[int | None, int | None]
 ) -> list[_Packet]:
-    """Packets of one direction in order of sending, with the fate of each.
+    """Packets of one direction in order of sending, each with its arrival or loss.
 
     flow, direction: Values of the rows: 0 for the opener's direction, 1 for the direction back.
     pairs: The value of `_matched`.
@@ -180,10 +183,11 @@ def _direction(
         row = _Packet(flow, direction, sent_ns, received_ns, begin, segment.len_bytes, ack)
         row.is_retransmission = segment.len_bytes > 0 and begin < sent_to
         if row.is_retransmission:
-            # It is spurious if its bytes have arrived in packets sent before it, whenever those arrived; so the order
-            # of sending counts.
+            # A retransmission is spurious if its bytes have arrived in packets sent before it, whenever those packets
+            # arrived. Only the order of sending counts.
             row.is_spurious = arrived.holds(begin, end)
-        # `end` would be wrong: after a retransmission the stream continues where it was, and new data is no repetition.
+        # `end` would be wrong here: after a retransmission the stream continues where it was, and new data do not
+        # repeat anything.
         sent_to = max(sent_to, end)
         if received_ns is not None and segment.len_bytes:
             arrived.add(begin, end)
@@ -196,16 +200,16 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Late packets, and how many arrivals before them the first packet sent later arrived; a retransmission is never
-    late itself.
+    """Late packets, each with the number of arrivals between the first packet sent later and the late packet; a
+    retransmission is never late itself.
 
     These are RFC 4737's reordered packets and extents if no retransmission and no packet without payload overtakes.
 
     rows: list of _Packet. They are in order of sending; `is_late` and `extent_pkts` of those that arrived are filled
         in.
     """
-    # The position in the order of sending counts, not the byte: a packet without payload has no bytes of its own but
-    # can still be late.
+    # The position in the order of sending counts, not the byte: a packet without payload has no bytes but can still be
+    # late.
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
     # Equal times are ordered by number: packets that arrive at the same time are not reordered.
     came.sort(key=lambda one: (one[0], one[1]))
@@ -213,7 +217,8 @@ def _judge_order(rows: list[_Packet]) -> None:
     for place, (_, number, row) in enumerate(came):
         row.is_late = not row.is_retransmission and bool(highest) and number < highest[-1]
         if row.is_late:
-            # The earliest arrival with a greater number is where the running maximum first exceeds it.
+            # The earliest arrival with a greater number is the place where the running maximum first exceeds this
+            # number.
             row.extent_pkts = place - bisect.bisect_right(highest, number)
         highest.append(max(number, highest[-1]) if highest else number)
 
@@ -227,7 +232,8 @@ class _Unwrapped:
 
     def __call__(self, number: int) -> int:
         wrapped = (number - (self.base or 0)) & _MASK
-        # The number of wraps that brings it within 2^31 of the previous one (RFC 9293, 3.4: comparison modulo 2^32).
+        # The number of wraps is chosen so that the result is within 2^31 of the previous one (RFC 9293, 3.4: comparison
+        # modulo 2^32).
         # Python's shift rounds down, so numbers before the base, from late packets, stay below 0.
         turns = (self.last - wrapped + (1 << 31)) >> 32
         self.last = wrapped + (turns << 32)
@@ -267,11 +273,11 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
     for name in ("seq", "len_bytes", "ack", "is_retransmission", "is_spurious", "is_late", "extent_pkts"):
         values[name] = [getattr(row, name) for row in rows]
     schema = PACKETS.arrow()
-    # Only the guest knows path, drop and reason of storing, so these columns are null.
+    # Path, drop and the reason for storing are known only to the guest, so these columns are null.
     columns = [pa.array(values.get(name.name, [None] * len(rows)), name.type) for name in schema]
     flows = []
     for ends, (_, opener) in connections.items():
-        # A connection of an endpoint with itself has one end (RFC 9293, 3.5: simultaneous open allows it).
+        # A connection of an endpoint with itself has only one end (RFC 9293, 3.5: simultaneous open allows it).
         accepts = next((end for end in ends if end != opener), opener)
         flows.append({"kind": "tcp", "source": _text(opener), "destination": _text(accepts)})
     return pa.Table.from_arrays(columns, schema=PACKETS.arrow({"flows": flows}))

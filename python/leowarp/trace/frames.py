@@ -24,8 +24,8 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     for field in table.schema:
         column = table.column(field.name)
         if field.nullable and pa.types.is_integer(field.type):
-            # Arrow's own cast is not used: it refuses values that float64 cannot hold exactly, and byte counters can be
-            # that large.
+            # Arrow's own cast is not used, because it rejects values that float64 cannot hold exactly, and byte
+            # counters can be that large.
             columns[field.name] = column.to_numpy().astype("float64")
         elif pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
             columns[field.name] = column.to_numpy()
@@ -47,8 +47,8 @@ def counted_frame(table: pa.Table) -> pd.DataFrame:
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):
-            # One integer type for all counts: with both int32 and int64, the type of a sum or a join of two tables
-            # would depend on the columns.
+            # One integer type is used for all counts. With both int32 and int64, the type of a sum or a join of two
+            # tables would depend on the columns.
             column = table.column(field.name).cast(pa.int64())
             frame[field.name] = column.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}

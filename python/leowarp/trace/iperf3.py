@@ -2,7 +2,8 @@
 """The results that iperf3 reports about its own test (`iperf3 -J`, its client's standard output) as rows of the table
 `measures`.
 
-They are recognised by their beginning and not by the command, which may be a shell's. Field names are those of iperf
+Such outputs are recognised by their beginning, not by the command, which may be a shell's. Field names are those of
+iperf
 3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c); fields that a version or protocol lacks
 are left out.
 """

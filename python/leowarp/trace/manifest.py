@@ -53,11 +53,12 @@ def write_manifest(
         "agent": agent,
         "python": library_versions(),
         "host": host_facts(),
-        # Each is written once, in the order of the stages.
+        # Each warning is written once, in the order of the stages.
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
         "logs": program_logs(directory),
-        # It is taken last, from the files that exist by then: the manifest is the run's last file apart from the mark.
+        # The list of files is made last, from the files that exist by then: the manifest is the run's last file except
+        # for the mark.
         "files": files_of_run(directory),
     }
     plainfiles.write(directory / MANIFEST, manifest_text(content).encode())
@@ -96,7 +97,8 @@ def _list_again(
         "drawn": content.get("drawn", {}) | {name: dict(pages[name]) for name in written if name in pages},
         "later": _later(content, written),
     }
-    # An empty list would say nothing. A damaged manifest stays damaged: an addition does not correct its checksum.
+    # An empty list would contain no information, so it is left out. A damaged manifest stays damaged, because an
+    # addition must not correct its checksum.
     whole = {key: value for key, value in (content | changed).items() if value or key not in ("drawn", "later")}
     is_damaged = is_as_written((directory / MANIFEST).read_text(encoding="utf-8")) is False
     text = json.dumps(whole, indent=2) + "\n" if is_damaged else manifest_text(whole)
@@ -167,7 +169,7 @@ def host_facts() -> dict[str, Any]:
     Returns: `cpu_model`, `cores`, `cores_usable`, `memory_kib`, `load_1min` (of the whole machine when the run ended),
         `host_kernel`, `machine`. Neither host names nor user names are included.
     """
-    # A cost means little without it: on a busy machine, the real time says nothing about the run.
+    # A cost means little without the load: on a busy machine, the real time does not describe the run.
     load_1min, _, _ = os.getloadavg()
     return {
         "cpu_model": _first_value("/proc/cpuinfo", "model name"),
@@ -212,8 +214,8 @@ class Stopwatch:
 
 def _own_cpu_s() -> float:
     """CPU seconds that this process has used, in user mode and in the kernel."""
-    # It is SELF and not CHILDREN: the guest's processes are counted where they run, and a compiler's are no cost of the
-    # run.
+    # RUSAGE_SELF, not RUSAGE_CHILDREN: the guest's processes are counted where they run, and a compiler's time is not a
+    # cost of the run.
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 

@@ -134,7 +134,7 @@ def _row(line: str, start_ns: int, end_ns: int) -> dict[str, Any]:
     known = [row[key] for key in _TIMES if row[key] is not None]
     if known != sorted(known):
         raise ValueError(f"its times go back: {', '.join(key for key in _TIMES if row[key] is not None)}")
-    # Keys are sorted: the order of a program's dictionaries is no result.
+    # Keys are sorted, because the order of a program's dictionaries is not a result.
     row["other"] = json.dumps(given, sort_keys=True, ensure_ascii=False) if given else None
     return row
 

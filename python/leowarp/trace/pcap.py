@@ -47,7 +47,8 @@ def segments(path: Path | str) -> Iterator[Segment]:
     except OSError as error:
         raise TraceError(f"cannot read the capture {path}: {error.strerror}") from error
     try:
-        # Errors are raised during the caller's iteration: a generator reads a frame when the next segment is requested.
+        # Errors are raised during the caller's iteration, because a generator reads a frame only when the next segment
+        # is requested.
         for t_ns, link_type, frame in _frames(content):
             segment = _segment(t_ns, link_type, frame)
             if segment is not None:
@@ -82,7 +83,7 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
     `order` is struct's sign of the byte order, `unit_ns` the unit of the fraction in ns; both follow from the magic
     number.
     """
-    # The upper bits of the field hold the length of a frame check sequence (draft-ietf-opsawg-pcap).
+    # The upper bits of the field contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
     at = 24
     while at < len(content):
@@ -107,8 +108,8 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
                 raise _MalformedError(f"the section at byte {at} has no byte-order magic")
             # Interfaces are numbered anew in each section (draft-ietf-opsawg-pcapng, 4.2).
             interfaces = []
-        # It is read after the section header's magic number: the length of the section header itself is in the byte
-        # order that this number determines.
+        # The length of the section header is read after its magic number, because this number determines the byte order
+        # of the length.
         length = struct.unpack_from(order + "I", content, at + 4)[0]
         # A block of length 0 would never end.
         if length < 12 or length % 4:
@@ -184,7 +185,7 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
         seq=seq,
         ack=ack,
         flags=flags,
-        # Short frames are padded on Ethernet, so the frame's own length is too large.
+        # The frame's own length is too large, because Ethernet pads short frames.
         len_bytes=max(0, total - header - (offset >> 4) * 4),
         ip_id=ip_id,
     )
@@ -195,8 +196,8 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:
-        # The address family, 4 bytes in the byte order of the capturing machine; the IP version has the same
-        # information.
+        # The address family has 4 bytes in the byte order of the capturing machine. It is not needed, because the IP
+        # version has the same information.
         return frame[4:]
     if link_type not in _ETHERTYPE_AT:
         raise _MalformedError(

@@ -65,7 +65,7 @@ def open_records(path: Path | str) -> RecordFile:
             if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]
-            # This is checked before reading: memory must not be allocated for the length in a damaged file.
+            # The last line is left out: it is incomplete, or it is the empty text after the last line end.
             if header_bytes > _HEADER_MAX_BYTES:
                 raise _malformed(
                     path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed"
@@ -130,8 +130,8 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
     metadata: Entries of the schema besides name, version and text, with values as JSON.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
-    # It starts without metadata: batches with equal schemas can be joined, and the names of a run are the same for all
-    # of them.
+    # The table starts without metadata, so that batches with equal schemas can be joined. The names of a run are the
+    # same for all of them.
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
 
@@ -151,7 +151,7 @@ def write_parquet(
     records = source if isinstance(source, RecordFile) else open_records(source)
     target = Path(target)
     schema = _arrow_schema(records, metadata)
-    # A reader of the name finds the whole table or none.
+    # A reader that opens the name finds either the whole table or no table.
     partial = target.with_name(target.name + ".partial")
     with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
@@ -219,7 +219,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
     Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond
         `names`.
     """
-    # A field of packed records has strides and may be unaligned; Arrow accepts neither.
+    # A field of packed records has strides and may be unaligned, but Arrow accepts neither.
     values = np.ascontiguousarray(chunk[column.name])
     sentinels = np.isnan(values) if values.dtype.kind == "f" else values == missing_value(values.dtype)
     missing = sentinels if sentinels.any() else None
@@ -249,7 +249,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
                     path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
                 )
         if missing is not None:
-            # A sentinel need not fit into the narrower type; the mask hides the value in its place.
+            # A sentinel need not fit into the narrower type, but the mask hides the value that replaces it.
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)
     return pa.array(values, type=column.type, mask=missing)
@@ -266,7 +266,8 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
     return {
         "compression": "zstd",
         "compression_level": 1,
-        # It is explicit and not the library's default, which may change with a version of Arrow, and the bytes with it.
+        # The value is given explicitly: the library's default may change with a version of Arrow, and the bytes would
+        # change with it.
         "version": "2.6",
         "data_page_version": "1.0",
         # Times and byte positions differ in nearly each row: a dictionary of them costs time and saves nothing.

@@ -10,7 +10,7 @@ from support.hostile import CHAIN, refused
 
 
 def with_inputs(tmp_path, name, *, content=b"t_s,delay_ms\n0,5\n"):
-    """A run directory with nothing but a plan, which names a file."""
+    """A run directory that contains only a plan, which names a file."""
     folder = tmp_path / "theirs"
     folder.mkdir(exist_ok=True)
     flow = '[[flows]]\nkind = "ping"\nsource = "A"\ndestination = "B"\n'

@@ -30,7 +30,7 @@ GOODPUT_BPS = {
 OFF_PEAK_BPS = {"reno": 120e6, "cubic": 165e6, "bbr": 225e6, "reno-fq": 121e6, "cubic-fq": 166e6}
 
 CUBIC_BESIDE = {"bbr": 0.08, "reno": 0.6, "bbr3": 0.3, "bbr3_handover": 0.3}
-"""CUBIC's share of the goodput of both flows."""
+"""CUBIC's share of the total goodput of both flows."""
 
 
 def frames(**changed: Any) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Tr
 
 
 def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
-    """Sessions of NewReno and CUBIC, to which delayed ACKs cost a further tenth."""
+    """Sessions of NewReno and CUBIC, which lose a further tenth to delayed ACKs."""
     few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & mine["congestion_control"].isin(runs.BY_ACKS)]
     left = few["delayed_ack"].map({ON: 0.9, OFF: 1.0})
     named = few["congestion_control"].map(runs.BY_ACKS)

@@ -39,7 +39,7 @@ class InProcess:
         return [self._made(batch, place)]
 
     def end(self):
-        """The rest of the batch."""
+        """The other runs of the batch."""
         batch = self._batch
         return [] if batch is None else [self._made(batch, place) for place in range(self._place, len(batch.orders))]
 
@@ -98,15 +98,16 @@ def result(place):
 
 
 class Unsynced:
-    """`os` without fsync. A kill loses nothing from the kernel's memory, and tests are faster."""
+    """`os` without fsync. Without syncs, a simulated kill loses nothing from the kernel's memory, and tests are
+    faster."""
 
     def __getattr__(self, name):
         return (lambda descriptor: None) if name in ("fsync", "fdatasync") else getattr(os, name)
 
 
 class Disk(Unsynced):
-    """`os` for `disk`, with a kill at the n-th modifying call: before it, after it, or half-way. A Ctrl-C before it is
-    possible, too."""
+    """`os` for `disk`, with a kill at the n-th modifying call: before it, after it, or half-way. A Ctrl-C before the
+    call can also be simulated."""
 
     CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
 

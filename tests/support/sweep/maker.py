@@ -44,7 +44,7 @@ class FakeMaker:
     """A `leowarp.study.sweep.maker.Maker`.
 
     folder: Its file `made` gets a line for each started run. It may hold the files that control runs.
-    die: Function by which a run kills its worker. It differs if the worker is the test process itself.
+    die: Function by which a run kills its worker. Another function is needed if the worker is the test process itself.
     """
 
     folder: Path

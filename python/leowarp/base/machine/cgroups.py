@@ -53,8 +53,8 @@ def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
             mounts = [root / controller, root / controllers]
         else:
             continue
-        # A container may see its own group as the root although the path is the host's: a directory that does not exist
-        # has no readable limit, but its parents are still checked.
+        # A container may see its own group as the root although the path is the host's. A directory that does not exist
+        # then has no readable limit, but its parents are still checked.
         parts = [part for part in path.split("/") if part not in ("", ".", "..")]
         for mount in mounts:
             yield from (mount.joinpath(*parts[:depth]) for depth in range(len(parts), -1, -1))

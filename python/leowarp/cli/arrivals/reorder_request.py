@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A request to `leowarp reorder`: its options, as one value.
 
-Options with fixed words are enumerations here, so that typer lists the words in the help and refuses others.
+Options with fixed words are enumerations, so that typer lists the words in the help and rejects others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """Kinds of files; `crates/arrivals` reads text and captures, Arrow the other two."""
+    """Kinds of files. `crates/arrivals` reads text and captures, and Arrow reads the other two."""
 
     text = "text"
     csv = "csv"
@@ -96,8 +96,8 @@ class Request:
         int | None,
         typer.Option(help="B_T: places in RBD's buffer; as --threshold if not given.", rich_help_panel=_METRICS),
     ] = None
-    # 2^16, the quantity of sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792): a packet later than that
-    # would meet its own number again.
+    # 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). A packet that is
+    # later than this would meet its own number again.
     loss_window: Annotated[
         int, typer.Option(help="RFC 4737: later by more numbers than this is lost.", rich_help_panel=_METRICS)
     ] = 65_536
@@ -172,7 +172,7 @@ class Request:
     def settings(self) -> Settings:
         """Settings of the measurement.
 
-        Returns: Thresholds and windows in packets. The number of packets sent is not among them: it is known
+        Returns: Thresholds and windows in packets. The number of sent packets is not among them, because it is known
             independently of the arrivals.
         """
         from leowarp.reordering import Settings

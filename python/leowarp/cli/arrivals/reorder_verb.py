@@ -25,13 +25,13 @@ def reorder(request: Request) -> None:
     from leowarp.cli.output import note, print_json
 
     file, source = request.file, request.source()
-    # Opening it waits silently for a writer. A pipe without a name (/dev/fd/63) does not wait.
+    # Opening a pipe with a name waits silently for a writer. A pipe without a name (/dev/fd/63) does not wait.
     if Path(os.path.realpath(file)).is_fifo():
         note(f"{_name(file)} is a named pipe: waiting for a process that writes into it (Ctrl-C ends this)")
     if request.flows:
         _print_flows(file, source, request.json_)
         return
-    # This precedes reading the file: a mistake in the options must not cost minutes of measurement.
+    # Checked before the file is read, because a mistake in the options must not cost minutes of measurement.
     formats = request.formats()
     with _Shown(file) as shown:
         measured = reordering.measure_file(
@@ -146,7 +146,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
     values, counts: sequences of int. Displacements or occupancies, and the number of packets with each; of equal
         length.
-    total: The number of which shares are taken.
+    total: The total to which shares refer.
     rows: Largest number of values that get one line each.
     Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0,
         so those of two files can be compared.
@@ -155,7 +155,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
     """
     pairs = [(int(value), int(count)) for value, count in zip(values, counts, strict=True)]
-    # A window of 1000 packets has 2000 displacements: doubling ranges reduce any density to two dozen lines and keep
+    # A window of 1000 packets has 2000 displacements. Ranges that double reduce any density to two dozen lines and keep
     # the shape near 0.
     if len(pairs) <= rows:
         return [(str(value), count, count / total) for value, count in pairs]
@@ -256,8 +256,8 @@ class _Shown:
 
     It is both a context manager and a callable: `reordering.measure_file` calls it with (share done or None, packets so
         far), and
-    the bar disappears at the end of the block. A short file shows nothing: on a terminal the first line comes after
-    half a second.
+    the bar disappears at the end of the block. A short file shows nothing, because on a terminal the first line appears
+    after half a second.
     """
 
     def __init__(self, file: str) -> None:
@@ -266,7 +266,8 @@ class _Shown:
         self._begun = 0.0
 
     def __enter__(self) -> _Shown:
-        # The streams are read when it begins and not at import: a test or a notebook may have replaced stderr.
+        # The streams are read when the display begins and not at import, because a test or a notebook may have replaced
+        # stderr.
         self._clock, self._stream, self._is_terminal = time.monotonic, sys.stderr, is_terminal()
         self._begun = self._said = self._clock()
         return self
@@ -279,7 +280,7 @@ class _Shown:
         from leowarp.base.progress import PLAIN_INTERVAL_S
 
         now = self._clock()
-        # A bar may change twice a second; lines in a log stay there, so they are few.
+        # A bar may change twice a second. Lines in a log remain, so they must be few.
         if now - self._said < (0.5 if self._is_terminal else PLAIN_INTERVAL_S):
             return
         self._said = now

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 MOST_FLOWS = 3
-"""With more flows the metrics are too many for a terminal: `--all` prints them."""
+"""With more flows, the metrics are too many for a terminal, so only `--all` prints them."""
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
@@ -64,8 +64,8 @@ def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> Non
         ]
         print_json({"a": str(a.path), "b": str(b.path), "differences": each})
         return
-    # Causes are printed before effects: a difference in goodput means little until the reader knows that the plans
-    # differ in the queue.
+    # Causes are printed before effects, because a difference in goodput means little until the reader knows that the
+    # plans differ in the queue.
     print_causes(runs, [each for each in found if each.part is not Part.METRIC])
     _print_metrics(runs, [each for each in found if each.part is Part.METRIC], everything=everything)
 

@@ -41,7 +41,7 @@ def print_groups(groups: Sequence[Group]) -> None:
     from leowarp.scalars.medians import compared_groups, sentence
 
     for group in groups:
-        # A warning of the scenario applies to every seed: it is printed once with its seeds and not thirty times.
+        # A warning of the scenario applies to every seed, so it is printed once with its seeds, not thirty times.
         warnings: dict[str, list[int]] = {}
         for run in group.runs:
             for warning in run.warnings:

@@ -34,7 +34,7 @@ def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: boo
     from leowarp.ephemeris import planned_places
 
     of_satellites = run.satellites()
-    # This is an error and no empty table: a user who asks for satellites only expects another run.
+    # This is an error instead of an empty table, because a user who asks only for satellites expects another run.
     if satellites and len(of_satellites) == 0:
         raise TraceError(
             f"{run.path} has no satellites that forward packets: {_why_none(run)}",
@@ -133,8 +133,8 @@ def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, 
         taken = 1
         for part in parts[1:]:
             wider = columns | part
-            # A part is never split: drops by cause are meaningful only side by side, and a longest queue belongs to its
-            # instant.
+            # A part is never split: drops by cause are meaningful only side by side, and a longest queue and its
+            # instant belong together.
             if fitting(names, list(wider), list(wider.values())) < len(wider):
                 break
             columns, taken = wider, taken + 1

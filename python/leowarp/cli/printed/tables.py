@@ -74,9 +74,10 @@ def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
-    # Names include the numbers, which are all that older summaries and the tables of a trace have.
+    # Names include the numbers, because older summaries and the tables of a trace have nothing else.
     names = {key.number: named(key) for key in (FlowKey.of_summary(flow) for flow in flows)}
-    # There is one table per kind: TCP and probes have few scalars in common, and half of each column would be dashes.
+    # There is one table per kind, because TCP and probes have few scalars in common, and half of each column would be
+    # dashes.
     for kind in dict.fromkeys(flow.get("kind") for flow in flows):
         mine = [flow for flow in flows if flow.get("kind") == kind]
         for first in range(0, len(mine), MOST_COLUMNS):
@@ -104,8 +105,8 @@ def _print_groups(
         # An object without known values is one null under its own name.
         groups.setdefault(scalar.name.partition(".")[0], scalar.group)
         groups[scalar.name] = scalar.group
-    # Rows follow the content of the summaries, not the declarations: a scalar of another version is shown, and one that
-    # it lacked gives no row of dashes.
+    # Rows follow the content of the summaries, not the declarations. A scalar of another version is then shown, and one
+    # that it lacks gives no row of dashes.
     written = list(dict.fromkeys(name for summary in values for name in summary if name != "flow"))
     names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
     kept = [name for name in names if nulls or any(summary.get(name) is not None for summary in values)]

@@ -38,7 +38,7 @@ def plan(
 
     resolved = plan_of(file, options.settings(set_, cc_module, leave_out))
     if isinstance(resolved.medium, Mobile):
-        # The import is here, since other plans do not need the packages behind it.
+        # Imported here, because other plans do not need the packages behind it.
         from leowarp.media import check
 
         check(resolved)
@@ -86,7 +86,7 @@ def ephemeris(
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     t_ns = int(parsed(units.TIME, "--at", at))
-    # It is None for a medium without satellites.
+    # The value is None for a medium without satellites.
     sky = rooms.ephemeris_of(resolved)
     if sky is None:
         raise ScenarioError(
@@ -150,7 +150,7 @@ def routes(
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
-    # Ordered pairs come as the direction there, then the direction back.
+    # Ordered pairs are in this order: the direction there, then the direction back.
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
     table = planned.table.to_pylist()
     fibres = skies.fibres(resolved)

@@ -60,7 +60,7 @@ def verify(
     if not json_:
         _print_files(path, found)
     runs: dict[str, SecondRun] = {}
-    # A changed plan is the plan of another run.
+    # A changed plan would be the plan of another run.
     if not files and found.why_not_rerun is None:
         shown = options.progress_of(progress)
         if kind == RUN:

@@ -48,5 +48,5 @@ def view(
     else:
         say(page)
     if open_:
-        # This comes last: if the browser cannot be started, the page and the line with its path are not lost.
+        # The browser is started last, so that the page and the line with its path are not lost if it cannot start.
         webbrowser.open(page.resolve().as_uri())

@@ -242,7 +242,7 @@ def doctor(
         for check in lacking:
             say(f"{check.name}: {check.mend}")
         say(_verdict(checks, booted))
-    # This follows the output, since the table is the message.
+    # The status is set after the output, because the table is the message.
     raise typer.Exit(HostError.exit_code if lacking else 0)
 
 

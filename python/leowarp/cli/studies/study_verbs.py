@@ -59,7 +59,7 @@ def run(
     """Make the runs of a study that are not there yet (the word `run` may be left out); status 5 if a run failed."""
     from leowarp import study as studies
 
-    # This comes first: a dry run needs no kernel, no trust and no directory.
+    # Done first, because a dry run needs no kernel, no trust and no directory.
     if dry_run:
         _dry_run(file, out, json_)
         return

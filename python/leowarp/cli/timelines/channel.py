@@ -167,7 +167,7 @@ def link_rows(channel: MobileChannel) -> list[Row]:
     Returns: list of (quantity, value). Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols, as texts with
         units.
     """
-    # These are the same numbers as with --json, so that a terminal and a script cannot differ.
+    # The numbers are the same as with --json, so a terminal and a script cannot differ.
     numbers = harq_numbers(channel)
     harq = harq_of(channel.mobile)
     if numbers["threshold_bits"] is None:

@@ -115,12 +115,12 @@ def lines(description: Description) -> dict[str, str]:
         longest = max((gap.length_ns for gap in description.gaps), default=0)
         values["gaps"] = f"{len(description.gaps)}" + (f", the longest {longest / 1e9:g} s" if description.gaps else "")
         values |= _delay_lines(description) | _schedule_lines(description) | _loss_lines(description)
-    # They are included even without a single delay, since a clock that was set back may be the reason.
+    # Such facts are included even without a single delay, because a clock that was set back may be the reason.
     values |= _recorder_lines(description)
     if description.transfer is not None:
         values |= _transfer_lines(description.transfer)
     if description.transfer_back is not None:
-        # Retransmissions and windows are those of the sender, whose file this is not.
+        # Retransmissions and windows are known only to the sender, and this is the receiver's file.
         values |= {
             name: value
             for name, value in _transfer_lines(description.transfer_back).items()
@@ -242,8 +242,8 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 def _loss_lines(description: Description) -> dict[str, str]:
     """Lost probes, their runs, and how many are near a reconfiguration.
 
-    Near is within 1 s. The share of all probes that are near one is given too: many losses there mean little if many
-    probes are there.
+    Near is within 1 s. The share of all probes near a reconfiguration is also given, because many losses there mean
+    little if many probes are there.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
@@ -324,7 +324,7 @@ def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> s
 
 
 def _chance(ratio: float) -> str:
-    """The value is never 100 %, since no data can prove that."""
+    """The value is never 100 %, because no data can prove that."""
     return f"{min(100 * ratio, 99.9):.3g} %"
 
 

@@ -83,7 +83,7 @@ def show(
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
-    """Print the draws for each slot of an access link that begins in the given time span or is in force at its
+    """Print the random values for each slot of an access link that begins in the given time span or is in force at its
     beginning."""
     from leowarp.cli.output import print_table
 
@@ -219,7 +219,7 @@ def convert(
     # `describe` accepts both; `convert` writes only measurements, and neither a run nor a scenario is one.
     if file.is_dir() or file.suffix == ".toml":
         raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
-    # There is exactly one here: only a run, refused above, has a measurement for each of its flows.
+    # There is exactly one measurement here. Only a run has one for each of its flows, and runs were rejected above.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
     for text in measurement.notes:
         note(f"{measurement.source}: {text}")

@@ -24,8 +24,8 @@ _ACK_GAP_NS = 1_000_000_000
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
     """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns` (how long the sample holds, its weight).
 
-    It is the sender's own filter (`tcpi_rtt`, RFC 6298, section 2, with Linux's changes), which lags behind the path
-    and includes the receiver's delay of ACKs; `round_trips` has the round trips of packets.
+    It is the sender's own filter (`tcpi_rtt`, RFC 6298, section 2, with Linux's changes). The filter lags behind the
+    path and includes the receiver's delay of ACKs. For round trips of packets see `round_trips`.
     """
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
@@ -38,9 +38,9 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
 def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     """RTT of each stored data packet: `sent_ns, rtt_ns`, until the arrival of the first ACK that covers it.
 
-    Excluded are retransmissions that arrived, originals with the same first byte as one of them (Karn's algorithm, RFC
-    6298, section 3), and packets whose ACK was not stored. An original stays included if a retransmission repeats only
-    a part of it from another byte on, or if its retransmission was lost.
+    Excluded are retransmissions that arrived, originals that begin with the same byte as such a retransmission (Karn's
+    algorithm, RFC 6298, section 3), and packets whose ACK was not stored. An original is still included if a
+    retransmission repeats only a part of it, beginning with another byte, or if its retransmission was lost.
     """
     packets = tables.of_flow("packets", flow)
     back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
@@ -59,7 +59,7 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     is_answered = (first > 0) & (first < len(arrived))
     index = np.clip(first, 1, len(arrived) - 1)
     sent = data["sent_ns"].to_numpy(dtype="int64")
-    # The previous ACK must also be stored; otherwise the first covering ACK may be one of the next window.
+    # The previous ACK must also be stored. Otherwise the first covering ACK may belong to the next window.
     is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
     sent, arrived = sent[is_answered], arrived[index][is_answered]
     return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
@@ -101,12 +101,13 @@ def flow_summary(
     for name in ("bytes", "completion_ns", "connect_ns", "error"):
         value = optional(floats(ending[name])[0]) if len(ending) else None
         ends[name] = None if value is None else int(value)
-    # First packets, for every kind; then values that only sockets or only probes have.
+    # Packet counts come first, for every kind of flow; then values that only sockets or only probes have.
     row |= _packet_scalars(tables, number)
     row |= _tcp_scalars(tables, number, lived, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
     row |= {"start_ns": lived.start_ns, "stop_ns": lived.stop_ns} | ends
     if flow.kind == "tcp":
-        # The kernel counts by network namespace, so by host: with several flows the counts cannot be attributed.
+        # The kernel counts per network namespace, so per host. With several flows at a host, the counts cannot be
+        # attributed.
         row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
         marked = host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
         row["received_ce_pkts"] = None if marked is None else int(marked)
@@ -121,7 +122,7 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""Counts of the sender's socket from its start: also known for a run without packet truth."""
+"""Counts of the sender's socket from its start. They are also known for a run without packet truth."""
 
 
 _HOST_COUNTS = {
@@ -133,7 +134,7 @@ _HOST_COUNTS = {
 last packets arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
 Recoveries have separate counters with and without SACK (tcp_enter_recovery, net/ipv4/tcp_input.c). Each method to
-detect a spurious recovery has one, too (tcp_try_undo_recovery and others, the same file)."""
+detect a spurious recovery also has its own counter (tcp_try_undo_recovery and others, the same file)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
@@ -154,7 +155,7 @@ def received_ce_pkts(tables: Tables) -> int | None:
     """Packets that arrived at any host with a congestion mark; None if no host reported them."""
     told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
     known = [int(value) for value in told if value is not None]
-    # 0 if a host counted and saw none; null if no host counted.
+    # 0 if a host counted marks and saw none; null if no host counted them.
     return sum(known) if known else None
 
 
@@ -174,15 +175,15 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
         row[f"goodput_{series}_mean_bps"] = lived.rate_bps(payload_bytes(tables, number, lived, series))
-    # The plain name is the in-order reading: the data that an application at the receiver gets.
+    # The name without a suffix means the in-order goodput, which is the data that an application at the receiver gets.
     row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
     rtt = srtt(tables, number, end_ns)
     for name, q in (("p50", 0.5), ("p99", 0.99)):
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
-        # The maximum, not the last value, also for `reordering_pkts`, which the sender resets after a timeout
-        # (tcp_enter_loss, net/ipv4/tcp_input.c); the others only grow.
+        # The maximum is used instead of the last value. This matters for `reordering_pkts`, which the sender resets
+        # after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c); the others only grow.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
     # Weighted by time, because samples are not evenly spaced where a flow starts, ends or is cut off.
@@ -194,7 +195,7 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
 
 
 def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Packets by outcome, from the counts of `bins`, which are complete, and from `drops`.
+    """Packets by outcome, from `drops` and from the counts of `bins`, which are complete.
 
     All None without packet truth.
     """
@@ -226,7 +227,7 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
         "probes_pkts": len(echoes) if known else None,
         "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
     }
-    # As documented, a probe in flight at the end counts as lost here; `probes.probes` leaves those out.
+    # As documented, a probe in flight at the end counts as lost here. `probes.probes` leaves such probes out.
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):

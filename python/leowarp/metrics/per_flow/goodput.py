@@ -3,8 +3,8 @@
 
 A flow lives from its start (its first SYN or datagram) to its completion, its stop or the end of the run, whichever
 comes first. A flow with a size is complete with its last payload byte. A program's connection stops with its last
-packet. A mean over any other time is misleading: a short flow counted from its socket's first sample on may seem faster
-than its link.
+packet. A mean over any other time is misleading: if a short flow is measured only from its socket's first sample on, it
+may seem faster than its link.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GOODPUT_SERIES = {
     "acked": "bytes cumulatively acknowledged at the sender",
     "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
 }
-"""The three readings of goodput. They differ around a route change, so every number names its reading."""
+"""The three definitions of goodput. They differ around a route change, so every number names its definition."""
 
 _COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
 _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
@@ -35,8 +35,8 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
     """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`.
 
     Returns t_ns: int64 array of shape (n,). Samples with a known counter.
-    Returns delivered: float64 array of shape (n,), bytes. The series "sacked" may decrease: a partial segment counts as
-        a full one until it is acknowledged.
+    Returns delivered: float64 array of shape (n,), bytes. The series "sacked" may decrease, because a partial segment
+        counts as a full one until it is acknowledged.
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
@@ -73,9 +73,9 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 class Life:
     """The lifetime of a flow, on the run's clock.
 
-    start_ns, stop_ns: It lives before `stop_ns`; both are equal if the flow had not begun at the end of the run.
-    payload_bytes: Its total payload, if all of it arrived in its life: it was complete, or is a connection that ended
-        before the run. None: it was cut off, and only counters give its payload.
+    start_ns, stop_ns: The flow lives before `stop_ns`. The two are equal if it had not begun at the end of the run.
+    payload_bytes: Its total payload, if all of it arrived in its life: the flow was complete, or is a connection that
+        ended before the run. None: the flow was cut off, and only counters give its payload.
     """
 
     start_ns: int
@@ -83,7 +83,8 @@ class Life:
     payload_bytes: int | None = None
 
     def rate_bps(self, payload_bytes: float | None) -> float | None:
-        """Goodput of a flow with this payload over its life; None if that is unknown, or if it did not live."""
+        """Goodput of a flow with this payload over its life; None if the payload is unknown, or if the flow did not
+        live."""
         length_ns = self.stop_ns - self.start_ns
         return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
 
@@ -110,7 +111,7 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
     all_bytes = None if np.isnan(carried) else int(carried)
     if complete_ns <= stop_ns:
         return Life(start_ns, int(complete_ns), all_bytes)
-    # A connection stops at its last packet, and nothing of it arrives later.
+    # A connection stops at its last packet, and no byte of it arrives later.
     is_closed = bool(tables.connections) and number >= tables.connections[0]["flow"] and stop_ns < end_ns
     return Life(start_ns, max(start_ns, stop_ns), all_bytes if is_closed else None)
 
@@ -128,8 +129,8 @@ def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
 def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_order") -> float | None:
     """Payload of a TCP flow by the end of its life; None: its sockets were not sampled.
 
-    It is exact and equal in every reading, if all of it arrived in the life. If the flow was cut off, it is the counter
-    at the last sample of the life, taken when the flow stops.
+    The payload is exact and equal in every definition if all of it arrived in the life. If the flow was cut off, the
+    payload is the counter at the last sample of the life, taken when the flow stops.
 
     lived: `life(...)` of the flow.
     series: {"in_order", "acked", "sacked"}. The bytes that count, see `GOODPUT_SERIES`.
@@ -152,8 +153,8 @@ class Arrived:
 def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived | None:
     """Packets of a flow that arrived in its life; None: no packet truth.
 
-    Packets are counted in bins of 50 ms of sending time. If the flow was cut off, bins with packets that may have
-    arrived later are omitted.
+    Packets are counted in bins of 50 ms of sending time. If the flow was cut off, bins are omitted if their packets may
+    have arrived after its life.
 
     direction: {DATA, ACK}
     lived: `life(...)` of the flow.

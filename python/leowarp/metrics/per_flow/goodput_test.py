@@ -45,7 +45,7 @@ def test_goodput_is_what_the_packets_brought_over_the_flow_s_life(planned, conne
         if number < len(run.plan.flows):
             assert carried["in_order"] == in_order
         elif lived.stop_ns < END_NS:
-            # Closed, with or without a hole.
+            # The flow is closed, with or without a hole.
             assert (
                 carried["in_order"]
                 == packets[packets["received_ns"].notna()].drop_duplicates("number")["len_bytes"].sum()
@@ -55,7 +55,7 @@ def test_goodput_is_what_the_packets_brought_over_the_flow_s_life(planned, conne
             assert carried["acked"] == carried["in_order"] == lived.payload_bytes
         rate = lived.rate_bps(carried["in_order"])
         if rate is None:
-            # The run ended before, or it stopped at its start.
+            # The run ended before it began, or the flow stopped at its start.
             assert lived.stop_ns == lived.start_ns
             continue
         assert rate * (lived.stop_ns - lived.start_ns) / 8e9 == pytest.approx(carried["in_order"])
@@ -119,7 +119,7 @@ def test_packets_that_arrive_after_the_end_are_none_of_a_flow_s_life():
     in_time = int((run.data["received_ns"] <= END_NS).sum())
     found = arrived(run.tables, 0, DATA, lived)
     assert found is not None
-    # Packets of the last 50 ms are omitted, although some arrived in time.
+    # Packets sent in the last 50 ms are omitted, although some arrived in time.
     assert in_time - 5 <= found.pkts < in_time < len(run.data)
     assert found.payload_bytes == found.pkts * PAYLOAD_BYTES
     whole = arrived(run.tables, 0, DATA, Life(0, END_NS, 1))

@@ -26,7 +26,8 @@ def said(tables: Tables, number: int) -> dict[str, Any] | None:
 def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
     """Results of the iperf3 client of a flow of kind program.
 
-    Returns: The scalars of `scalars.of_programs.IPERF3`; None if iperf3 does not report them, or it was not iperf3 -J.
+    Returns: The scalars of `scalars.of_programs.IPERF3`; None if iperf3 does not report them, or the program was not
+        iperf3 -J.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(IPERF3))
     given = said(tables, number)
@@ -49,8 +50,8 @@ def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) ->
     """The same quantities from the packets: sums over the test's own connections, from source to destination.
 
     flows: Those in `summary.json`.
-    Returns: By the names of `IPERF3`, without those that the trace does not contain. For TCP the first connection is
-        excluded, over which client and server negotiate the test.
+    Returns: Values by the names of `IPERF3`; values that the trace does not contain are left out. For TCP the first
+        connection is excluded, because client and server use it to negotiate the test.
     """
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
     udp = [flows[flow] for flow in mine if flows[flow]["kind"] == "udp"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measurements by programs as scalars of their flow: transactions, page loads, segmented video, paced frames.
 
-Times are relative to `start_ns`. Scalars of a kind without any line from a program are null, because nothing was
-measured.
+Times are relative to `start_ns`. If no program reported a line of some kind, the scalars of that kind are null, because
+nothing was measured.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""A freeze is relative to the mean of this number of intervals between rendered frames, including the current one (W3C
-webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc, kAvgInterframeDelaysWindowSizeFrames)."""
+"""The length of an interval is compared with the mean of this number of intervals between rendered frames, including
+the current one (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
+kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
 """At least this number of intervals is required (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
-"""Excess over the mean; a freeze is also at least three times the mean (kMinIncreaseForFreezeMs)."""
+"""Excess of a freeze over the mean. A freeze is also at least three times the mean (kMinIncreaseForFreezeMs)."""
 
 
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     """Measurements by the programs of a flow.
 
     number: Flow of kind program.
-    end_ns: End of the run: events that were not over (a stall) are counted up to it.
+    end_ns: End of the run. An event that was not over by then (a stall) is counted up to it.
     Returns: The scalars of `scalars.of_programs.MEASURES`; None if the program measured nothing of that kind.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
@@ -72,8 +73,8 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
 
 def rendered_ns(frames: pd.DataFrame) -> np.ndarray:
-    """Instants at which the frames of a video were rendered, ns, increasing. Each was rendered when it was complete,
-    except if a later frame had been rendered before."""
+    """Instants at which the frames of a video were rendered, ns, increasing. Each frame was rendered when it was
+    complete, unless a later frame had been rendered before."""
     whole = frames[frames["end_ns"].notna()].sort_values(["end_ns", "number"], kind="stable")
     numbers = floats(whole["number"])
     in_order = numbers > np.concatenate(([-1.0], np.maximum.accumulate(numbers)[:-1]))

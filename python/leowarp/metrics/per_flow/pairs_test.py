@@ -77,7 +77,7 @@ def test_of_a_thousand_flows_each_number_is_a_sum_over_its_packets(crowd):
     packets = {number: mine for number, mine in run.data.groupby("flow")}
     complete = 0
     for number, (found, planned) in enumerate(zip(flows, run.plan.flows, strict=True)):
-        # The last flows had not begun when the run ended.
+        # Some of the last flows had not begun when the run ended.
         mine = packets.get(number, run.data[:0])
         came = mine.dropna(subset="received_ns").sort_values("received_ns").drop_duplicates("number")
         last_ns = int(came["received_ns"].iloc[-1]) if len(came) else None
@@ -91,7 +91,7 @@ def test_of_a_thousand_flows_each_number_is_a_sum_over_its_packets(crowd):
         assert found["goodput_mean_bps"] <= RATE_BPS * PAYLOAD_BYTES / (PAYLOAD_BYTES + 66)
         assert found["capacity_used_ratio"] <= 1
         assert (found["sent_pkts"], found["lost_pkts"]) == (len(mine), mine["received_ns"].isna().sum())
-    # Most are complete, some are not, so that both cases are tested.
+    # Most flows are complete and some are not, so that both cases are tested.
     assert FLOWS > complete > 0.9 * FLOWS
 
 
@@ -110,7 +110,7 @@ def test_pairs_of_a_thousand_flows_are_sums_over_their_packets(crowd):
             int(in_order_bytes(run.data[run.data["flow"] == number], np.array([stop_ns]))[0])
             for number, (_, stop_ns) in zip(numbers, lives, strict=True)
         )
-        # Milliseconds in which at least one of them lived.
+        # Milliseconds in which at least one of the flows lived.
         alive = np.zeros(END_NS // MS + 1, dtype=bool)
         for start_ns, stop_ns in lives:
             alive[start_ns // MS : -(-stop_ns // MS)] = True

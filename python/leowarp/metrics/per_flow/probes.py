@@ -35,11 +35,11 @@ class Probes:
 
     @property
     def is_lost(self) -> np.ndarray:
-        """Flags of lost probes: bool array of shape (n,)."""
+        """Whether each probe was lost: bool array of shape (n,)."""
         return np.isnan(self.delay_ns)
 
     def between(self, start_ns: int, end_ns: int) -> Probes:
-        """Probes sent from `start_ns` on and before `end_ns` (views of these arrays, no copies)."""
+        """Probes sent from `start_ns` on and before `end_ns`. The arrays are views, not copies."""
         low, high = np.searchsorted(self.sent_ns, [start_ns, end_ns], side="left")
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
@@ -52,25 +52,25 @@ class Probes:
 def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> Probes:
     """Probes of a ping or udp flow, without those in flight at the end.
 
-    one_way: Only the forward direction: for flows without replies.
+    one_way: Use only the forward direction: for flows without replies.
     Returns: Empty if nothing was sent, or if the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     delay = floats(echoes["received_ns" if one_way else "reply_ns"]) - sent
     order = np.argsort(sent, kind="stable")
-    # The agent writes a UDP probe when its outcome is known (crates/agent/src/packets/ledger.rs, `echo`), so a late one
-    # is not in the order of sending.
+    # The agent writes a UDP probe when its outcome is known (crates/agent/src/packets/ledger.rs, `echo`). A late probe
+    # is therefore not in the order of sending.
     sent, delay = sent[order], delay[order]
     arrived = delay[~np.isnan(delay)]
     longest_ns = float(arrived.max()) if len(arrived) else 0.0
-    # A probe sent later than the longest round trip before the end may still have had its reply in flight.
+    # If a probe was sent less than the longest round trip before the end, its reply may still have been in flight.
     known = ~np.isnan(delay) | (sent <= end_ns - longest_ns)
     return Probes(sent[known], delay[known])
 
 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
-    """Flags of times within `within_ns` before or after any of the instants (sorted): bool array of `t_ns`' shape.
+    """Whether times are within `within_ns` before or after any of the instants (sorted): bool array of `t_ns`' shape.
 
     >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
     [False, True, False]
@@ -95,7 +95,7 @@ def quantile(values: np.ndarray, q: float) -> float | None:
     """
     if len(values) == 0:
         return None
-    # 0.1 * 30 is 3.0000000000000004: without the factor, ceil would give the next value.
+    # 0.1 * 30 is 3.0000000000000004. Without the factor, ceil would give the next value.
     place = max(int(np.ceil(q * len(values) * (1 - 1e-12))) - 1, 0)
     return float(np.partition(values, place)[place])
 
@@ -115,7 +115,7 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
 
     probed: None: not recorded.
     changes_ns: int64 array, sorted. Route changes there or back.
-    replies: Whether the probes are answered; otherwise there are only runs of losses.
+    replies: Whether the probes are answered. If not, only runs of losses are computed.
     Returns: dict of scalar to int, float or None. Times are whole ns; `rtt_step_mean_ns` is the mean of |RTT - RTT of
         the previous reply|.
     """
@@ -131,7 +131,7 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
     if not replies:
         return row
     delay = probed.delay_ns[~probed.is_lost]
-    # From reply to reply, ignoring losses in between: the jitter that an application sees.
+    # Steps are from reply to reply, ignoring losses in between. This is the jitter that an application sees.
     steps = np.abs(np.diff(delay))
     return row | {
         "replies_pkts": len(delay),
@@ -153,8 +153,8 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
     probed: With replies.
     changes_ns: int64 array, sorted. Instants of the changes; the times before the first and after the last are slots,
         too.
-    guard_ns: Time after the change that begins a slot and before the change that ends it, excluded from everything but
-        the counts.
+    guard_ns: Time after the change that begins a slot and before the change that ends it. It is excluded from
+        everything except the counts.
     Returns: DataFrame, one row per slot in which something was sent, by time; round-trip times are nan if nothing
         inside was answered.
     """
@@ -167,7 +167,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
         if len(whole.sent_ns) == 0:
             continue
         # The run's own start and end are not changes, and need no guard. A handover's additional delay must not affect
-        # the minimum and deviation of the slot that it begins.
+        # the minimum and deviation of the slot that begins with it.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]
         steps = np.abs(np.diff(delay))

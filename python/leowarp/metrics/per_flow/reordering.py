@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of a flow's first transmissions, as measured where the packets passed: in the whole run, in windows of
-sending time, and around each change of the flow's path.
+"""Reordering of a flow's first transmissions, as measured where the packets passed. It is given for the whole run, for
+windows of sending time, and around each change of the flow's path.
 
 Each scope is a separate sequence, starting with its first packet, so the counts of windows do not add up to those of
-the run. A packet overtaken across the border of two windows is late in neither.
+the run. A packet that is overtaken across the border of two windows is late in neither window.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
 def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     """One row per bar of a histogram; columns as in `DENSITY_COLUMNS`. No rows: nothing was measured.
 
-    Only non-empty bars have rows; RD and RBD of one scope add up to 1 (RFC 5236, 3.6 and 3.11).
+    Only non-empty bars have rows. RD and RBD of one scope each add up to 1 (RFC 5236, 3.6 and 3.11).
 
     pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
     """
@@ -82,7 +82,7 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
     whole = frame.groupby([*keys, "kind"])["pkts"].transform("sum").to_numpy(dtype="float64")
     of_scope = tables.reordering.set_index(keys).reindex(pd.MultiIndex.from_frame(frame[keys]))
     # n-reordering is cumulative (a 3-reordered packet is also 2-reordered), so its bars add up to more than the number
-    # of packets; RFC 4737, 5.3 divides by the number received.
+    # of packets. RFC 4737, 5.3 divides by the number received.
     is_n = frame["kind"].to_numpy() == DENSITIES.index("n_reordering")
     made = frame.assign(
         scope=[SCOPES[number] for number in frame["scope"]],
@@ -109,7 +109,7 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
 
 
 def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
-    """Raise if there is no such scope or kind of histogram: otherwise an empty result would look as if nothing was
+    """Raise if there is no such scope or kind of histogram, because an empty result would look as if nothing was
     measured.
 
     Raises ScenarioError: With the existing names.
@@ -168,7 +168,7 @@ def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """part / whole, nan where the whole is 0: a share of nothing is unknown, not 0."""
+    """part / whole; nan where the whole is 0, because such a share is unknown, not 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 

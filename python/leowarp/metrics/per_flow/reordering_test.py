@@ -37,7 +37,7 @@ def test_the_obvious_implementation_knows_the_worked_examples():
     assert histograms[0] == {-4: 2, 0: 2, 2: 4}
     assert row["mean_displacement_pkts"] == 2
     assert row["entropy_nats"] == pytest.approx(1.03972, abs=1e-5)
-    # RFC 5236, 8a: RD and RBD.
+    # Example RFC 5236, 8a, with its RD and RBD.
     row, histograms = example(1, 4, 2, 5, 3, 6, 7, 8)
     assert histograms[0] == {-2: 1, -1: 1, 0: 4, 1: 1, 2: 1}
     assert histograms[1] == {0: 5, 1: 2, 2: 1}
@@ -82,7 +82,7 @@ def test_scalars_of_a_run_are_those_of_its_first_transmissions_whatever_was_repe
     lengths = [syn.PAYLOAD_BYTES] * len(first)
     again = measure(first["number"], t_ns=first["received_ns"], len_bytes=lengths, sent_pkts=sent_pkts, first_seq=0)
     agree(flow, again.to_dict())
-    # Late packets are counted among all packets: any packet sent later may have overtaken them.
+    # The share of late packets is relative to all packets, because any packet sent later may have overtaken them.
     order = came["sent_ns"].to_numpy()
     late = [order[place] < order[:place].max(initial=-1) for place in range(len(came))]
     assert flow["late_pkts"] == int((late & ~came["is_retransmission"].to_numpy(dtype=bool)).sum()) >= len(extents)
@@ -114,7 +114,7 @@ def test_each_scope_of_the_synthetic_run(result):
     assert frame.groupby("scope").size().to_dict() == {"run": 1, "window": 7, "change": 2}
     run = frame.loc["run", 0]
     assert run["sent_pkts"] == 60_000
-    # Three were dropped, and 45 were in flight at the end.
+    # Three packets were dropped, and 45 were in flight at the end.
     assert run["lost_pkts"] == 48
     assert run["reordered_pkts"] == syn.LATE_PKTS
     assert run["reordered_ratio"] == syn.LATE_PKTS / (60_000 - 48)
@@ -135,7 +135,7 @@ def test_scalars_of_the_summary_are_those_of_the_whole_run(result):
     for name, column in SCALARS.items():
         expected = None if pd.isna(run[column]) else run[column]
         assert flow[name] == expected, name
-    # 26 packets are late by up to 26, 51 early by up to 26: all other displacements have 0 packets.
+    # 26 packets are late by up to 26, and 51 are early by up to 26. All other displacements have 0 packets.
     density = histogram(result.densities, 0, "density")
     shares = density["share_ratio"].to_numpy(dtype="float64")
     assert flow["mean_displacement_pkts"] == pytest.approx((np.abs(density["index"]) * shares).sum())

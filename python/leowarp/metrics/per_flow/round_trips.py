@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round-trip times of a flow's packets, from packet truth and not from the sender's filter.
+"""Round-trip times of a flow's packets, from packet truth instead of the sender's filter.
 
-The round trip of a data packet that arrived (retransmissions too) is its one-way delay plus that of the first packet
-back that left once it had arrived, and arrived itself. So it is the time in links and queues, without the receiver's
-wait before the acknowledgement and without any wait for a hole in the sequence.
+The round trip of a data packet that arrived (retransmissions too) has two parts: its one-way delay, and the delay of
+the first packet back that left after it had arrived and that arrived itself. So a round trip is the time in links and
+queues, without the receiver's wait before the acknowledgement and without any wait for a hole in the sequence.
 
 The guest counts this time for every packet (`metrics/per_flow/delays.py`). A run of an older version has only stored
 packets: there the round trip is exact for each packet that is stored together with its answer. Other packets are known
-only by counts per 50 ms of sending time. They contribute the mean delay of their bin plus that of the bin in which
-their answer left. This smooths the variation within 50 ms, so `rtt_error_ns` is null.
+only by counts per 50 ms of sending time. Such a packet contributes the mean delay of its bin plus the mean delay of the
+bin in which its answer left. This smooths the variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Round trips of a flow's stored data packets, and means over 50 ms for the others.
 
-    Returns: arrays of shape (n,), float64, float64, bool. Round trips in ns, the number of packets that each stands
-        for, and whether each is exact. They are not sorted. All are empty without packet truth, or if no packet arrived
+    Returns: arrays of shape (n,), float64, float64, bool. Round trips in ns, the number of packets that each
+        represents, and whether each is exact. They are not sorted. All are empty without packet truth, or if no packet
+        arrived
         in one of the two directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
@@ -62,8 +63,8 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     data, back = _Way(tables, flow, DATA), _Way(tables, flow, ACK)
     if len(data.mean_ns) == 0 or len(back.mean_ns) == 0:
         return nothing
-    # In bins of which only some packets are stored (late, lost, sent again), these packets would count twice: the bin's
-    # mean includes them.
+    # If only some packets of a bin are stored (late, lost, sent again), these would count twice, because the bin's mean
+    # includes them.
     whole = data.is_whole(data.stored_sent)
     arrived = data.stored_sent[whole] + data.stored_delay[whole]
     answer, exact = back.answer_ns(arrived)
@@ -79,7 +80,7 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 class _Way:
-    """Known delays of one direction of a flow: bin means, and for some bins the delay of each packet."""
+    """Known delays of one direction of a flow: means of bins, and for some bins the delay of each packet."""
 
     def __init__(self, tables: Tables, flow: int, direction: int) -> None:
         bins = tables.of_flow("bins", flow)
@@ -90,7 +91,7 @@ class _Way:
         mine = packets["direction"].to_numpy() == direction
         stored = packets["sent_ns"].to_numpy(dtype="int64")[mine]
         received = floats(packets["received_ns"])[mine]
-        # A bin is stored whole if it has as many stored packets as sent packets: no other field tells.
+        # A bin is stored whole if it has as many stored packets as sent packets; no field says so directly.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
         # Bins from which no packet arrived have no delay; their stored packets were lost or are in flight.
         some = delivered > 0

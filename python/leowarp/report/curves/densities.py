@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
 
-They draw shares over integers, wherever these come from: a capture, a run, a window of it, a study.
+They draw shares over integers from any source: a capture, a run, a window of it, or a study.
 
 >>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP
@@ -44,7 +44,7 @@ class Shares:
     style: dict[str, Any] = field(default_factory=dict)
 
     def nonzero(self) -> tuple[np.ndarray, np.ndarray]:
-        """Index and share where the share is not 0, by index."""
+        """Index and share where the share is not 0, sorted by index."""
         index, share = np.asarray(self.index, dtype="int64"), np.asarray(self.share, dtype="float64")
         order = np.argsort(index)
         index, share = index[order], share[order]
@@ -54,7 +54,7 @@ class Shares:
 def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """RD: share of packets at each displacement from the order of sending (RFC 5236, 3.6).
 
-    densities: Shares by displacement. A single one is drawn as bars, several as outlines.
+    densities: Shares by displacement. A single density is drawn as bars; several are drawn as outlines.
     y_scale: {"auto", "linear", "log"}. "auto" uses "log" if the smallest share is less than a fiftieth of the largest.
     """
     _draw_bars(axes, densities, y_scale)
@@ -78,7 +78,7 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """n-reordering: share of packets that arrive right after n packets that were sent later (RFC 4737, 5).
 
-    densities: Shares by n. If none has a packet, the panel says so.
+    densities: Shares by n. If no density has such a packet, the panel says so.
     y_scale: {"auto", "linear", "log"}. As for `draw_density`.
     """
     smallest, largest = _range(densities)
@@ -145,7 +145,7 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
         edges = np.arange(index[0], index[-1] + 2) - 0.5
         style = {**line_style(number), **shares.style}
         if len(densities) == 1:
-            # Bars get a narrow edge in their colour: otherwise, in a wide figure, the bar of one packet would be
+            # Bars have a narrow edge in their colour. Otherwise, in a wide figure, the bar of one packet would be
             # thinner than a pixel.
             axes.stairs(heights, edges, baseline=floor, fill=True, facecolor=style["color"], linewidth=0)
             # All edges form one path: `vlines` writes one SVG element per edge, and a run may have a thousand
@@ -169,12 +169,12 @@ def _range(densities: Sequence[Shares]) -> tuple[float, float]:
 
 
 def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bool:
-    """Scale the y axis; return whether it is logarithmic."""
+    """Scale the y axis. Returns whether it is logarithmic."""
     log = largest > 0 and (y_scale == "log" or (y_scale == "auto" and largest > WIDE_ENOUGH_FOR_LOG * smallest))
     if log:
         axes.set_yscale("log")
-        # The axis starts at half the smallest share or below (10^-0.3), since its bar would have no visible height
-        # otherwise. A twentieth of the decades shown is left free at the upper end.
+        # The axis starts at half the smallest share or below (10^-0.3). Otherwise the bar of this share would have no
+        # visible height. A twentieth of the decades shown is left free at the upper end.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

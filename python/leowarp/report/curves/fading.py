@@ -32,9 +32,8 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
 
     channel: The channel that made the series, for the closed forms.
     file: Its suffix sets the format: .svg, .pdf or .png.
-    footer: Text at the foot. Raises ScenarioError if the file's name says no format that can be drawn, the file cannot
-    be written, or the power
-        never changes.
+    footer: Text at the foot. Raises ScenarioError if the file's name has no format that can be drawn, the file cannot
+    be written, or the power never changes.
     """
     kind = format_of(file, "--figure")
     with styled():
@@ -67,12 +66,12 @@ def fading_figure(
         [["states", "states"], ["power", "power"], ["levels", "rates"], ["correlation", "lengths"]],
         height_ratios=(0.13, 1.5, 1.35, 1.35),
     )
-    # One sample more than the seconds hold, so that the line reaches the end of the axis; at least two, or the line
-    # would have no length.
+    # One sample more than the seconds contain, so that the line reaches the end of the axis. At least two samples are
+    # needed for a line.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
-    # From this number of points on, the line is drawn as pixels: noise of 5,000 points gives an SVG of 88 kB (as pixels
-    # 108), of 20,000 points one of 124 (87).
+    # From this number of points on, the line is drawn as pixels. For noise, 5,000 points give an SVG of 88 kB (as
+    # pixels 108), and 20,000 points one of 124 kB (as pixels 87).
     panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
     until_s = min(seconds, float(times_s[-1]))
     panels["power"].set(xlabel="time, s", ylabel="power, dB", xlim=(0, until_s))
@@ -129,8 +128,8 @@ def _draw_levels(axes: Axes, quantiles: pd.DataFrame) -> None:
     if quantiles.closed_form.notna().any():
         axes.plot(quantiles.closed_form, quantiles["at"], color=AFTER, label="model, closed form")
     axes.plot(quantiles.value, quantiles["at"], "o", markersize=3, color=BEFORE, label="series")
-    # The logit scale treats both tails alike: the level that fades fall below 1 % of the time, and the level that is
-    # exceeded 1 % of the time.
+    # The logit scale treats both tails alike: the level below which the power is for 1 % of the time, and the level
+    # that it exceeds for 1 % of the time.
     axes.set_yscale("logit")
     ticks = (0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
     axes.set_yticks(ticks, [f"{100 * tick:g}" for tick in ticks])

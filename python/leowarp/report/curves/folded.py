@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured path folded by its period: delay and loss over the phase, and the slots one below the other."""
+"""A measured path folded by its period: delay and loss over the phase, and the slots as rows below each other."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def _schedule(description: Description) -> tuple[Schedule | None, str]:
         every = f"folded by {description.schedule.period_ns / 1e9:.4f} s"
         if finding is None:
             return description.schedule, f"{every}, as given"
-        # The value stays below 100 % whatever the evidence: it rests on one recording, and 99.96 % would be printed as
-        # 100.0 %.
+        # The value stays below 100 % whatever the evidence, because it is based on one recording. 99.96 % would be
+        # printed as 100.0 %.
         return description.schedule, f"{every}, found with a confidence of {min(finding.confidence_ratio, 0.999):.1%}"
     if finding is None or not finding.runners_up:
         return None, ""
@@ -101,8 +101,8 @@ def _draw_delay(axes: Axes, title: str, series: Series, schedule: Schedule, phas
     edges_s = _edges_s(schedule, series)
     place = np.digitize(phase_s, edges_s) - 1
     known = ~np.isnan(series.delay_ns)
-    # Delays are not normalised: the band includes the differences between the levels of the slots, which the rows
-    # beside it show one by one.
+    # Delays are not normalised: the band includes the differences between the levels of the slots, which the rows of
+    # the image show individually.
     middles_s = (edges_s[:-1] + edges_s[1:]) / 2
     quantiles = np.full((len(middles_s), 4), np.nan)
     for number in range(len(middles_s)):
@@ -130,7 +130,8 @@ def _draw_loss(axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[
     top = max(1.1 * float(np.nanmax(percent)), 0.1)
     axes.stairs(percent, edges_s, fill=True, color=BAD)
     if not sent.all():
-        # A gap between bars would look like 0 %. Probes whose interval divides the period never meet some phases.
+        # A gap between bars would look like 0 %. If the probes' interval divides the period, no probe is sent at some
+        # phases.
         axes.stairs(np.where(sent > 0, np.nan, top), edges_s, fill=True, color="#dddddd", label="no probe")
         axes.legend(loc="upper right")
     axes.axvline(0, color=CHANGE_COLOUR, linewidth=0.9, zorder=0.5)
@@ -151,10 +152,12 @@ def _draw_slots(
     column = np.clip(np.digitize(phase_s, edges_s) - 1, 0, len(edges_s) - 2)
     least_ms = np.full((int(rows[-1]) + 1, len(edges_s) - 1), np.inf)
     known = ~np.isnan(series.delay_ns)
-    # `minimum.at`, because several probes fall into one bin: an assignment would keep the last one, not the smallest.
+    # `minimum.at`, because several probes fall into one bin, and an assignment would keep the last one instead of the
+    # smallest.
     np.minimum.at(least_ms, (rows[known], column[known]), series.delay_ns[known] / 1e6)
     least_ms[np.isinf(least_ms)] = np.nan
-    # The outermost 2 % are cut off: one outage would use up the colour range, and the steps between slots are a few ms.
+    # The outermost 2 % are cut off. Otherwise one outage would use up the colour range, and the steps between slots are
+    # only a few ms.
     low, high = (float(np.nanquantile(least_ms, q)) for q in (0.02, 0.98)) if known.any() else (0.0, 1.0)
     period_s = schedule.period_ns / 1e9
     minutes = np.arange(len(least_ms) + 1) * every * period_s / 60
@@ -174,7 +177,7 @@ def _draw_slots(
 
 
 def _edges_s(schedule: Schedule, series: Series) -> NDArray[np.float64]:
-    """Bins over a period: as many as possible, none shorter than the interval between probes."""
+    """Bins over a period: as many as possible, but none shorter than the interval between probes."""
     period_s, interval_s = schedule.period_ns / 1e9, (series.interval_ns or 1_000_000_000) / 1e9
     # If bins were shorter than the interval between probes, some would be empty in turn, and the figure would show the
     # sender's clock.

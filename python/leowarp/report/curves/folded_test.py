@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a series folded by a period shows the measured values and the phases without any."""
+"""Tests that a series folded by a period shows the measured values, and the phases without any value."""
 
 import numpy as np
 

@@ -87,7 +87,7 @@ def _steps(capacity: Capacity) -> tuple[np.ndarray, np.ndarray]:
     # A step is drawn up to the next row's instant, so the last rate needs an end.
     t_s = np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))) / 1e9
     rate_mbps = np.append(capacity.rate_bps, capacity.rate_bps[-1]) / 1e6
-    # A number that stands for "no limit" would compress all measured values at the axis.
+    # A number that stands for "no limit" would press all measured values against the axis.
     return t_s, np.where(rate_mbps == UNSHAPED / 1e6, np.nan, rate_mbps)
 
 

@@ -41,11 +41,11 @@ class FigureKind:
     caption: What the figure shows and how to read it.
     study: The figure of `frederiksen2024` that it reproduces, or "".
     several: Whether it draws all given runs, not only the first.
-    shows: The subject, a name of `_HAS`: flows of a kind (`many tcp`: more than can be told apart; `pairs`: between
+    shows: The subject, a name of `_HAS`: flows of a kind (`many tcp`: more than lines can distinguish; `pairs`: between
         many pairs of stations; `sizes`: many with a size; `pings`: those with replies; `capacity`: TCP over a link with
         a capacity table; `changes`: TCP over a path that can change), routes over satellites, a mobile channel, or
         measurements of programs (`players`, `page loads`). A page leaves the figure out if a run has none of these.
-    needs: Trace tables that it is drawn from.
+    needs: Trace tables from which the figure is drawn.
     part: Section of a run's page that contains it.
     own_flows: Whether the figure chooses its flows itself.
     """
@@ -62,7 +62,7 @@ class FigureKind:
 
     @property
     def around_changes(self) -> bool:
-        """Whether the figure takes `change_s`, the instant around which it shows the runs."""
+        """Whether the figure has an option `change_s`, the instant around which it shows the runs."""
         # The signature itself is checked, also through `functools.partial`: a separate flag could contradict it.
         return "change_s" in inspect.signature(self.draw).parameters
 
@@ -78,7 +78,7 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "pairs": across_flows.has_pairs,
     "sizes": across_flows.has_sizes,
     "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
-    # A path without satellites never changes, so this figure would say nothing.
+    # A path without satellites never changes, so this figure would contain no information.
     "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
@@ -273,7 +273,7 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
     for run in given:
         for table in FIGURES[name].needs:
-            # A socket's last sample is kept even if no other was taken.
+            # The last sample of a socket is kept even if no other sample was taken.
             unsampled = table == "sockets" and run.plan.observe.sockets_ns is None
             if unsampled or not run.tables.has(table):
                 key = {"sockets": 'observe.sockets="50 ms"', "links": 'observe.queues="50 ms"'}.get(

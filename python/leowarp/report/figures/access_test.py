@@ -75,7 +75,7 @@ def test_goodput_stands_before_the_capacity_in_payload(view):
     assert values[[0, -1]] == pytest.approx([40 * 1448 / 1514, 20 * 1448 / 1514])
     (goodput,) = [line for line in axes.lines if line.get_label() == "server to dish, cubic"]
     assert np.median(goodput.get_ydata()) == pytest.approx(500 * 1448 * 8 / 1e6)
-    # The axis is neither cut off nor stretched around a capacity, since it is not a single number.
+    # The axis is neither cut off nor stretched around a capacity, because the capacity is not a single number.
     assert view.capacity_bps is None
 
 

@@ -106,8 +106,8 @@ def distribution(runs: Sequence[RunView]) -> Figure:
 def completion(runs: Sequence[RunView]) -> Figure:
     """Time to completion of each flow against its size, both logarithmic, with medians over flows of similar size.
 
-    A flow that did not complete before its stop or the run's end is a hollow triangle at the time that it had: its true
-    time is longer.
+    A flow that did not complete before its stop or the run's end is drawn as a hollow triangle at its time so far. Its
+    true time is longer.
 
     runs: For one run there is one colour per congestion control, for several runs one colour per run.
     """

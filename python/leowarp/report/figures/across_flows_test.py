@@ -123,7 +123,7 @@ def test_the_median_of_flows_of_like_size_counts_what_was_not_done_as_longer():
         "is_complete": [False, True, True, True, True, *[False] * 3, *[True] * 6],
     })  # fmt: skip
     size_kbytes, median_s = across_flows._medians(frame)
-    # In the first bin one flow did not complete: the median is that of 0.2, 0.3, 0.4, 0.5 and one longer value. In the
+    # In the first bin one flow did not complete. The median is that of 0.2, 0.3, 0.4, 0.5 and one longer value. In the
     # second bin most did not complete, and the third has too few flows.
     assert size_kbytes.tolist() == [1.2]
     assert median_s.tolist() == [0.4]

@@ -60,7 +60,7 @@ def playback(runs: Sequence[RunView]) -> Figure:
         below.set_ylim(bottom=0)
         below.set_ylabel("Mbit/s")
     panels[-1].set_xlabel("time, s (pink: route changes)")
-    # The first panel need not contain a stall.
+    # The first panel may contain no stall.
     known = {name: handle for axes in panels for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     legend_below(panels[-1], list(known.values()), list(known), ncols=len(known))
     return figure
@@ -69,8 +69,8 @@ def playback(runs: Sequence[RunView]) -> Figure:
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Content of a player's buffer, s, at the corners of the line: `(t_s, buffer_s)`.
 
-    Just before each segment arrived, the buffer was shorter by that segment; since the previous one it had shrunk
-    through playback, or stood still.
+    Just before each segment arrived, the buffer was shorter by that segment. Since the previous segment, playback had
+    reduced it, or it had not changed.
 
     segments: Rows of the table `measures`, by `end_ns`.
     """
@@ -79,7 +79,7 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     t_s, buffer_s = [came_s[0]], [before_s[0]]
     for number in range(len(came_s)):
         if number:
-            # The player played for this long, and then was empty until this segment arrived, or was full before the
+            # The player played for this long. It was then empty until this segment arrived, or it was full before the
             # first picture.
             played_s = max(0.0, after_s[number - 1] - before_s[number])
             t_s.append(min(came_s[number - 1] + played_s, came_s[number]))

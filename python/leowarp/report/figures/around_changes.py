@@ -23,7 +23,8 @@ from leowarp.report.figures.manyflows import Named, hit_hardest
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
 
-# This is below (0, 0): a flow whose path changed without loss is still shown before a flow whose path did not change.
+# This value is below (0, 0), so that a flow whose path changed without loss is still shown before a flow whose path did
+# not change.
 _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
@@ -32,7 +33,7 @@ def chosen_changes(run: RunView, count: int) -> list[int]:
     """The route changes with the most late packets, then with the most lost, by time.
 
     run: View of one flow, or of a run with one flow.
-    Returns: Instants in ascending order; fewer than `count` if the run has fewer.
+    Returns: Instants in ascending order; fewer than `count` if the run has fewer changes.
     Raises TraceError if the flow's path never changed.
     """
     order = hit_hardest_first(hits(run))[:count]
@@ -67,7 +68,7 @@ def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunVi
             return mine.get(round(change_s * 1e9), _NOT_CHANGED)
         return max(mine.values(), default=_NOT_CHANGED)
 
-    # `max` keeps the first of equals, so equal runs are drawn alike.
+    # `max` keeps the first of equal values, so equal runs are drawn alike.
     return max(group, key=most)
 
 
@@ -89,7 +90,7 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
     change_s: The instant shown for all runs, s; by default `instants.common_instant` chooses it for several runs.
     Returns: Columns in the order of the runs, then by time. For one run the changes are those with the most late
         packets over its flows, then with the most lost; for several runs the instant is the same for all. The flows are
-        those whose path changed then; if there are more than can be told apart, those hit hardest.
+        those whose path changed then. If there are more than lines can distinguish, those hit hardest.
     Raises TraceError if no flow of a run ever had another path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
@@ -107,13 +108,13 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
             # A run in which no path changed at the common instant is still shown, titled "no change at": next to a run
             # whose path changed, that is a result.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
-            # Late and lost are compared as a pair, by the rule of `hit_hardest_first`, not as a sum: `hardest_hit`
-            # ranks in the same way.
+            # Late and lost packets are compared as a pair, by the rule of `hit_hardest_first`, not as a sum.
+            # `hardest_hit` ranks in the same way.
             scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
             if len(group) > MOST_LINES:
-                # Colours are assigned per column: eight can be told apart, ninety cannot.
+                # Colours are assigned per column: eight flows can be distinguished by colour, ninety cannot.
                 flows = [(run, name, line_style(place)) for place, (run, name, _) in enumerate(flows)]
             label = flows[0][1] if len(group) == 1 else (of_runs[id(group[0].run)] if len(groups) > 1 else "")
             event = "change at" if t_ns in sums else "no change at"
@@ -170,14 +171,13 @@ def cwnd_around_changes(
         tables = column.flows[0][0].tables
         bins = tables.bins[tables.bins["direction"] == DATA]
         each = [_around(bins, run.main_flow, t_ns, before_s, after_s) for run, _, _ in column.flows]
-        # min_count: a bin in which no flow has a number stays unknown; by default pandas sums nothing to 0.
+        # min_count: if no flow has a number in a bin, the bin stays unknown; by default pandas sums nothing to 0.
         bins = pd.concat(each).groupby("t_ns", as_index=False)[["retrans_pkts", "spurious_pkts"]].sum(min_count=1)
-        # Half a bin later: a row of `bins` begins at its t_ns, and a bar is centred on its x value.
+        # Shifted by half a bin: a row of `bins` begins at its t_ns, but a bar is centred on its x value.
         when, again = ((bins["t_ns"] - t_ns) / 1e9 + 0.025).to_numpy(), floats(bins["retrans_pkts"])
         spurious = floats(bins["spurious_pkts"])
         for height, below, look in ((again - spurious, spurious, NEEDED), (spurious, 0 * spurious, SPURIOUS)):
-            # Each bar is an artist of its own, and most bins have none: drawing bars of height 0 took half a CPU
-            # second.
+            # Each bar is a separate artist, and most bins have no bar: drawing bars of height 0 took half a CPU second.
             some = height > 0
             bottom.bar(when[some], height[some], width=0.05, bottom=below[some], **look)
         for axes in (top, bottom):
@@ -230,7 +230,7 @@ def srtt_around_changes(
     found = {name: handle for each in pairs[::-1] for name, handle in each.items()}
     names = [name for name in (PACKET_WORDS, EMPTY_WORDS, "smoothed") if name in found]
     several = len(by_run(runs)) > 1 or columns[0].of_several
-    # The smoothed RTT has another colour in each panel, or for each flow.
+    # The smoothed RTT has a different colour in each panel, or for each flow.
     handles = [Line2D([], [], color="#333333") if name != PACKET_WORDS and several and name == "smoothed"
                else found[name] for name in names]  # fmt: skip
     figure.legend(handles, names, loc="outside upper center", ncols=3, markerscale=4)
@@ -242,12 +242,12 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
         each = packet_rtt(run.tables, run.main_flow)
-        # At 100 Mbit/s some 50,000 full packets leave in the 6 s shown; a fifth of them still shows the slope of each
-        # queue.
+        # At 100 Mbit/s some 50,000 full packets leave in the 6 s shown. A fifth of these points still shows the slope
+        # of each queue.
         near = each[((each["sent_ns"] - t_ns) / 1e9).between(-before_s, after_s)].iloc[::5]
         if not several:
-            # Each point lies at the instant at which the sender learns the value, when the acknowledgement arrives,
-            # like the smoothed one.
+            # Each point is drawn at the instant at which the sender learns the value, when the acknowledgement arrives.
+            # The smoothed RTT is drawn in the same way.
             axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",
                       markersize=1.2, markeredgewidth=0, label=PACKET_WORDS, rasterized=True)  # fmt: skip
         flow = run.plan.flows[run.main_flow]

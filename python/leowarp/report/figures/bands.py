@@ -16,7 +16,7 @@ from leowarp.report.view import RunView, footer_of
 from leowarp.scalars.medians import order_interval
 
 STEPS = 200
-"""Steps along the time axis of a figure: shorter ones would show the noise of single bins, not of seeds."""
+"""Minimum steps along the time axis of a figure: shorter ones would show the noise of single bins, not of seeds."""
 
 MOST_PANELS = 6
 """Largest number of flows with a panel each; of more, the first are shown."""
@@ -41,7 +41,7 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
     edges_ns = np.linspace(0, end_ns, STEPS + 1).astype("int64")
     middle_s = (edges_ns[:-1] + edges_ns[1:]) / 2e9
     with styled():
-        # Runs of a group differ only by their seeds, so the rules of one run are those of all.
+        # Runs of a group differ only by their seeds, so the rules of one run apply to all.
         figure = new_figure(PAGE_IN, 0.75 + 1.7 * len(flows), footer_of([runs[0] for _, runs in groups]))
         panels = figure.subplots(len(flows), 1, sharex=True, squeeze=False)[:, 0]
         for axes, flow in zip(panels, flows, strict=True):
@@ -80,8 +80,8 @@ def _goodput_mbps(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     frame = goodput(run.tables, flow, "in_order", 50_000_000)
     t_ns, rate_bps = frame["t_ns"].to_numpy(), floats(frame["goodput_bps"])
     until_ns = np.append(t_ns[1:], run.metrics.end_ns)
-    # Rates are computed from the cumulative sum: the edges are a 200th of a run apart, which is no multiple of the 50
-    # ms bins. Interpolated bits still add up to all bits that arrived. Interpolated rates would not.
+    # Rates are computed from the cumulative sum. The edges are a 200th of a run apart, which is not a multiple of the
+    # 50 ms bins. Interpolated bits still add up to all bits that arrived. Interpolated rates would not.
     bits = np.concatenate([[0.0], np.cumsum(np.nan_to_num(rate_bps) * (until_ns - t_ns) / 1e9)])
     at = np.interp(edges_ns, np.append(t_ns, run.metrics.end_ns), bits)
     return np.diff(at) / np.diff(edges_ns) * 1e9 / 1e6

@@ -76,7 +76,7 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
     size = -(-len(power.level_db) // PIXELS)
     columns = -(-len(power.level_db) // size)
     padding = (0, columns * size - len(power.level_db))
-    # The last column is padded with the last sample; zeros would mean 0 dB, the level of line of sight.
+    # The last column is padded with copies of the last sample. Zeros would mean 0 dB, the level of line of sight.
     level_db = np.pad(power.level_db, padding, mode="edge").reshape(columns, size) + snr_db
     states = np.pad(power.states, padding, mode="edge").reshape(columns, size)
     edges_s = np.arange(columns + 1) * size * power.spacing_ns * 1e-9
@@ -103,10 +103,10 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
     elif harq.retransmissions:
         lines.append((first_bits, harq.retransmissions + 1, "all transmissions decode", ":"))
     for bits, times, label, dashes in lines:
-        # A codeword decodes when the mutual information received is `needed_ratio` times its data (design/lms-harq.md);
-        # this is the part that each of its symbols must carry.
+        # A codeword decodes when the mutual information received is `needed_ratio` times its data (design/lms-harq.md).
+        # Each of its symbols must carry this part of it.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
-        # No Es/N0, however high, makes a symbol carry all of its bits: then there is no line to draw.
+        # If no Es/N0, however high, lets a symbol carry that many bits, no line is drawn.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:
             # Chase combining adds up the energy of equal transmissions, so each needs only its share of the Es/N0.
             level_db = 10 * np.log10(snr_for(harq.modulation, symbol) / times)
@@ -145,13 +145,13 @@ def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -
     is "lost"."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
-    # A billionth is subtracted: a quotient of floats may exceed the whole number that it stands for, and an empty bin
-    # would follow.
+    # A billionth is subtracted, because a quotient of floats may exceed the whole number that it stands for, and an
+    # empty bin would follow.
     bins = max(1, int(np.ceil(end_s / bin_s - 1e-9)))
     place = np.minimum(found.starts_ns // round(bin_s * 1e9), bins - 1)
     counts = np.bincount(place * (told + 2) + kinds, minlength=bins * (told + 2)).reshape(bins, told + 2)
-    # A bin in which no codeword begins has no shares; divided by 1 they are 0 and not nan, which would spoil the whole
-    # stack.
+    # A bin in which no codeword begins has no shares. Division by 1 makes them 0 instead of nan, which would spoil the
+    # whole stack.
     shares = 100 * counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     names = [*map(str, range(told + 1)), "lost"]
     if most > TOLD_APART:

@@ -70,7 +70,7 @@ def test_the_figure_has_power_states_codewords_and_goodput_over_the_same_time(vi
     (median,) = [line for line in power.lines if line.get_label() == "median"]
     assert abs(np.median(median.get_ydata()) - np.median(view.realisation.power.level_db + 8)) < 0.5
     assert [text.get_text() for text in codewords.get_legend().get_texts()] == ["0", "1", "2", "3", "lost"]
-    # A bin is a tenth of a second, and each is full.
+    # A bin is a tenth of a second, and every bin contains codewords.
     tops = codewords.patches[-1].get_data().values
     assert tops == pytest.approx(np.full(10 * END_S, 100))
     # A byte every 8 us.

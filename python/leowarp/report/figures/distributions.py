@@ -18,7 +18,7 @@ from leowarp.report.figures.manyflows import in_colour, shown_apart
 from leowarp.report.style import COLUMN_IN, new_figure
 from leowarp.report.view import RunView, footer_of
 
-# One bin of 50 ms in 1000 s is a share of 5e-5: smaller shares rest on one or two bins.
+# One bin of 50 ms in 1000 s is a share of 5e-5. Smaller shares come from only one or two bins.
 SMALLEST_SHARE = 1e-4
 
 NEAR_RATIO = 0.5
@@ -53,8 +53,8 @@ def goodput_cdf(
         x, share = cdf(rate)
         if len(rate):
             highest, mean = max(highest, float(rate.max())), max(mean, float(rate.mean()))
-            # The ninth decile is used and not the largest bin: bursts that fill a hole exceed the capacity, even if the
-            # flow is seldom near it otherwise.
+            # The ninth decile is used instead of the largest bin: bursts that fill a hole exceed the capacity, even if
+            # the flow is seldom near it otherwise.
             usual = max(usual, float(np.quantile(rate, 0.9)))
         axes.plot(x, share, drawstyle="steps-post", label=label, **style)
     capacities = [run.capacity_bps for run in runs if run.capacity_bps]
@@ -88,7 +88,7 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
         frame = frame[frame["t_ns"] >= skip_s * 1e9]
         x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
         if len(x):
-            # The curve starts at 1 at the smallest value; the last step goes down to the axis, not to zero, which a
+            # The curve starts at 1 at the smallest value. The last step ends at the axis, not at zero, which a
             # logarithmic axis cannot show.
             axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
                       drawstyle="steps-post", label=label, **style)  # fmt: skip
@@ -165,8 +165,8 @@ def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbp
 
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
     """asinh around the capacity: 1 Mbit/s next to the capacity is as wide as tens of Mbit/s far from it."""
-    # asinh is linear up to about this distance and logarithmic beyond: below 95.64 Mbit/s the last Mbit/s gets as much
-    # of the axis as the first 57.
+    # asinh is linear up to about this distance and logarithmic beyond. For a capacity of 95.64 Mbit/s, the last Mbit/s
+    # gets as much of the axis as the first 57.
     width = 0.01 * capacity_mbps
 
     def forward(x: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ class Drawing:
 
         Raises ScenarioError if there is no such figure, or the runs have no data for it.
         """
-        # Names are checked first: finding the figures that a run can show needs its whole trace.
+        # Names are checked first, because finding the figures that a run can show needs its whole trace.
         for name in self.names or ():
             if name not in FIGURES:
                 raise ScenarioError(f"there is no figure {name!r:.60}", hint=one_of(name, FIGURES))
@@ -104,17 +104,18 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
 
 
 def _reason(error: TraceError) -> str:
-    """Why a figure is not drawn, and how to get it, without the figure's name, which the page adds."""
+    """The reason why a figure is not drawn, and how to get it. The page adds the figure's name."""
     attempted, _, reason = error.message.partition(": ")
     return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # A format that exists already is drawn again: next to a new figure it would show older numbers.
+    # A format that already exists is drawn again, because its file would otherwise show older numbers than the new
+    # figure.
     kinds = [
         kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
     ]
-    # Files for papers carry the rules at their foot; the page states the rules once, and an SVG has them in its
+    # Files for papers have the rules at their foot. The page states the rules only once, and an SVG has them in its
     # metadata.
     for_papers = [kind for kind in kinds if kind not in PAGE_FORMATS]
     if for_papers:

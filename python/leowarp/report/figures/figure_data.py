@@ -43,7 +43,7 @@ def figure_data(figure: Figure) -> pd.DataFrame:
 def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     """`figure_data` as CSV with nine digits; comments before it describe the axes of each panel.
 
-    flows: Flows that were chosen for the figure: a comment names them, so that the figure can be drawn again
+    flows: Flows that were chosen for the figure. A comment lists them, so that the figure can be drawn again
         (`flows_of_text`).
     """
     panels = _panels(figure)
@@ -125,7 +125,7 @@ def _of_image(image: AxesImage) -> tuple[str, np.ndarray, np.ndarray, np.ndarray
 
 
 def _filled(values: Any) -> np.ndarray:
-    """As floats, nan where masked."""
+    """Values as floats, nan where masked."""
     return np.asarray(np.ma.filled(np.ma.array(values, dtype=float), np.nan), dtype=float)
 
 

@@ -47,7 +47,7 @@ def goodput_over_time(
             draw_bands(axes, [_means(*rate, joined) for rate in rates])
         for run, rate in zip(group, rates, strict=True) if shown_apart(group) else ():
             name, style = looks[id(run)]
-            # Dashes tell lines apart; for a single line they would hide dips that are shorter than a dash.
+            # Dashes distinguish lines. For a single line they would hide dips that are shorter than a dash.
             look = style if len(group) > 1 else {"color": style["color"]}
             _draw(axes, *rate, joined, name, look, alone=len(group) == 1)
         label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[id(group[0].run)]}: {len(group)} flows"
@@ -75,7 +75,7 @@ def top_mbps(runs: Sequence[RunView]) -> float:
 
 
 MOST_BINS = 1_400
-"""A figure 7.16 in wide has this number of pixels at 200 per inch: a line of 20,000 bins would look like a comb, and no
+"""A figure 7.16 in wide has this number of pixels at 200 per inch. A line of 20,000 bins would look like a comb, and no
 dip would be visible."""
 
 DRAWN_BINS = 400
@@ -91,7 +91,7 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
     """Time and mean of each group of `joined` bins; an incomplete last group is left out."""
     whole = len(rate) // joined * joined
-    # An incomplete last mean would cover another length than the title states.
+    # A mean over an incomplete last group would cover another length than the title states.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 

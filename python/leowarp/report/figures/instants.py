@@ -38,8 +38,8 @@ def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
 def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
     """Instants by late and lost packets (`hits`): the most late first, then the most lost, then the earliest."""
     # Late packets count first, because a change causes them; most packets lost near it were dropped by a full queue,
-    # regardless of the change (docs/concepts/truth.md, "The table of route changes"). Between equals the earlier
-    # instant is first, so the order of rows has no effect.
+    # regardless of the change (docs/concepts/truth.md, "The table of route changes"). If two are equal, the earlier
+    # instant comes first, so the order of rows has no effect.
     return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures with more flows than distinguishable lines: bands over all flows over time, or one thin grey curve per flow
-with the lowest, the median and the highest in colour."""
+"""Figures with more flows than distinguishable lines. They show bands over all flows over time, or one thin grey curve
+per flow with the lowest, the median and the highest in colour."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     """Each view with the style of its curve.
 
     scores: Numbers by which the lowest, the median and the highest view are found.
-    Returns: list of (view, label, style). All are in colour if they can be told apart; otherwise all are grey, only the
-        first with a label, and those three are repeated in colour on top. At most `MOST_GREY` are grey: of more, evenly
-        spaced ones by score are drawn, and the label says so.
+    Returns: list of (view, label, style). All curves are coloured if they can be distinguished. Otherwise all are grey,
+        only the first has a label, and those three are repeated in colour on top. At most `MOST_GREY` curves are grey.
+        If there are more, evenly spaced ones by score are drawn, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
-    # For an even number it is the lower of the two in the middle: each curve is that of one flow, never the mean of
-    # two.
+    # For an even number of curves, the lower of the two middle ones is used: each curve belongs to one flow, and is
+    # never the mean of two.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)

@@ -139,7 +139,7 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     met: set[int] = set()
     for _, label, look, t_ns, value in lines:
         t_s = t_ns / 1e9
-        # The value in force at the beginning is drawn from there on, and the last value up to the end.
+        # The value in force at the beginning is drawn from there, and the last value up to the end.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
         last = int(np.searchsorted(t_s, until_s, side="right"))
         # The flow begins only after the time shown.
@@ -159,11 +159,11 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     words = name.removesuffix("_bytes").removesuffix("_ratio").replace("_", " ")
     axes.set_ylabel(f"{words},\n{shown}" if shown else words)
     if series.words:
-        # States have no magnitude: only those that occurred are shown, each at a line of its own.
+        # States have no magnitude, so only those that occurred are shown, each on its own line.
         axes.set_yticks(sorted(met), [series.word(number) for number in sorted(met)])
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return
     if axes.get_ylim()[0] > 0.5 * axes.get_ylim()[1]:
-        # The values are far from 0, as the delay of a path: with an axis from 0 their changes would be invisible.
+        # All values are far from 0, for example a path's delay. With an axis from 0 their changes would be invisible.
         return
     axes.set_ylim(0, 1.06 * highest_of(axes))

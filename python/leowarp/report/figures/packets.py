@@ -106,7 +106,7 @@ def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: f
         axes.set_title(f"{name}: {len(around.late)} packets overtaken", loc="left")
         axes.set_xlabel(worded(runs, "time after the route change, ms"))
     panels[0].set_ylabel("packet number")
-    # Marks come from all panels: a mark in only one of them is in the legend too.
+    # Legend entries come from all panels, so that a mark in only one of them is also in the legend.
     marks = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(marks.values(), marks.keys(), loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
@@ -116,8 +116,8 @@ def _around(run: RunView, t_ns: int) -> _Around:
     """The packets of a run around a change, numbered from the first late one."""
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]
-    # stable: segments that the sender cuts from one large one leave at one instant, and keep the order in which they
-    # left.
+    # stable: segments that the sender cuts from one large segment leave at one instant, and must keep the order in
+    # which they left.
     data = mine[(mine["direction"] == DATA) & (mine["len_bytes"] > 0)].sort_values("sent_ns", kind="stable")
     if len(data) == 0:
         raise TraceError(
@@ -145,8 +145,8 @@ def _frame(
     """Limits that include the overtaken packets, those that overtook them, and the first retransmissions."""
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()
-        # With a small window, no packet may be this close: then the limit includes the nearest one and those of about a
-        # round trip around it
+        # With a small window, no packet may be this close. Then the limit includes the nearest packet and those of
+        # about a round trip around it
         reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
         near = data[away_ns < reach_ns]
         low, high = float(near["number"].min()), float(near["number"].max())
@@ -155,12 +155,12 @@ def _frame(
     last_late_ns = float(late["received_ns"].max())
     overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
     number_late = (late["seq"] - zero) / mss
-    # Otherwise a few late packets would fill the height, and the packets around them would be outside.
+    # Without this limit, a few late packets would fill the height, and the packets around them would be outside.
     spread = max(float(number_late.max()), 10.0)
     high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
     resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]
-    # Not up to the last one: a retransmission that had to be repeated after a timeout would compress the change into a
-    # corner.
+    # The limit does not extend to the last retransmission: one that had to be repeated after a timeout would compress
+    # the change into a corner.
     end_ns = max(last_late_ns, float(resent["received_ns"].quantile(0.9)) if len(resent) else 0.0)
     left = (float(late["sent_ns"].min()) - t_ns) / 1e6
     right = (end_ns - t_ns) / 1e6
@@ -174,7 +174,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
     number = data["number"].to_numpy()
     late, again = truths(data["is_late"]), truths(data["is_retransmission"])
     lost = np.isnan(received)
-    # The instant at which a packet left determines its path: the first one after the change takes the new path.
+    # The instant at which a packet left determines its path: packets from the change on take the new path.
     old = sent < 0
     near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
     for index in near[:: max(len(near) // TRACKS, 1)]:
@@ -200,7 +200,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
         axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, zorder=4, label="lost", ls="none")
     arrived = acks[acks["received_ns"].notna() & acks["ack"].notna()].sort_values("received_ns", kind="stable")
     if len(arrived):
-        # ACKs are overtaken as well; the sender's acknowledged sequence never decreases.
+        # ACKs are overtaken as well, but the sender's acknowledged sequence never decreases.
         level = (np.maximum.accumulate(floats(arrived["ack"])) - zero) / mss
         axes.step((floats(arrived["received_ns"]) - t_ns) / 1e6, level, where="post", color="#444444", linewidth=0.9,
                   linestyle="--", label="acknowledged at the sender", zorder=2)  # fmt: skip

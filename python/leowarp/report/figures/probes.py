@@ -41,7 +41,7 @@ def draw_probes(
     zero_s: The instant at which the axis is 0.
     size: Size of a dot in points; by default larger for fewer probes.
     """
-    # Dots cover the same share of the figure however many there are, within the limits of what is visible and
+    # Dots cover the same share of the figure for any number of probes, within the limits of what is visible and
     # distinguishable.
     size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
     mark_changes(axes, [t_s - zero_s for t_s in changes_s])
@@ -98,7 +98,7 @@ def ping_around_change(
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
-    # Only flows whose path changed are drawn; if there are none, the first one says so.
+    # Only flows whose path changed are drawn. If there are none, the panel of the first flow says so.
     runs = changed if changed and any(run.flow is not None for run in runs) else runs
 
     at_s = change_s
@@ -137,7 +137,7 @@ def ping_between_changes(
         draw_probes(axes, shown, instants_ns / 1e9)
         draw_minima(axes, found, instants_ns, run.metrics.end_ns, guard_ns)
         axes.set_xlim(start_s, until_s)
-        # Steps across a cut do not count: there the path itself has another delay, which is no variation.
+        # Steps across a cut do not count as variation, because the path itself has another delay there.
         steps = np.abs(np.diff(shown.delay_ns[~shown.is_lost]))
         steps = steps[np.diff(np.searchsorted(instants_ns, shown.sent_ns[~shown.is_lost])) == 0]
         mean = f"mean step from reply to reply {steps.mean() / 1e6:.2f} ms" if len(steps) else "no two replies"
@@ -180,7 +180,7 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
                     axes.plot(sent / 1e9, delay_ms, marker, color=colour, markersize=2, label=what, rasterized=True)
                     number += 1
                 elif column == "received_ns":
-                    # Probes of two flows never leave at the same ns: columns of 10 ms give the bands common instants.
+                    # Probes of two flows never leave at the same ns. Columns of 10 ms give the bands common instants.
                     of_flows.append((np.floor(sent / 1e7) / 100, delay_ms))
             lost = sent[np.isnan(floats(echoes["received_ns"]))]
             # Unclipped markers without points are laid out at the lower left corner of the figure.
@@ -245,7 +245,8 @@ def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
     heights = []
     for t_ns in instants_ns:
         delay = found.between(int(t_ns) - NEAR_NS, int(t_ns) + NEAR_NS).delay_ns
-        # If all probes are lost, nanmax would warn, and warnings are errors in our tests; such a change has no height.
+        # If all probes are lost, the change has no height. nanmax would then give a warning, and warnings are errors in
+        # our tests.
         heights.append(np.nanmax(delay) if np.isfinite(delay).any() else 0.0)
     return float(instants_ns[int(np.argmax(heights))] / 1e9)
 

@@ -32,7 +32,7 @@ def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     end_ns = run.metrics.end_ns
-    # A bin without a sample would show the value of the bin before it, as if it had been sampled.
+    # A bin without a sample would otherwise show the value of the bin before it, as if that had been sampled.
     samples = end_ns // (run.plan.observe.queues_ns or end_ns)
     edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
     longest = max((len(run.tables.links_of(path)) for path in routes["path"]), default=0)
@@ -79,8 +79,8 @@ def queues(runs: Sequence[RunView]) -> Figure:
             edges_ns / 1e9, places, waiting, cmap="YlGnBu", vmin=0, vmax=max(highest, 1), rasterized=True
         )
         if len(run.changes):
-            # An empty line is avoided: an artist without clipping and without points has no position, and no layout is
-            # found.
+            # An artist without clipping and without points has no position, and no layout is found. An empty line is
+            # therefore avoided.
             axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
                       markersize=3, clip_on=False)  # fmt: skip
         axes.set_title(label, loc="left", pad=5)
@@ -99,7 +99,7 @@ def queues(runs: Sequence[RunView]) -> Figure:
 
 def _longest(runs: Sequence[RunView]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     """Indexes of the `MOST_QUEUES` views with the longest queues, of equal ones the first, each with its map."""
-    # Many pairs use the same links, and a pair is examined only if its links may have a queue that is long enough.
+    # Many pairs use the same links. A pair is examined only if a queue on its links may be long enough.
     known: dict[int, dict[int, np.ndarray]] = {}
     bounds = [_at_most(run) for run in runs]
     maps: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -167,7 +167,7 @@ def queues_at_change(
             series = queue_series(run.tables, direction, run.metrics.end_ns)
             t_s = np.arange(-before_s, after_s, 0.05)
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
-            # On any link a single packet may wait for the one before it: that is no queue that a change could leave
+            # On any link a single packet may wait for the one before it. This is not a queue that a change could leave
             # behind.
             if value.max() < 2:
                 continue

@@ -118,8 +118,8 @@ def _flow(run: RunView) -> int:
 
 
 def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], str]:
-    """Views to draw, the row of each, and a line about those left out: flows of one run without a late packet, and, if
-    there are more than can be told apart, those with fewer late packets.
+    """Views to draw, the row of each, and a line of text about those left out. Left out are flows of one run without a
+    late packet and, if there are more than lines can distinguish, those with fewer late packets.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
@@ -194,7 +194,8 @@ def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[
 
 
 def _footer(runs: Sequence[RunView]) -> str:
-    # RD and RBD are defined only with their threshold (RFC 5236, 3.4 and 3.9), so it is at the foot of each figure.
+    # RD and RBD are defined only together with their threshold (RFC 5236, 3.4 and 3.9), so the threshold is at the foot
+    # of each figure.
     thresholds = dict.fromkeys(f"{run.plan.observe.reordering_threshold_pkts} packets" for run in runs)
     return f"reordering: first transmissions; threshold of RD and RBD: {' | '.join(thresholds)} · {footer_of(runs)}"
 

@@ -88,7 +88,7 @@ class _View:
         middle = (points_m / np.linalg.norm(points_m, axis=1, keepdims=True)).sum(axis=0)
         self.towards = middle / np.linalg.norm(middle)
         east = np.cross([0.0, 0.0, 1.0], self.towards)
-        # Above a pole every direction is south, so any direction can serve as east.
+        # Above a pole every direction is south, so any direction may be used as east.
         self.east = np.array([1.0, 0.0, 0.0]) if np.linalg.norm(east) < 1e-9 else east / np.linalg.norm(east)
         self.north = np.cross(self.towards, self.east)
 
@@ -108,7 +108,7 @@ class _View:
         Points behind the limb are moved onto it, which is exact enough to fill a coarse outline.
         """
         closed = np.concatenate([degrees, degrees[:1]])
-        # An edge is straight in longitude and latitude but not on this plane: with a point every 2 degrees it bends
+        # An edge is straight in longitude and latitude but not on this plane. With a point every 2 degrees it is curved
         # correctly, and is cut where it meets the limb.
         steps = np.maximum(np.ceil(np.abs(np.diff(closed, axis=0)).max(axis=1) / 2), 1).astype(int)
         dense = np.concatenate([

@@ -42,7 +42,7 @@ def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, 
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     bin_ns = round(bin_s * 1e9)
-    # Only whole bins are used: a partial one at the end of the run would have another weight in the mean.
+    # Only whole bins are used, because a partial bin at the end of the run would have another weight in the mean.
     edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
     share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.ip_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
@@ -124,7 +124,8 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         above.set_ylabel("goodput, Mbit/s")
         # Space for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        # With many short flows no band may have a second in which several ran, and an empty legend gives a warning.
+        # With many short flows there may be no second in which several ran. The band is then empty, and an empty legend
+        # gives a warning.
         if above.get_legend_handles_labels()[0]:
             above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")

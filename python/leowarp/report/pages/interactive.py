@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An interactive chart within the page: goodput, window, smoothed RTT and queue over one time axis, with zoom.
 
-`chart.js`, 150 lines of our own, draws it: plotly.js would make every page 5 MB, and a study has two dozen pages.
+`chart.js`, 150 lines of our own, draws the chart: plotly.js would make every page 5 MB, and a study has two dozen
+pages.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     Returns: The chart without rows in which every line is 0 or has no data (the page lists these); "" if no row
         remains.
     """
-    # This limits the size of the page: a line of 40,000 points is 213 kB in base64.
+    # The limit bounds the size of the page: a line of 40,000 points is 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
     queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
     lines = [_series(run, most, queues) for run in runs]
@@ -104,8 +105,8 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
         return {"t0": 0.0, "dt": 1.0, "y": ""}
     step = float(np.min(np.diff(t_s)))
     place = np.round((t_s - t_s[0]) / step).astype("int64")
-    # Start and step in place of an instant per value halve the size of the page; 4 bytes hold 7 digits, more than a
-    # screen shows. They are little-endian, as `chart.js` expects.
+    # Start and step instead of an instant per value halve the size of the page. 4 bytes hold 7 digits, which is more
+    # than a screen shows. They are little-endian, as `chart.js` expects.
     grid = np.full(int(place[-1]) + 1, np.nan, dtype="<f4")
     grid[place] = value
     return {"t0": float(t_s[0]), "dt": step, "y": base64.b64encode(grid.tobytes()).decode()}

@@ -17,7 +17,7 @@ from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 def outcome(run: RunView) -> str:
     """The sentences as a paragraph of HTML.
 
-    Unknown facts of a run (no samples, packets not followed) are left out; a number is never replaced by words.
+    Unknown facts of a run (no samples, packets not followed) are left out. A number is never replaced by words.
     """
     sentences = [_setting(run), _result(run), _changes(run)]
     shown = " ".join(sentence for sentence in sentences if sentence)

@@ -155,7 +155,7 @@ def write_comparison(
     many = views(runs)
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
-    # The instant is looked up before anything is drawn: a wrong --change is reported at once.
+    # The instant is looked up before anything is drawn, so that a wrong --change is reported at once.
     folder = Path(out_dir)
     change_s = None if change is None else chosen_instant_s(many, change)
     drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
@@ -174,7 +174,7 @@ def write_comparison(
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Differences come before any number: the meaning of a number depends on what else differs between the runs.
+    # Differences come before any number, because the meaning of a number depends on what else differs between the runs.
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -249,7 +249,7 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _directory(view: RunView) -> str:
-    """Name of the run's directory, also if it is "."."""
+    """Name of the run's directory, even if its path is "."."""
     return view.path.name or view.path.resolve().name
 
 
@@ -366,7 +366,8 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
         if not html.is_half(stem):
             blocks.append(block)
         elif waiting:
-            # It joins the first one at its position: a half-width figure alone in a row would leave a gap.
+            # The second half-width figure joins the first one at its position: a half-width figure alone in a row would
+            # leave a gap.
             blocks[blocks.index(waiting)] = waiting + block
             waiting = ""
         else:
@@ -398,7 +399,7 @@ def _part(names: Sequence[str], part: str) -> list[str]:
 def _not_drawn(not_drawn: dict[str, str]) -> str:
     if not not_drawn:
         return ""
-    # Each reason is given once: a run without samples lacks seven figures for the same reason.
+    # Each reason is given only once, because a run without samples lacks seven figures for the same reason.
     reasons: dict[str, list[str]] = {}
     for name, why in not_drawn.items():
         reasons.setdefault(why, []).append(FIGURES[name].title)

@@ -98,8 +98,8 @@ def first_numbers(runs: Sequence[RunView]) -> str:
     """The six most important numbers, side by side for one run, as a table for several; of the TCP flows, if there are
     any.
 
-    Returns: For several flows the sum where one makes sense (rates, packets), otherwise the median over the flows; the
-        text says which.
+    Returns: For several flows the sum, if one makes sense (rates, packets), otherwise the median over the flows. The
+        text says which of the two.
     """
     of_runs = [_first_of(run) for run in runs]
     # The first run's labels come first: a label that only a later run has follows those that all may have.
