@@ -169,7 +169,7 @@ def test_what_a_reader_skipped_is_printed_and_in_the_object(leowarp, pings):
     text[100] = text[100][:40]
     pings.write_text("\n".join(text))
     found = leowarp("timeline", "describe", pings)
-    assert "skipped 1 lines that are no whole replies" in " ".join(found.err.split())
+    assert "skipped 1 line that is no whole reply" in " ".join(found.err.split())
     described = leowarp("timeline", "describe", pings, "--json").json()["described"][0]
     assert described["skipped"][0]["count"] == 1
     assert any(note.startswith("skipped 1") for note in described["notes"])

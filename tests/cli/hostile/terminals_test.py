@@ -10,6 +10,7 @@ import pytest
 
 from leowarp.base import layout
 from support.hostile import NASTY, OBEYED, refused
+from support.synthetic.whole import forge
 
 
 @pytest.mark.slow
@@ -17,8 +18,7 @@ def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp, run):
     summary = json.loads((run / layout.SUMMARY).read_text())
     summary["flows"][0] |= {"source": NASTY, "congestion_control": NASTY}
     (run / layout.SUMMARY).write_text(json.dumps(summary | {"name": NASTY}))
-    manifest = json.loads((run / layout.MANIFEST).read_text())
-    (run / layout.MANIFEST).write_text(json.dumps(manifest | {"warnings": [NASTY]}))
+    forge(run, warnings=[NASTY])
     show = ("show", run, "--metrics")
     for words in (show, (*show, "--json"), ("compare", run, run, "--out", run.parent / "out")):
         answer = leowarp(*words)
@@ -77,9 +77,7 @@ def test_pages_show_markup_and_do_not_obey_it(run):
     summary = json.loads((run / layout.SUMMARY).read_text())
     summary["flows"][0] |= {"source": markup, "congestion_control": markup}
     (run / layout.SUMMARY).write_text(json.dumps(summary))
-    manifest = json.loads((run / layout.MANIFEST).read_text())
-    manifest |= {"warnings": [markup], "kernel": {"linux_version": markup, "source": markup}}
-    (run / layout.MANIFEST).write_text(json.dumps(manifest))
+    forge(run, warnings=[markup], kernel={"linux_version": markup, "source": markup})
     other = run.parent / "<img src=x onerror=alert(1)>"
     shutil.copytree(run, other)
     pages = [write_report(run), write_comparison([run, other], run.parent / "out")]
