@@ -84,7 +84,8 @@ def _peaks_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.floa
     found = []
     for instant in schedule.instants_ns(int(t_ns[0]) + schedule.period_ns, int(t_ns[-1]) - schedule.period_ns):
         sides = []
-        # Before and after are separate: the bases of two slots differ, and a high base is not a peak above the low one.
+        # The times before and after are handled separately, because the bases of two slots differ, and a high base is
+        # not a peak above the low one.
         for begin_ns, end_ns, slot_ns in (
             (instant - _BEFORE_NS, instant, instant - schedule.period_ns), (instant, instant + _AFTER_NS, instant),
         ):  # fmt: skip

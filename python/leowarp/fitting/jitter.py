@@ -118,8 +118,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             step = np.zeros(len(logs))
             step[place] = _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * _STEP)
-        # The first rounds are far from the solution; later ones differ by the simulation's random numbers, and their
-        # mean varies less.
+        # The first rounds are far from the solution. Later rounds differ only by the simulation's random numbers, and
+        # their mean varies less.
         fresh = max(number - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         normal = slopes.T @ (weights[:, None] * slopes)

@@ -76,7 +76,7 @@ def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Esti
 
     value = float(one_way(table))
     low, high = (float(end) for end in resampled(table, one_way))
-    # Without any loss there is no spread over slots: the bound is the loss that this number of probes could have
+    # Without any loss there is no spread over slots. The bound is then the loss that this number of probes could have
     # missed.
     _, most = share_interval(int(lost.sum()), int(sent.sum()))
     high = max(high, 1.0 - float(np.sqrt(1.0 - most)))
