@@ -4,8 +4,8 @@
 //!
 //! Bytes from the host arrive in files of the boot's `in/live/`, one file per frame, because a console is read byte by
 //! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The frame that announces a file is sent after the file is
-//! written. Each
-//! file has a new name, because the guest would continue to see its cached copy of a file that it had read.
+//! written. Each file has a new name, because the guest would continue to see its cached copy of a file that it had
+//! read.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};

@@ -3,8 +3,7 @@
 //! host will accept.
 //!
 //! Neither side buffers more than a window of bytes for the other, so an outside program waits for TCP in the guest.
-//! The
-//! host does not read data from the program that the guest's socket does not accept. Data that the program does not
+//! The host does not read data from the program that the guest's socket does not accept. Data that the program does not
 //! read stays in the guest's socket.
 
 use crate::base::error::{Error, Result};

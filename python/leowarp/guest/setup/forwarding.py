@@ -19,10 +19,9 @@ def forwarding(plan: Plan, timeline: pa.Table) -> str:
     """Value of `network.forwarding` for the guest: "direct" or "kernel".
 
     The kernel forwards packets if data of TCP or of a program may take a path on which no link has a rate. The speed of
-    such a flow
-    depends on when the guest's processes are scheduled. Linux schedules processes between two softirqs, and direct
-    forwarding has fewer softirqs.
-    In a measurement, in 4.5 million packets within 8 s, two ACKs covered one more segment.
+    such a flow depends on when the guest's processes are scheduled. Linux schedules processes between two softirqs, and
+    direct forwarding has fewer softirqs. In a measurement, in 4.5 million packets within 8 s, two ACKs covered one more
+    segment.
     """
     if plan.network.forwarding == "direct" and joined_without_rate(timeline, _pairs(plan)):
         return "kernel"

@@ -252,8 +252,7 @@ def _path(folder: Path) -> Path:
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
     """Plans as a table. The text of a plan is stored in two parts, which come before and after its seed. Both parts are
-    equal for
-    all seeds of a combination, so they compress well.
+    equal for all seeds of a combination, so they compress well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],

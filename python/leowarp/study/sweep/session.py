@@ -100,8 +100,7 @@ class Session:
     A run with an error is failed; if its directory is to be kept (`keep = "failed"`), the run is repeated for that. If
     a worker dies, the cause is unknown at first: its runs are retried together, then alone. A run that was being made
     at three deaths counts as failed. A missing resource of the machine (`HostError`) counts against a run only if other
-    runs
-    succeed.
+    runs succeed.
 
     store: Open store; its `status` says which runs have rows.
     show: Called with a `StudyProgress` each time the workers have been polled.

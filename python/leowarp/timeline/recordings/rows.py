@@ -13,8 +13,7 @@ not parts of two.
 
 This is exact if no reply overtook another. Then t + rtt never decreases, so t + rtt/2, the mean of t and t + rtt,
 strictly increases. No probe then waits for another at the far end. If replies did overtake, a FIFO cannot return them
-as
-recorded. Each reply then arrives at its recorded time, or together with the reply before it if that is later.
+as recorded. Each reply then arrives at its recorded time, or together with the reply before it if that is later.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 """irtt's JSON (``irtt client -o FILE``): round trips, and one-way delays if the server sent time stamps.
 
 The sum at the end of the file shows which intervals are missing. `delay.rtt` excludes the server's own processing time.
-`send` is client
-to server, here *up*, because the client is at the user; `receive` is *down*. One-way delays are differences between the
-clocks of two machines. They are only as accurate as these clocks agree, and may be negative.
+`send` is client to server, here *up*, because the client is at the user; `receive` is *down*. One-way delays are
+differences between the clocks of two machines. They are only as accurate as these clocks agree, and may be negative.
 
 Round trips that are below 0 or contradict their own time stamps are left out. They count neither as lost nor as
 answered.
