@@ -14,12 +14,9 @@ on its own line cites a clause or claim by a sentence:
     # Tests claims 2.1 to 2.8 of torres2020.
 
 The following must hold. Every clause has either the citations that its kind needs or a written exception, never both.
-Every
-citation names an existing clause. A citation with "Tests" is directly above a test. Each section of an RFC has clauses,
-or a
-reason why it has none.
-The words and the source of a claim agree with the list. Its one function has the citation, and a test of this function
-cites it.
+Every citation names an existing clause. A citation with "Tests" is directly above a test. Each section of an RFC has
+clauses, or a reason why it has none. The words and the source of a claim agree with the list. Its one function has the
+citation, and a test of this function cites it.
 """
 
 from __future__ import annotations

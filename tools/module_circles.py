@@ -151,7 +151,7 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
     """The module into which a path leads. The rest of the path is a type or function there.
 
     exported: Names that the root exports again, to the modules that they are of.
-    root: {"lib", "main"}. Marks a path that leads into no module.
+    root: {"lib", "main"}. The result for a path that leads into no module.
     """
     # The longest prefix is tried first: in `flows::tcp::Transfer`, both `flows` and `flows::tcp` are modules.
     for length in range(len(path), 0, -1):

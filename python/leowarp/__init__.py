@@ -105,7 +105,7 @@ def _inline(runs: Sequence[Run]) -> str:
     return report.inline(runs)
 
 
-# Figures are made of runs, so `result` cannot import them; here, above both, they are put together.
+# Figures are made of runs, so `result` cannot import them. This module, above both, combines them.
 Run.drawing = _drawn
 Run.moving = _moving
 Run.inline = _inline

@@ -55,8 +55,7 @@ def test_earth_fixed_positions_are_skyfields(tmp_path: Path) -> None:
         # is up to 0.9 s.
         turned_m = EARTH_ROTATION_RAD_PER_S * abs(t.dut1) * radius_m
         # Skyfield's polar motion is also switched off (no table is loaded). Its chain TEME > ICRF > ITRS uses another
-        # model of
-        # sidereal time and nutation, which leaves about 1e-7 rad.
+        # model of sidereal time and nutation, which leaves about 1e-7 rad.
         assert np.linalg.norm(ours_m - theirs_m) < turned_m + 3.0
         angle = EARTH_ROTATION_RAD_PER_S * t.dut1
         cos, sin = math.cos(angle), math.sin(angle)

@@ -27,8 +27,7 @@ def test_both_ways_of_forwarding_give_the_same_records(tmp_path, in_flight, seed
 
 def test_a_packet_that_arrives_while_its_link_queues_another_is_put_in_order_by_both_ways(tmp_path):
     # At one instant, a station's wait for missing packets ends, and two packets arrive after that. The answers to the
-    # released
-    # packets meet links whose first packets are just arriving.
+    # released packets meet links whose first packets are just arriving.
     assert not differing(tmp_path, [Network(329, "drain", duration_s * 10**9, has_loop=True) for duration_s in (2, 4)])
 
 

@@ -31,8 +31,7 @@ KEPT = {"main": ("reno", "cubic", "bbr"), "cures": ("bbr_handover", "cubic_hando
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
     """The first seed of some groups, shortened; only the variants at peak. The steps of the study engine in this
-    process, without
-    workers."""
+    process, without workers."""
     folder = tmp_path_factory.mktemp("huston2024")
     rows = {}
     for part in (part for part in runs.parts() if part.name in SHORT):

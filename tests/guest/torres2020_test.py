@@ -15,8 +15,7 @@ pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
 """The number of packets gives MD with a standard error of 0.5 %. At 0.6 ms, the MD of the exponential distribution is
-already 2.5 % below
-the closed form. So this case uses all of the study's packets."""
+already 2.5 % below the closed form. So this case uses all of the study's packets."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 

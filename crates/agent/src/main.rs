@@ -30,7 +30,7 @@ fn main() {
 
 /// Makes the allocator keep freed memory, for all threads. The first touch of four pages costs 40 us of the host's CPU,
 /// because a page fault of User Mode Linux goes through ptrace. The meters of a reordering window need as much memory
-/// as those of the previous window. Without this setting of the allocator, a run of 100 s takes 1 % longer.
+/// as those of the previous window. Without this setting of the allocator, a run of 100 s would take 1 % longer.
 fn keep_memory() {
     const NEVER_BYTES: libc::c_int = 1 << 30;
     for (option, value) in [

@@ -118,7 +118,7 @@ impl Capture {
             ended => ended?,
         }
         match self.too_large {
-            // With several flows and no selection, the missing selection is reported first.
+            // If there are several flows and no selection, the missing selection is reported first.
             Some((packet, at)) if self.flows.measured().is_some() => {
                 let why = format!(
                     "its sequence number is larger than the largest, {SEQ_MAX}: offset, size or order is wrong"

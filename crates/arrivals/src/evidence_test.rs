@@ -132,7 +132,7 @@ fn equal_timestamps_leave_it_to_the_identification_if_that_counts() {
     // All segments have the same timestamp: the identification decides, which counts from 100.
     assert_eq!(numbers([100, 101, 102, 104, 105, 103], |_| 9), (overtaken.clone(), 0, 0));
     assert_eq!(numbers([100, 101, 102, 104, 105, 106], |_| 9), (repeated.clone(), 1, 0));
-    // Without an identification, or with a random one, there is no evidence.
+    // If there is no identification, or a random one, there is no evidence.
     assert_eq!(numbers([0; 6], |_| 9), (overtaken.clone(), 0, 1));
     assert_eq!(numbers([100, 20_000, 7, 60_000, 9000, 3], |_| 9), (overtaken.clone(), 0, 1));
     // A different timestamp is stronger evidence than the identification.

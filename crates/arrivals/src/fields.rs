@@ -124,7 +124,7 @@ pub struct Numbered {
 /// Reason why a datagram has no number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Without {
-    /// Another protocol is selected, or it is an ICMP message without a number.
+    /// Another protocol is selected, or the packet is an ICMP message without a number.
     Foreign,
     /// A protocol without numbers.
     Protocol(u8),

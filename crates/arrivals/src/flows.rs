@@ -155,8 +155,8 @@ impl Flows {
         }
     }
 
-    /// Processes a SYN. A number different from the last one means reuse of the ports, or the handshake simply comes
-    /// first: in either case a new flow begins.
+    /// Processes a SYN. If the number differs from the last one, the ports are reused, or the handshake simply comes
+    /// first. In either case a new flow begins.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];
         if known.is_none_or(|known| known.seq != begin.seq) {

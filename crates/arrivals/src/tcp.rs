@@ -378,8 +378,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
         // Tests RFC 4737, 6.1 (retransmissions).
-        /// The oracle knows the sent packets: each packet once at its own time, delayed or lost; lost packets again
-        /// later.
+        /// The oracle knows the sent packets: each is sent once at its own time and is delayed or lost. Lost packets
+        /// are sent again later.
         #[test]
         fn the_numbers_are_those_of_sending(fates in prop::collection::vec(prop_oneof![9 => (0u32..30).prop_map(Some), 1 => Just(None)], 1..200)) {
             let mut arrivals = Vec::new();

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A copy of an input column: Python may change its own column while the interpreter lock is released.
+/// A copy of an input column, because Python may change its own column while the interpreter lock is released.
 pub fn values<T: Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<T>> {
     if buffer.dimensions() != 1 {
         return Err(PyValueError::new_err(format!("a column has one dimension, not {}", buffer.dimensions())));

@@ -3,10 +3,10 @@
 //!
 //! Deviation from the RFC's pseudo-code (7.1): it discards a late packet with a displacement beyond D_T without
 //! advancing the receive index, although its number has already served as a receive index. From then on, each packet of
-//! a sequence in order has displacement -1; after several such events, all further packets are discarded (a test shows
-//! both). This contradicts section 3, where a packet in order has displacement 0 and lost packets have no effect. Here
-//! the receive index advances with the discarded packet. If no late packet is discarded, the result is that of the
-//! pseudo-code; a discard requires that D_T does not exceed the displacements.
+//! a sequence in order has displacement -1. After several such events, all further packets are discarded (a test shows
+//! both effects). This contradicts section 3, where a packet in order has displacement 0 and lost packets have no
+//! effect. Here the receive index advances with the discarded packet. If no late packet is discarded, the result is
+//! that of the pseudo-code; a discard requires that D_T does not exceed the displacements.
 //!
 //! A further decision: the pseudo-code mistakes a copy of a packet that it discarded as early for the packet itself.
 //! [`DensityMeter`] does so too, but a [`Meter`](crate::Meter) only passes first copies to it, as in section 3.1.

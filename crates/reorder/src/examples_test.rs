@@ -184,7 +184,7 @@ fn a_duplicate_alone_puts_nothing_out_of_order() {
 // Tests RFC 4737, 5.2 (received packets).
 #[test]
 fn a_duplicate_is_none_of_the_packets_of_n_reordering() {
-    // By section 5.2 with copies counted, 1 would be 2-reordered, one packet of three
+    // By section 5.2 with copies counted, packet 1 would be 2-reordered, which is one packet of three
     let got = measured(&[2, 2, 1], Settings::default());
     assert_eq!(got.n_reordering[..2], [(1, 1), (2, 0)]);
     assert_eq!(got.n_reordered_ratio(1), Some(0.5));
@@ -382,7 +382,7 @@ fn a_packet_beyond_the_loss_window_is_lost() {
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
-    // RFC 5236's density has a threshold of its own, so these results differ from those of RFC 4737
+    // RFC 5236's density has its own threshold, so these results differ from those of RFC 4737
     assert_eq!(got.density.pkts, 7);
 }
 

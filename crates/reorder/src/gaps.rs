@@ -61,8 +61,8 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Numbers before the packet are known to be missing. This is not known for the first arrival of a sequence without
-    /// a known first number, but packets may be late relative to it nevertheless.
+    /// Numbers before the packet are known to be missing. This is unknown for the first arrival of a sequence without a
+    /// known first number. Packets may nevertheless be late relative to it.
     leaps: bool,
     reorders: bool,
 }
@@ -115,7 +115,7 @@ impl Discontinuities {
         self.gaps
     }
 
-    /// No packet can be late for the oldest entry any more.
+    /// After this, no packet can be late for the oldest entry.
     fn settle(&mut self) {
         let Some(oldest) = self.recent.pop_front() else { return };
         self.gaps.sequence_discontinuities += u64::from(oldest.leaps || oldest.reorders);

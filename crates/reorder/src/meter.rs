@@ -106,8 +106,8 @@ impl Meter {
     }
 
     /// Metrics of all arrivals so far. `sent_pkts`: number of packets sent in the sequence, if known. Without
-    /// `sent_pkts`, losses after the last arrival are invisible; without a first number, so are losses before the
-    /// smallest.
+    /// `sent_pkts`, losses after the last arrival are invisible. Without a first number, losses before the smallest
+    /// number are also invisible.
     /// Implements RFC 5236, 7 (up to date).
     pub fn finish(self, sent_pkts: Option<u64>) -> Reordering {
         let received_pkts = self.runs.pkts;

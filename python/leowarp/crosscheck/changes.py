@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """Times of packets from the far ends of a node's old and new link to the station of the host.
+    """Travel times of packets from the far ends of a node's old and new link to the station of the host.
 
-    old_ns: The longest time on the old path: each link transmits a full packet, and a delay that changes at this
-        instant counts with its larger value.
+    old_ns: The longest time on the old path. Each link transmits a full packet, and if a delay changes at this instant,
+        the larger value is used.
     new_ns: The shortest time on the new path.
     old, new: tuple of (node, node). The links.
     """

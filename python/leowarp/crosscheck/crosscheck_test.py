@@ -37,7 +37,7 @@ def test_a_marker_is_behind_all_that_stay():
 
 def test_who_arrives_together_and_who_never_does():
     nan = float("nan")
-    # 1 was lost, and 2 and 3 waited for it; 4 was overtaken by 5; 6 may still be in flight
+    # packet 1 was lost, and 2 and 3 waited for it; 4 was overtaken by 5; 6 may still be in flight
     found = waits_of(np.array([10.0, nan, 30.0, 30.0, 50.0, 40.0, nan]))
     assert (found.late_pkts, found.lost_pkts) == (1, 1)
     assert [group.tolist() for group in found.together] == [[2, 3]]

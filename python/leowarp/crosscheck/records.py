@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""Maximum delay with which an event of the timeline is applied: the agent's clock advances by 512 ns per reading."""
+"""Maximum delay with which an event of the timeline is applied, because the agent's clock advances by 512 ns per
+reading."""
 
 # Contents from design/cures.md: IPv4, ICMP, magic and number.
 _MARKER_IP_BYTES = 32
@@ -136,8 +137,8 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Time until the acknowledgement of the last packet on the old path can be back; None: it cannot be computed
-        here."""
+        """Time until the acknowledgement of the last packet on the old path can be back; None: this check cannot
+        compute it."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:

@@ -112,8 +112,8 @@ def queue_at(
 
     at_ns: The instant.
     rate_bps: None: transmission takes no time.
-    delay_ns, former_ns: Delays from this instant on, and before: a packet has the delay of its departure, and packets
-        do not overtake.
+    delay_ns, former_ns: Delays from this instant on, and before it. A packet has the delay in force at its departure,
+        and packets do not overtake.
     marker_bytes: Size of a marker that is the last packet on the link; the marker counts in both arrival times. None:
         there is none.
     """

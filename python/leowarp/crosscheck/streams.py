@@ -99,7 +99,7 @@ def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.Data
         mine = mine[np.array(kinds, dtype=object) == int(first["protocol"])]
     mine = mine[~_refused_at_first(tables, mine)]
     numbered_pkts = int(rows["numbered_pkts"].sum())
-    # Links drain after the run's end while hosts still send; a queue can refuse moved packets that were already
+    # Links drain after the run's end while hosts still send. A queue can also refuse moved packets that were already
     # numbered.
     is_all = len(mine) == numbered_pkts and cures.move_queue == "off"
     found.within(where, "numbered_pkts", numbered_pkts, len(mine), _ANY)
@@ -113,7 +113,7 @@ def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.Data
     given_up_pkts = late_pkts + sum(each.lost_pkts for each in waits)
     found.within(where, "late_pkts", rows["late_pkts"].sum(), late_pkts, late_pkts if is_all else _ANY)
     found.within(where, "given_up_pkts", rows["given_up_pkts"].sum(), given_up_pkts, given_up_pkts if is_all else _ANY)
-    # The last of several packets that arrive together did not wait, unless a waiting time expired: then a packet was
+    # If several packets arrive together, the last one did not wait, unless a waiting time expired: then a packet was
     # given up.
     least_pkts = sum(len(group) - 1 for each in waits for group in each.together)
     most_pkts = least_pkts + given_up_pkts if is_all else _ANY

@@ -61,8 +61,8 @@ def most_radius_km(orbit: Satrec) -> float:
     """Largest distance from the Earth's centre on any orbit of these elements, km.
 
     This is the apogee of the largest axis that `MOST_GROWTH` allows. Sun and Moon change the eccentricity of orbits
-    with a
-    period above 225 min (SGP4's deep space), up to 1; on lower orbits only drag changes it, and makes it smaller.
+    with a period above 225 min (SGP4's deep space), up to 1; on lower orbits only drag changes it, and makes it
+    smaller.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD
     return float(orbit.radiusearthkm * orbit.a * MOST_GROWTH * (1.0 + eccentricity))

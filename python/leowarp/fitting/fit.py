@@ -26,8 +26,8 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 
 _FEWEST_SLOTS = 8
 _PUBLISHED_NS = 300_000_000
-"""A phase this close to the published one is assumed to be the published one: clocks of recorders may be off by this
-much."""
+"""A phase this close to the published one is assumed to be equal to it, because the clocks of recorders may be off by
+this much."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Fit:
     def chosen(self) -> dict[str, tuple[Estimate, str]]:
         """Key -> its estimate and the recording that gave it: among several, the one with the most data.
 
-        For isolated loss a transfer only gives an upper bound, from its retransmissions, and for capacity a lower
-        bound, from its goodput. Probes and traces therefore take precedence.
+        For isolated loss, a transfer gives only an upper bound, from its retransmissions. For capacity, it gives only a
+        lower bound, from its goodput. Probes and traces therefore take precedence.
         """
         found: dict[str, tuple[Estimate, str]] = {}
         for told in self.recordings:

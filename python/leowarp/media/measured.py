@@ -2,7 +2,7 @@
 """A measured path: one link that follows a measurement.
 
 A to B is the downlink, B to A the uplink. With leolink, the guest has both directions as tables from the start (events
-`capacity` and `channel`), exact to the nanosecond; netem receives each change when it is due.
+`capacity` and `channel`), exact to the nanosecond. With netem, it receives each change when it is due.
 
 - A row of a table is valid from its time until the next row; the last one until the end of the run. A probe represents
   the times that are nearer to it than to another probe.
@@ -58,7 +58,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
         if file is not None:
             _check_end(str(file.path), capacity, end_ns)
     probe_bytes = probe_bytes_of(measured, keys)
-    # The link never goes down: a missing connection is a loss of every packet in the table's rows.
+    # The link never goes down. A missing connection is represented by rows in which every packet is lost.
     link = LinkKind.queued(plan, "isl", keys, "drain")
     tables = link.discipline == "leolink"
     # The transmission time depends on the probe's bytes on the link, as for every packet.
@@ -76,7 +76,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
             _play(events, sender, rows, capacity)
     if link.limit_counts_flying:
         longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
-        # netem has one limit for the run: it must suffice for the longest delay at the highest rate.
+        # netem has one limit for the whole run, so it must suffice for the longest delay at the highest rate.
         highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
         events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
     warnings = [f"{measured.source}: {note}" for note in measured.notes]
@@ -109,8 +109,8 @@ def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
 
 def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
     """Transmission opportunities end with the trace and cannot be extended."""
-    # Only for opportunities (Mahimahi) is the end after the last row; a table of rates extends its last one, with a
-    # warning.
+    # Only a trace of opportunities (Mahimahi) has an end after its last row. A table of rates extends its last row,
+    # with a warning.
     if capacity.t_ns[-1] < capacity.end_ns < end_ns:
         raise ScenarioError(
             f"{source}: the trace ends at {capacity.end_ns / 1e9:g} s, the run at {end_ns / 1e9:g} s of its clock",
@@ -122,7 +122,7 @@ def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
     """Times on the run's clock, the first one 0, and indices of their rows."""
     # Only the last of the rows before the run's start is in force.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
-    # At least one row is read: the last row of a table may be long before the run's start and still apply.
+    # At least one row is read, because the last row of a table may be long before the run's start and still apply.
     after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)
     return np.maximum(t_ns[first:after] - begin_ns, 0), slice(first, after)
 
@@ -153,7 +153,7 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
                 'write network.link_model = "leolink"',
             )
         events.rate(t_ns, sender, 1 - sender, None if rate_bps == UNSHAPED else rate_bps)
-    # The prepended value is not a valid delay, so the first row counts as a change; for losses it is 0, because a link
+    # The prepended value is not a valid delay, so the first row counts as a change. For losses it is 0, because a link
     # without an event loses nothing.
     for place in np.flatnonzero(np.diff(rows.delay_ns, prepend=-1)):
         events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)

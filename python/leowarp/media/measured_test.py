@@ -200,7 +200,7 @@ def test_irtt_says_which_way_a_probe_was_lost_and_what_each_way_took(tmp_path: P
     text = irtt((30_000, "false", 10_000, 20_000), (0, "true_up", None, None), (0, "true_down", None, None),
                 (0, "true", None, None), (33_000, "false", 11_000, 22_000))  # fmt: skip
     resolved = measured(tmp_path, text, duration_s=0.5, keys={"rtt": "one-way", "lost_probes": "up"})
-    # The client is B, whichever host sends in the run: the downlink begins with the replies, 10 or 11 ms later.
+    # The client is B, whichever host sends in the run, so the downlink begins with the replies, 10 or 11 ms later.
     assert channel(resolved) == [(0, 20, 0), (0.16, 20, 1), (0.26, 20, 0), (0.361, 22, 0)]
     assert channel(resolved, "r1") == [(0, 10, 0), (0.05, 10, 1), (0.15, 10, 0), (0.25, 10, 1), (0.35, 11, 0)]
     assert channel(measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": "none"})) == [

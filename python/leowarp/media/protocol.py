@@ -18,7 +18,7 @@ class SteadyLinks(Protocol):
     """Link section with a single rate, equal in both directions and constant.
 
     The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` have a rate and an overhead as attributes. Measured,
-    access and mobile links do not have them: their rate comes from a table or differs by direction.
+    access and mobile links do not have these events, because their rate comes from a table or differs by direction.
     """
 
     @property
@@ -64,7 +64,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """
 
     def check(self) -> None:
-        """Refuse early what `timeline` would refuse later: commands that show a plan or build its kernel call this
+        """Rejects early what `timeline` would reject later. Commands that show a plan or build its kernel call this
         first.
 
         Raises ScenarioError: See `timeline`.

@@ -22,7 +22,7 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
     capture = _reader(source, source.flow)
     for chunk in chunks:
         part = _part(capture.feed(chunk))
-        # A single flow may be the only one; a second flow makes the file ambiguous, and the measurement so far is
+        # The first flow may be the only one. A second flow makes the file ambiguous, and the measurement so far is
         # discarded with the error below.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
@@ -139,7 +139,7 @@ def described(flow: Flow) -> str:
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
     """Columns from the crate: bytes in native order, viewed without copying."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times; the column is then shorter, and times cannot be matched to packets.
+    # pcapng's simple packet blocks have no times. The column is then shorter, and times cannot be matched to packets.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 

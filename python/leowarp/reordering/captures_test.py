@@ -62,8 +62,8 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "reordered", "lost", "undecided"),
     [
-        # By its identification, the packet was sent after those above the hole (a retransmission), or before them
-        # (overtaken).
+        # The IP identification shows whether the packet was sent after those above the hole (a retransmission), or
+        # before them (overtaken).
         ([105, 106, 107, 108, 109], 0, 1, 0),
         ([105, 106, 107, 108, 104], 1, 0, 0),
         ([0, 0, 0, 0, 0], 1, 0, 1),

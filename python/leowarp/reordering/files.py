@@ -156,8 +156,7 @@ def measure_file(
     # data.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
-        # Numbers have 16 bits for ICMP and RTP, 32 for TCP's bytes, and `field_size` for UDP: the crate itself unwraps
-        # them.
+        # Numbers have 16 bits for ICMP and RTP, 32 for TCP's bytes, and `field_size` for UDP. The crate unwraps them.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -169,8 +168,8 @@ def measure_file(
         raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
     chosen = file.flows[source.flow or 0] if file.flows else None
     result = meter.measured(sent_pkts)
-    # More losses than arrivals indicates wrong numbers: after one number that is far too large or an undeclared wrap,
-    # all later ones are too late.
+    # If there are more losses than arrivals, the numbers are probably wrong: after one number that is far too large, or
+    # an undeclared wrap, all later ones are too late.
     if result.too_late_pkts > result.received_pkts:
         file.notes.append(
             f"{result.too_late_pkts} of {result.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
@@ -202,7 +201,7 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
 
 
 def survey(path: Path | str, *, source: Source | None = None) -> Survey:
-    """Contents of a capture: its flows, and packets that were not read; the whole file is read without measuring.
+    """Contents of a capture: its flows, and packets that were not read. The whole file is read, without measuring.
 
     Raises
     ------

@@ -79,7 +79,7 @@ class Meter:
         ----------
         sent_pkts : int, optional
             Number of packets sent in the sequence. Without this number, losses after the largest number that arrived
-            are unknown; without a `first_seq`, so are losses before the smallest.
+            are unknown. Without a `first_seq`, losses before the smallest are unknown, too.
 
         Raises
         ------
@@ -93,8 +93,8 @@ class Meter:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
         # The meter continues: results are computed from its counts, which are kept.
         numbers = self._native.measured(sent_pkts)
-        # A wrong number is refused instead of ignored: with fewer packets sent than received, all shares and losses
-        # would be wrong.
+        # A wrong number is an error instead of being ignored: with fewer packets sent than received, all shares and
+        # losses would be wrong.
         if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
                 f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"

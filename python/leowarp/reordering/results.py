@@ -302,8 +302,8 @@ class Reordering:
     def to_dict(self) -> dict[str, Any]:
         """One JSON object: `leowarp reorder FILE --json`."""
         density, buffer = self.density, self.buffer_density
-        # The object is as flat as possible: scalars are beside the objects, so that jq or pandas finds them by a single
-        # name.
+        # The object is as flat as possible: scalars are next to the objects, so that jq or pandas finds them by a
+        # single name.
         scalars = {key: value for key, value in _scalars(self).items() if isinstance(value, int | float | None)}
         return {
             **scalars,

@@ -14,7 +14,7 @@ THRESHOLD_PKTS = 1000
 THRESHOLD_MAX_PKTS = 2**31 - 1
 """Displacements are signed 32-bit numbers."""
 LOSS_WINDOW_MAX_PKTS = 2**24
-"""Limit of the meter's memory (80 to 160 MB); the meter would silently reduce a larger window to this one."""
+"""Limit of the meter's memory (80 to 160 MB). The meter would silently reduce a larger window to this limit."""
 N_MAX = 2**16
 """The meter counts no larger n (`crates/reorder`), so larger values are refused here instead of reduced."""
 SEQ_MAX = 2**63 - 1

@@ -62,8 +62,8 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     chosen = _chosen(this, source, names)
     unit = None if chosen[1] is None else _time_unit(source, names[chosen[1]], None)
     kinds = (pa.uint64(), pa.int64() if unit == "ns" else pa.string(), pa.uint32())
-    # Columns are selected by place instead of name: two columns may have the same name, and only the required ones are
-    # read.
+    # Columns are selected by place instead of name, because two columns may have the same name, and only the required
+    # ones are read.
     unique = [f"{number}" for number in range(len(names))]
     types = {unique[at]: kind for at, kind in zip(chosen, kinds, strict=True) if at is not None}
     reader = _csv_errors(
@@ -75,7 +75,7 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
                 use_threads=False, block_size=_BLOCK_BYTES, column_names=unique, skip_rows=int(source.header)
             ),
             parse_options=pacsv.ParseOptions(delimiter=delimiter),
-            # No value is null: an empty cell then fails as a number, and the error names its row.
+            # No value is treated as null, so an empty cell fails as a number, and the error names its row.
             convert_options=pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
             ),
@@ -132,7 +132,8 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
     """Times in ns, int64; fractions of a ns are rounded.
 
-    Seconds since 1970 in text have 19 digits to the ns, but a float64 has 16: they are read as decimals, in two parts.
+    Seconds since 1970 in text have 19 digits to the ns, but a float64 has only 16. They are therefore read as decimals,
+        in two parts.
     """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)
@@ -202,8 +203,8 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
 
 def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
     """Position, from 0, of a column given by name or by number from 1; ScenarioError if it does not exist."""
-    # A name takes precedence over a number: a file may name its columns 1, 2, 3, as is assumed for a file without
-    # header.
+    # A name takes precedence over a number, because a file may name its columns 1, 2, 3. These names are also assumed
+    # for a file without header.
     if names.count(text) == 1:
         return names.index(text)
     if names.count(text) == 0 and text.isdecimal() and 1 <= int(text) <= len(names):

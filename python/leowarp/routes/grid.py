@@ -20,8 +20,7 @@ class Grid:
 
     In its own plane a satellite has links to the slots before and behind it. In the next plane it has a link to the
     slot that is nearest in phase. If two are equally near, the slot ahead is used. An empty slot has no links. Between
-    planes with
-    different numbers of slots, each slot of the plane with fewer slots has one partner.
+    planes with different numbers of slots, each slot of the plane with fewer slots has one partner.
 
     Across the seam of a star, planes fly in opposite directions. Slot s of the last plane has a link to slot (k - s)
     mod S of the first. The number k gives the least mean distance at each instant. If several k are equal, the smallest

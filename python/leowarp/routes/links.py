@@ -174,8 +174,7 @@ class FewTerminals:
         kept = [np.empty((0, 2), dtype=np.intp)]
         # The shortest links are handled first, 8 per satellite at a time. After them most terminals are in use, and few
         # links are left. A range rule of 3000 km gives 65,000 links for 1584 satellites
-        # (design/routes-and-timeline.md), 40 per
-        # satellite.
+        # (design/routes-and-timeline.md), 40 per satellite.
         at_once = 8 * len(satellites_m)
         while len(left):
             kept += _given_out(left[:at_once], free)

@@ -84,8 +84,8 @@ def run_many(
         With ``failures = "raise"``, the error that ended a run, with its label; also errors of the guest's build.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
-    # Directories are checked before any run begins: otherwise the second job would find the first one's lock hours
-    # later.
+    # Directories are checked before any run begins, because otherwise the second job would find the first one's lock
+    # only hours later.
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
@@ -97,7 +97,8 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
-            # Raise the failure that is first by place, not by time: the order in which runs end depends on the machine.
+            # Raise the failure that is first by place, not by time, because the order in which runs end depends on the
+            # machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results

@@ -67,7 +67,7 @@ def run(
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
         guest.compile_modules(plan, image, built.message)
-    # The cost is measured after the build, which does not belong to any run: a kernel is built once for all of them.
+    # The cost is measured after the build, because a kernel is built once for all runs and belongs to none of them.
     watch = trace.Stopwatch()
     with shown(progress) as show:
 
@@ -97,7 +97,7 @@ def run(
             trace.write_manifest(
                 directory, plan.run.seed, image.kernel_facts, image.agent_facts, judgement.warnings, costs
             )
-        # A run of hours stays complete if its page cannot be made: `leowarp report` can make it again.
+        # A run of hours stays complete if its page cannot be made, because `leowarp report` can make the page again.
         if report:
             # The report is imported only now: matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
             from leowarp import report as reports

@@ -56,7 +56,7 @@ def run_seeds(
             f"cannot run seeds {seeds} and set run.seed too: each run has a seed of its own",
             hint="leave one of the two out",
         )
-    # The plan of the first seed suffices: name and kernel of the group do not depend on the seed.
+    # The plan of the first seed is sufficient, because name and kernel of the group do not depend on the seed.
     plan = plan_of(scenario, _with_seed(set, chosen[0]), kernel)
     target = Path(out) if out is not None else default_directory(f"{plan.name}-seeds", plan.to_toml())
     if (why := plainfiles.why_not_plain(target)) is not None:
@@ -80,7 +80,8 @@ def run_seeds(
             on_standing(Path(job.out))
         else:
             todo.append(job)
-    # Directories at their places belong to another plan or are incomplete, so another name for the group is requested.
+    # Directories at these places belong to another plan or are incomplete, so the user is asked for another name of the
+    # group.
     run_many(todo, at_once=at_once, kernel=kernel, force=force, report=report, progress=progress, trust=trust)
     return open_group(target)
 

@@ -16,16 +16,16 @@ from leowarp.version import VERSION
 def stands(job: Job, kernel: Path | str | None, image: GuestImage) -> bool:
     """Whether the job's directory contains a complete run of exactly the requested plan, kernel and agent.
 
-    Plans are compared as text. A plan contains every default, so equal texts are equal runs, and a default added by a
-    newer version makes a different text.
+    Plans are compared as text. A plan contains every default, so equal texts mean equal runs. If a newer version adds a
+    default, the text differs.
     """
     if why_incomplete(Path(job.out)) is not None:
         return False
     manifest = read_manifest(Path(job.out))
     return (
         (Path(job.out) / PLAN).read_text(encoding="utf-8") == plan_of(job.scenario, job.set, kernel).to_toml()
-        # Another version or kernel may give other numbers for the same plan; a comparison needs all runs from the same
-        # one.
+        # Another version or kernel may give other numbers for the same plan, but a comparison needs all runs from the
+        # same one.
         and manifest.get("leowarp_version") == VERSION
         and manifest.get("kernel") == image.kernel_facts
         and manifest.get("agent") == image.agent_facts

@@ -46,7 +46,7 @@ def main(parent_pid: int, scratch: Path) -> None:
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 
-    # The libraries are loaded before the first task: if one cannot be loaded, the machine is at fault, not the runs of
+    # The libraries are loaded before the first task. If one cannot be loaded, the machine is at fault, not the runs of
     # a task.
     from leowarp import guest, metrics, trace  # noqa: F401
 

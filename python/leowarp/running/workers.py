@@ -106,8 +106,7 @@ class LocalWorkers:
         self._workers: list[_Process] = []
         self._started = 0
         self._killed_at_start = 0
-        # This error is raised by the next call of `wait`, after the present call has returned the messages of other
-        # workers.
+        # The next call of `wait` raises this error, after the present call has returned the messages of other workers.
         self._error: HostError | None = None
         self.size = count
         try:
@@ -232,8 +231,8 @@ class _Process:
         self._partial = b""
         self._words_before_bytes = 0
         scratch.parent.mkdir(parents=True, exist_ok=True)
-        # stderr goes to a file instead of a pipe: nothing reads it while the worker lives, and a full pipe would block
-        # the worker.
+        # stderr goes to a file instead of a pipe, because nothing reads it while the worker lives, and a full pipe
+        # would block the worker.
         self._words = scratch.with_suffix(".stderr")
         command = [sys.executable, "-m", "leowarp.running.worker", str(os.getpid()), str(scratch)]
         with self._words.open("wb") as words:

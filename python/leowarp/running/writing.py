@@ -27,7 +27,7 @@ class Writing:
     """Context for writing a run directory: `with Writing(path, force=False) as directory:`.
 
     `Writing` creates the directory and the mark `INCOMPLETE`, and locks the mark. An exception writes its message into
-    the mark and leaves the files; a normal end deletes the mark, provided that there is a manifest.
+    the mark and leaves the files. A normal end deletes the mark, if there is a manifest.
 
     path: The run directory; missing parent directories are created.
     force: Whether an existing complete run is replaced. An incomplete run is always replaced.
@@ -94,8 +94,8 @@ class Writing:
         """Whether a locked mark still exists, and does not belong to a run that was completed meanwhile.
 
         Another writer may have ended between the check of the directory and the lock. The other writer may have deleted
-        the mark after it was opened here. Or it deleted the mark earlier; then the mark is a new empty file beside a
-        complete run.
+        the mark after it was opened here. Or the other writer deleted the mark earlier. Then the mark is a new empty
+        file beside a complete run.
         """
         here = os.fstat(mark)
         try:
@@ -150,7 +150,7 @@ class Writing:
             os.truncate(self._mark, 0)
             os.pwrite(self._mark, text, 0)
         except OSError as error:
-            # A full disk is a frequent reason for the end of a run: then the mark stays an empty file.
+            # A full disk is a frequent reason for the end of a run. The mark then stays an empty file.
             if error.errno not in _NO_SPACE:
                 raise
 

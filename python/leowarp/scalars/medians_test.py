@@ -23,7 +23,8 @@ def test_places_are_those_of_the_published_table(count, place, probability):
 def test_probabilities_are_those_of_counting_all_outcomes():
     for count in range(2, 11):
         place, probability = order_interval(count)
-        # Each run is below the distribution's median with probability 1/2: x(j) must be below it, x(n+1-j) must not.
+        # Each run is below the distribution's median with probability 1/2. x(j) must be below the median, and x(n+1-j)
+        # must not be.
         held = sum(place <= sum(below) <= count - place for below in itertools.product((0, 1), repeat=count))
         assert probability == held / 2**count
 
@@ -37,7 +38,7 @@ def test_coverage_is_the_binomials():
 
 @pytest.mark.slow
 def test_thousands_of_values_have_an_interval():
-    # A sample of this size is nearly normal: j is n/2 minus 1.96 standard deviations of the binomial, sqrt(n)/2.
+    # A sample of this size is nearly normal, so j is n/2 minus 1.96 standard deviations of the binomial, sqrt(n)/2.
     place, probability = order_interval(4000)
     assert place == pytest.approx(2000 - 1.96 * 4000**0.5 / 2, abs=2)
     assert probability == pytest.approx(0.95, abs=2e-3)

@@ -164,13 +164,12 @@ class PlanSections:
     """Contents of a plan; `schema.Plan` adds operations on it.
 
     `medium` carries the packets; the type of the value is the kind of medium. All media except a constellation have two
-    stations
-    without coordinates (A and B, dish and server, mobile and server). For these media, `isl`, `ground`, `routing` and
-    `cures` (for `jittered` also `network`) have defaults that nothing uses. The exception is a mobile channel with
-    routes over a constellation. `sysctl` holds the sysctls of the guest as a whole, `hosts[i].sysctl` those of each
-    host. `modules`
-    holds the parameters of kernel modules, by module and name, times in ns. It lists every module of the user, and
-    every handover-aware congestion control that a flow uses, even if they have no parameters.
+    stations without coordinates (A and B, dish and server, mobile and server). For these media, `isl`, `ground`,
+    `routing` and `cures` (for `jittered` also `network`) have defaults that nothing uses. The exception is a mobile
+    channel with routes over a constellation. `sysctl` holds the sysctls of the guest as a whole, `hosts[i].sysctl`
+    those of each host. `modules` holds the parameters of kernel modules, by module and name, times in ns. It lists
+    every module of the user, and every handover-aware congestion control that a flow uses, even if they have no
+    parameters.
 
     name: Name of the run, and of its directory. run, isl, ground, routing, cures, network, tcp, observe, guest: The
     sections of those names.

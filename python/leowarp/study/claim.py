@@ -2,7 +2,7 @@
 """A claim of a study, its test and its outcome.
 
 Each test is written down before its result is known, and printed with the result: series, window, threshold. A result
-that depends on a threshold is stated for two thresholds.
+that depends on a threshold is given for two thresholds.
 """
 
 from __future__ import annotations
@@ -120,13 +120,13 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
-    """Verdict over the parts of a claim: all true: holds; some true: partly; none true: does not hold.
+    """Verdict over the parts of a claim. All are true: holds; some are true: partly; none is true: does not hold.
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'
     """
     passed = sum(bool(value) for value in parts.values())
-    # The parts have no weights: deciding afterwards which part matters more would be biased.
+    # The parts have no weights, because deciding afterwards which part matters more would be biased.
     if passed == len(parts):
         return "holds"
     return "partly" if passed else "does not hold"

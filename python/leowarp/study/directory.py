@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. A study can be
-resumed."""
+"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. The study can be
+resumed from this directory."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def make_runs(
         else:
             jobs.append(job)
     if jobs:
-        # force=True, because the existing directory is incomplete or of another plan, or the caller wants a re-run. A
+        # force=True: the existing directory is incomplete or of another plan, or the caller wants a re-run. A
         # failure is returned instead of raised, because the other runs can still be checked. Runs include their
         # reports, because the study's page links to them.
         made = run_many(
@@ -131,7 +131,7 @@ def _is_made(target: Path, plan: str) -> bool:
     """Whether the directory holds a complete run of exactly this plan."""
     if recorded.why_incomplete(target) is not None:
         return False
-    # Texts are compared instead of hashes: both texts exist, and a difference can be inspected.
+    # Texts are compared instead of hashes, because both texts exist, and a difference can be inspected.
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan
 
 

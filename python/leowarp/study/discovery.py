@@ -56,7 +56,7 @@ def studies() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for entry in metadata.entry_points(group=GROUP):
         other = found.setdefault(entry.name, entry)
-        # The same package may be found twice: as a checkout and as an installation.
+        # The same package may be found twice, as a checkout and as an installation.
         if other.value != entry.value:
             raise HostError(
                 f"two packages have a study {entry.name!r}: {_package_of(other)} ({other.value}) and "

@@ -55,7 +55,7 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
                     # Figures use the style of reports, which sets fonts and sizes while they are drawn.
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
-            # A trial run may be too short for a figure; the page then says so, and the other figures are drawn.
+            # A trial run may be too short for a figure. The page then says so, and the other figures are drawn.
             except TraceError as error:
                 missing = error.message
         drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))

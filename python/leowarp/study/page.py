@@ -104,7 +104,7 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""Number of characters of the measured text that are shown beside a verdict; longer text is folded below."""
+"""Number of characters of the measured text that are shown beside a verdict; longer text is folded below it."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
@@ -149,7 +149,7 @@ def _shortened(measured: str) -> str:
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
     """Figures that were drawn, and reasons for those that were not."""
-    # The page links to the figures instead of embedding them: a study has a dozen, each in three formats.
+    # The page links to the figures instead of embedding them, because a study has a dozen, each in three formats.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")
         for figure in figures

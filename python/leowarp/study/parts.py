@@ -108,8 +108,8 @@ def _made(
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
-    # The kernel is a key of the plans, so that rows from different kernels are kept apart. A group that sets a kernel
-    # itself is a test of that kernel and keeps it.
+    # The kernel is a key of the plans, so that rows from different kernels are separate. If a group sets a kernel
+    # itself, it is a test of that kernel and keeps it.
     if making.kernel is not None:
         content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
     # The clock is monotonic, because a step of the system clock must not count as cost.
@@ -177,7 +177,7 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
     """Cost of the runs as text for the terminal: processor time of guest and host, and the real time of all starts.
 
-    The two times may differ: runs are made in parallel, and an interrupted start counts with the time it took.
+    The two times may differ, because runs are made in parallel, and an interrupted start counts with the time it took.
     """
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())

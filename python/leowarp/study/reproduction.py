@@ -124,10 +124,10 @@ def reproduce(
     folder.mkdir(parents=True, exist_ok=True)
     remove_manifest(folder)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
-    # Claims are checked again at each start, from existing runs: a changed test needs no new runs.
+    # Claims are checked again at each start, from existing runs, so a changed test needs no new runs.
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
-    # Failed runs come first: the reader must see which runs the verdicts lack.
+    # Failed runs come first, because the reader must see which runs the verdicts lack.
     warnings = [error.message for error in material.failures.values()] + material.left_out + material.warnings
     page = write_study_page(
         folder, room.TITLE, room.LEAD, rows, material.figures, material.sections, warnings,

@@ -127,7 +127,7 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
     2.5
     """
     both = paired(rows, column, one, other)
-    # A ratio to 0 is undefined: seeds at which the other variant got 0 are left out.
+    # A ratio to 0 is undefined, so seeds at which the other variant got 0 are left out.
     both = both[both["other"] > 0]
     return middle(both["one"] / both["other"])
 

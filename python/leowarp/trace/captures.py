@@ -233,8 +233,7 @@ class _Unwrapped:
     def __call__(self, number: int) -> int:
         wrapped = (number - (self.base or 0)) & _MASK
         # The number of wraps is chosen so that the result is within 2^31 of the previous one (RFC 9293, 3.4: comparison
-        # modulo 2^32).
-        # Python's shift rounds down, so numbers before the base, from late packets, stay below 0.
+        # modulo 2^32). Python's shift rounds down, so numbers before the base, from late packets, stay below 0.
         turns = (self.last - wrapped + (1 << 31)) >> 32
         self.last = wrapped + (turns << 32)
         return self.last

@@ -3,9 +3,8 @@
 `measures`.
 
 Such outputs are recognised by their beginning, not by the command, which may be a shell's. Field names are those of
-iperf
-3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c); fields that a version or protocol lacks
-are left out.
+iperf 3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c); fields that a version or protocol
+lacks are left out.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ pub const LEAD_NS: i64 = 1_000_000_000;
 pub struct Clock {
     /// Monotonic clock at time 0 of the run.
     pub start_ns: i64,
-    /// Real-time clock minus monotonic clock. Nothing sets or slews the guest's clock.
+    /// Real-time clock minus monotonic clock. The guest's clock is never set or slewed.
     real_less_monotonic_ns: i64,
 }
 

@@ -24,7 +24,7 @@ pub fn power_off() -> ! {
         libc::sync();
         libc::reboot(libc::RB_POWER_OFF);
     }
-    // This process is not the init of a guest: it is a test on a host.
+    // This process runs a test on a host and is not the init of a guest.
     std::process::exit(1)
 }
 

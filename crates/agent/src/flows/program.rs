@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Time for a program to end after SIGTERM before it gets SIGKILL.
 pub const GRACE_NS: i64 = 1_000_000_000;
-/// With more processes and threads than this, a program is assumed to fork without end. The agent has three per flow. A
-/// guest process is also a process of the host, whose kernel refuses to create many more.
+/// If a program has more processes and threads than this, it is assumed to fork without end. The agent has three per
+/// flow. A guest process is also a process of the host, whose kernel refuses to create many more.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;

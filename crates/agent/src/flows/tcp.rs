@@ -3,8 +3,8 @@
 //! at a time, because a system call costs as much as the stack's work on ten packets.
 //!
 //! The reader discards data while reading (MSG_TRUNC). The reader wakes for every 32nd of the receiver's window, but at
-//! most for every 64 KiB. Unread data therefore takes almost nothing from the advertised window. The kernel measures
-//! the program's reading rate (`tcp_rcv_space_adjust`) as that of a program that reads everything at once. The rule of
+//! most for every 64 KiB. Unread data therefore takes almost nothing from the advertised window. The kernel then
+//! measures the program's reading rate (`tcp_rcv_space_adjust`) as if the program read everything at once. The rule of
 //! one ACK per two segments is unchanged (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
 //! If the receiver delays its acknowledgements, it wakes only for every quarter of the window. Reading all data would
@@ -31,7 +31,7 @@ const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
 /// Receiver's window divided by the amount of data that wakes the reader, without and with delayed acknowledgements.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
-/// One system call writes the same piece this many times; the piece is small enough for the processor's cache.
+/// One system call writes the same piece this many times. The piece is small enough to fit into the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
@@ -251,7 +251,7 @@ impl Shared {
 }
 
 fn read(shared: &Shared, clock: Clock, ending: &Ending) {
-    // SAFETY: plain system calls. With MSG_TRUNC nothing is written to the buffer.
+    // SAFETY: plain system calls. With MSG_TRUNC, nothing is written to the buffer.
     unsafe {
         let fd =
             libc::accept4(shared.listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC);

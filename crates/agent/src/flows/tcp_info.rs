@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 
 /// `struct tcp_info` of Linux 6.12, include/uapi/linux/tcp.h, with the kernel's names (libc's omits the byte of
 /// `tcpi_delivery_rate_app_limited`). The struct has only grown at its end, so an older kernel writes its beginning. In
-/// an unknown field all bits are set, which is the missing value of a column. Comments say which kernel added each
+/// an unknown field all bits are set, which is the column's missing value. Comments say which kernel added each
 /// part.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
@@ -138,8 +138,8 @@ impl TcpInfo {
 }
 
 impl BbrInfo {
-    /// BBR's report on one socket; None if its congestion control is another. An answer of this length comes from BBR
-    /// under whatever name; Vegas, DCTCP and similar ones answer 16 bytes, others none.
+    /// BBR's report on one socket; None if its congestion control is another. An answer of this length comes from BBR,
+    /// whatever its name. Vegas, DCTCP and similar ones answer 16 bytes, and others nothing.
     pub fn read(fd: i32) -> Result<Option<Self>> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
             Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     /// Offsets in Linux 6.12's `struct tcp_info`, including the last field of each version. In
-    /// tests/guest/tcp_info_test.py a compiler compares every field with the header of the kernel that was built.
+    /// tests/guest/tcp_info_test.py a compiler compares every field with the header of the built kernel.
     #[test]
     fn fields_are_where_the_kernel_has_them() {
         for (name, ours, theirs) in [

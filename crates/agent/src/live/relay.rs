@@ -3,8 +3,9 @@
 //! time.
 //!
 //! Bytes from the host arrive in files of the boot's `in/live/`, one file per frame, because a console is read byte by
-//! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The frame that announces a file comes after the file. Each
-//! file has a new name, because the guest would continue to see its cached copy of a file that it had read.
+//! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The frame that announces a file is sent after the file is
+//! written. Each file has a new name, because the guest would continue to see its cached copy of a file that it had
+//! read.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
@@ -208,8 +209,8 @@ impl Relay {
             Told::Reset { stream } => {
                 // Aborts a connection whose handshake is not complete.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
-                    // Without the reset, the next user of this port at the host would be confused with this connection
-                    // at the far end.
+                    // Without the reset, the far end would confuse the next user of this port at the host with this
+                    // connection.
                     self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One end of a connection in the guest: its socket, data waiting to be written, and the number of bytes that the host
-//! will accept.
+//! One end of a connection in the guest: its socket, the data waiting to be written, and the number of bytes that the
+//! host will accept.
 //!
-//! Neither side holds more than a window of bytes for the other, so an outside program waits for TCP in the guest. The
-//! host does not read data from the program that the guest's socket does not accept. Data that the program does not
+//! Neither side buffers more than a window of bytes for the other, so an outside program waits for TCP in the guest.
+//! The host does not read data from the program that the guest's socket does not accept. Data that the program does not
 //! read stays in the guest's socket.
 
 use crate::base::error::{Error, Result};

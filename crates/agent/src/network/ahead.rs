@@ -38,7 +38,7 @@ impl Network<'_> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());
         self.foresee(until);
-        // a link that goes down before then has lost its packets
+        // a link that goes down before that instant has already lost its packets
         self.say.fill(None);
         let before = self.foresee(change);
         let mut told = self.notices(&before, When::Before);
@@ -87,7 +87,7 @@ impl Network<'_> {
     }
 }
 
-/// The message goes to the leolink of the old direction, because the new one may not exist yet.
+/// The message is sent to the leolink of the old direction, because that of the new direction may not exist yet.
 ///
 /// The node uses its present queue length. leolink adds the delay of the old direction, so the rest of the new path
 /// carries the difference; leolink adds both modulo 2^64.
@@ -126,7 +126,7 @@ mod tests {
             panic!("it is of a change");
         };
         assert_eq!((from, from_ns, answer_ns), (6, 900, 1995));
-        // the sum is computed as in leolink, whose own delay is that of the old direction
+        // the sum is computed as in leolink, whose own delay is the delay of the old direction
         assert_eq!(300_u64.wrapping_add(to_ns), 50 + 100);
         let lost = NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 0 };
         assert_eq!(ahead(lost, (300, 50), 2), NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 2 });

@@ -65,8 +65,8 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
     out
 }
 
-/// Makes a veth pair between the receiving namespace and that of `there_fd`. One end comes up here; the far end cannot
-/// before both exist (veth_open).
+/// Makes a veth pair between the receiving namespace and that of `there_fd`. One end is brought up here; the far end
+/// cannot be before both exist (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
     // what stays as it is
@@ -93,8 +93,8 @@ pub fn up(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_UP, IFF_UP));
 }
 
-/// Sets an interface down and up again. In a new veth pair, the end that is set up first has no carrier until the other
-/// is up. The kernel sets the carrier later (net/core/link_watch.c: 100 devices at a time, the rest up to a second
+/// Sets an interface down and up again. In a new veth pair, the first end to be set up has no carrier until the other
+/// end is up. The kernel sets the carrier later (net/core/link_watch.c: 100 devices at a time, the rest up to a second
 /// later). Until then the queueing discipline is noop, which silently discards packets. An end that is set up while the
 /// other is up works at once.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {

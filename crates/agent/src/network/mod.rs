@@ -39,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// From now on, packets from a host to another host carry this TOS value.
+/// From now on, packets between these two hosts carry this TOS value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathChange {
     pub source: usize,
@@ -380,7 +380,7 @@ impl<'a> Network<'a> {
         let mut to_say = std::mem::take(&mut self.to_say);
         let told = self.told();
         if !told.is_empty() {
-            // reading the state of a link that goes down must precede the loss of its packets
+            // the state of a link that goes down must be read before its packets are lost
             to_say.sort_by_key(|&d| self.say[d] == Some(Say::Flush));
         }
         let mut told = Some(told);

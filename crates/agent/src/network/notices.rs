@@ -99,7 +99,7 @@ impl Network<'_> {
         Some((to, cause, old_delay_ns, new_delay_ns))
     }
 
-    /// Sends a host a false notice from its own station: the one at this place in the setup's list.
+    /// Sends a host a false notice from its own station. The notice is the one at this place in the setup's list.
     pub fn tell_falsely(&mut self, place: usize) -> Result<()> {
         let Some(&(t_ns, told, destination)) = self.setup.cures.notify.as_ref().and_then(|n| n.r#false.get(place))
         else {

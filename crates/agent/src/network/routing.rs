@@ -57,7 +57,7 @@ impl Network<'_> {
     }
 
     /// Removes a path's route, and the route for untagged packets if both are the same. Without a path, removes only
-    /// the route for untagged packets.
+    /// the route of untagged packets.
     pub(super) fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
         let address = self.setup.hosts[host].address;
         let untagged = self.routes.get(&(node, host)).copied();

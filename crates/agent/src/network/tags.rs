@@ -12,8 +12,8 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// TOS value of a path, and whether it was just assigned. A path without a tag takes that of the least recently
-    /// used path, and then needs all its routes again.
+    /// TOS value of a path, and whether it was just assigned. A path without a tag takes the tag of the least recently
+    /// used path. It then needs all its routes again.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
             Some(i) => (self.recent.remove(i).1, false),

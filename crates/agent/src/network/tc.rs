@@ -36,8 +36,8 @@ const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 /// Size of a frame's header.
 pub const ETHERNET_BYTES: u32 = 14;
-/// Without a rate, netem sorts by time, and a falling delay would reorder packets within the link. At this rate (2^40
-/// byte/s) a frame takes 1 ns.
+/// Without a rate, netem sorts packets by time, so a falling delay would reorder packets within the link. At this rate
+/// (2^40 byte/s) a frame takes 1 ns.
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
 const NETEM_UNLIMITED_PKTS: u32 = 1 << 30;
 

@@ -114,7 +114,7 @@ impl Diag {
     }
 }
 
-/// One socket of an answer; None = it has no TCP_INFO.
+/// One socket of an answer; None = the socket has no TCP_INFO.
 fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
     let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));

@@ -12,7 +12,7 @@ use std::io::Read;
 const RECORD_BYTES: usize = 64;
 const BUFFER_RECORDS: usize = 1024;
 
-/// The open file; a kernel without leolink has none.
+/// The open file; None if the kernel has no leolink.
 pub struct Drops {
     file: Option<File>,
     buffer: Vec<u8>,

@@ -111,7 +111,7 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
 }
 
 /// Writes `end.json`: every account of packets, and whether all of them add up. If the accounts do not add up, the run
-/// has failed. `programs`: how user programs ended, if the run had any. With user programs, `clock` is included too,
+/// has failed. `programs`: how user programs ended, if the run had any. With user programs, `clock` is also included,
 /// because the programs have read it.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };

@@ -236,7 +236,7 @@ impl Capture {
             check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
             let over = fds.last().is_some_and(|f| f.revents != 0);
             let has_drops = over || !self.wires.are_by_taps() || fds.iter().any(|f| f.revents & libc::POLLPRI != 0);
-            // If more data comes in between, poll returns at once.
+            // If more data arrives in between, poll returns at once.
             while self.read_wires(over)? && over {
                 self.conclude(has_drops)?;
             }

@@ -5,8 +5,8 @@
 //! The round trip of a data packet is its own one-way delay plus that of the first return packet that left after its
 //! arrival, and that arrived (see python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported as they
 //! arrive; return packets are reported in order of sending, once their fate is known. By then, all data packets that
-//! arrived before the return packet left have been reported, because its fate is decided even later. Each data packet
-//! waits in a queue for its answer, and two counters move forward.
+//! arrived before the return packet left have been reported, because the fate of that packet is decided even later.
+//! Each data packet waits in a queue for its answer, and two counters move forward.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};

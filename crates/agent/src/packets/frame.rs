@@ -79,7 +79,7 @@ pub struct Foreign {
     pub window: u16,
 }
 
-/// These bytes distinguish datagrams, together with identification and length: the UDP header and the first bytes of
+/// These bytes, together with identification and length, distinguish datagrams: the UDP header and the first bytes of
 /// the payload. The bytes end where a link's report of a dropped packet ends (40 bytes from the IP header on).
 const DIGEST_UNTIL: usize = 40;
 

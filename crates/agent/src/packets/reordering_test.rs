@@ -60,7 +60,7 @@ fn sent_ns(place: usize) -> i64 {
     2 * place as i64 + if place > 20 { 45 } else { 0 }
 }
 
-/// By definition, each scope's packets, numbered from 0, are measured by a separate meter.
+/// By definition, each scope numbers its packets from 0, and a separate meter measures them.
 fn slow(
     fates: &[Fate],
     changes_ns: &[i64],

@@ -40,7 +40,7 @@ pub struct Loss {
     pub direction: Option<u32>,
 }
 
-/// Causes that no link counts; 1 to 3 are those of leolink (design/interfaces.md, section 6).
+/// Causes that no link counts. The causes 1 to 3 are those of leolink (design/interfaces.md, section 6).
 pub const CAUSE_NO_ROUTE: u8 = 4;
 pub const CAUSE_UNKNOWN: u8 = 5;
 
@@ -179,7 +179,7 @@ const NONE: u32 = u32::MAX;
 
 /// Number of the last packet by the low bits of its IP identification. The table has a power of two of 4-byte entries,
 /// at least as many as packets in flight. A connection increments its identification per packet, so few packets share
-/// an entry. With an entry for each identification, every stream would use 256 KiB. The first touch of so much memory
+/// an entry. If each identification had an entry, every stream would use 256 KiB. The first touch of so much memory
 /// costs 40 us per page, and it would displace the guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);

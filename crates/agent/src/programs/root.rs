@@ -102,7 +102,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         .map_err(|e| kernel("read what a program wrote", e))?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        // The metadata are those of the entry itself: a link is reported as a link.
+        // The metadata are those of the entry itself, so a link is reported as a link.
         let kind = entry.file_type().map_err(|e| kernel("read what a program wrote", e))?;
         let target = to.join(entry.file_name());
         if kind.is_dir() {

@@ -25,8 +25,8 @@ const WHOLE_LOOKS: u64 = 16;
 /// Stops the guest at `gate` whenever a program in the session of `leader` waits for the user of `terminal`. Returns
 /// when the session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
-    // No other process may run between reading and setting the terminal's settings: a shell woken by a key changes
-    // them, and its change would be undone.
+    // No other process may run between reading and setting the terminal's settings. A shell woken by a key changes the
+    // settings, and its change would be undone.
     let first = libc::sched_param { sched_priority: 1 };
     // SAFETY: `first` lives through the call.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) }, "run before the programs")?;

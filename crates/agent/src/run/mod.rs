@@ -95,7 +95,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         None => Outcome::of_receivers(setup, player.transfers())?,
     };
     if outcome.vanished_pkts > 0 {
-        // Counting expired packets comes last because it queries every router.
+        // Expired packets are counted last, because counting them queries every router.
         outcome.explain_vanished(player.expired_pkts()?);
     }
     player.finish(&mut outcome.connections)?;

@@ -121,7 +121,7 @@ pub struct Module {
 /// Reason why a setup cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// Not JSON, or wrong structure.
+    /// The text is not JSON, or has the wrong structure.
     #[error("setup.json: {0}")]
     Json(#[from] serde_json::Error),
     /// Correct structure, but invalid content.

@@ -123,7 +123,7 @@ pub struct Link {
     pub limit_bytes: Option<u32>,
     /// Bytes added to the Ethernet frame (IP packet + 14).
     pub overhead_bytes: i32,
-    /// Neighbours are resolved by ARP each time the link comes up.
+    /// Neighbours are resolved by ARP each time that the link comes up.
     pub arp: bool,
     /// netem and jitter only: packets to which the limit applies.
     #[serde(default)]

@@ -76,7 +76,7 @@ class Bola:
         self._ladder_bps = ladder_bps
         self._utilities = [1 + math.log(bps / ladder_bps[0]) for bps in ladder_bps]
         top_s = max(target_s, LEAST_BUFFER_S + BUFFER_PER_BITRATE_S * len(ladder_bps))
-        # With a single bit rate any parameters will do, so they are 0.
+        # With a single bit rate the parameters have no effect, so they are 0.
         self._g = (self._utilities[-1] - 1) / (top_s / LEAST_BUFFER_S - 1)
         self._v_s = LEAST_BUFFER_S / self._g if self._g else 0.0
 

@@ -47,8 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--media", type=float, default=60, help="how long the video plays, s (60)")
     serve.add_argument("--live", action="store_true", help="the video is live, and began a minute ago")
     serve.add_argument("--http3", action="store_true", help="HTTP/3, too, on the UDP port of that number, by aioquic")
-    # The argument belongs to a group, because an option of the parser itself would query the width of the missing
-    # terminal. This failing system call takes 1 us of virtual time and would delay all measurements.
+    # The argument belongs to a group, because an option of the parser itself would query the terminal's width, and
+    # there is no terminal. This failing system call takes 1 us of virtual time and would delay all measurements.
     other = serve.add_argument_group("for another server")
     other.add_argument("--files", metavar="DIR", help="only write the objects of the page there, as files")
     serve.set_defaults(run=_serve)

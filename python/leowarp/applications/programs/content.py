@@ -13,7 +13,7 @@ from .measures import now_ns
 
 MANIFEST = "/manifest.mpd"
 LIVE_SINCE_NS = 60_000_000_000
-"""A live video began this long before the server, so that a player can be behind the live edge."""
+"""A live video began this long before the server started, so that a player can be behind the live edge."""
 PAGES = Path(__file__).resolve().parent / "pages"
 
 
@@ -139,7 +139,7 @@ class Video:
             return NOT_FOUND
         place, end_ms = int(representation), (int(number) + 1) * self.segment_ms
         over_ms = (now_ns() - self.start_ns) / 1e6 if self.media_s is None else self.media_s * 1000
-        # A real last segment may be shorter; here it is as long as the others.
+        # A real last segment may be shorter, but here all segments have the same length.
         if place >= len(self.ladder_bps) or end_ms - (0 if self.media_s is None else self.segment_ms) > over_ms:
             return NOT_FOUND
         return Answer(200, self.ladder_bps[place] * self.segment_ms // 8000)

@@ -17,7 +17,7 @@ class Way(Protocol):
     """Method of requesting objects: connections and protocol."""
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """The answer, its body if requested, and the number of its connection."""
+        """The answer, its body if requested, and the number of the connection that carried it."""
 
     def close(self) -> None:
         """Ends all connections."""
@@ -48,8 +48,8 @@ class Pool:
             return self._free.popleft()
         if self._begun < self._most:
             self._begun += 1
-            # A browser sends the request on the first connection that is free; here the request stays with the
-            # connection being opened.
+            # A browser would send the request on the first connection that is free. Here the request stays with the
+            # connection that is being opened for it.
             connection = await Connection.open(self._host, self._port, self._begun - 1)
             self._all.append(connection)
             return connection
@@ -107,8 +107,8 @@ async def run(
     objects: list[Object], opened: Callable[[], Way], *, repeat: int, interval_s: float, timeout_s: float | None,
     measures: Measures,
 ) -> None:  # fmt: skip
-    """Load a page `repeat` times with new connections each, at intervals of `interval_s` or longer if a load takes more
-    time."""
+    """Load a page `repeat` times, each time with new connections. Loads start every `interval_s`, or later if a load
+    takes more time."""
     began_ns = now_ns()
     for number in range(repeat):
         await asyncio.sleep(max(0, began_ns + round(number * interval_s * 1e9) - now_ns()) / 1e9)

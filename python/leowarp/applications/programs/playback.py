@@ -10,8 +10,8 @@ class Playback:
     """A player's buffer. Times are on one clock, in ns, and never decrease.
 
     Playback begins once `begin_ns` of media have arrived, stops when the buffer is empty (a stall), and resumes with
-    `resume_ns`. `startup` and `stall` are written when they are over; a segment can be played when it has arrived
-    completely.
+    `resume_ns`. A line `startup` or `stall` is written when that phase is over. A segment can be played only when it
+    has arrived completely.
     """
 
     def __init__(self, now_ns: int, begin_ns: int, resume_ns: int, measures: Measures) -> None:
@@ -32,7 +32,7 @@ class Playback:
         self.buffer_ns = max(0, self.buffer_ns - played_ns)
 
     def add(self, now_ns: int, media_ns: int, *, is_last: bool = False) -> None:
-        """Add a received segment; after the last one the buffer waits for no more, and its end is not a stall."""
+        """Add a received segment. After the last segment the buffer expects no more, and its end is not a stall."""
         self.advance(now_ns)
         self.buffer_ns += media_ns
         self._is_whole = is_last

@@ -19,7 +19,8 @@ from leowarp.exam.measures.reading import (
 from leowarp.results.run import Run
 
 WINDOW_NS = 200_000_000
-"""A rate counts as reached if it holds over this time: several round trips of most cases, four socket samples."""
+"""A rate counts as reached if it is maintained for this time: several round trips of most cases, or four socket
+samples."""
 STEP_NS = 50_000_000
 
 

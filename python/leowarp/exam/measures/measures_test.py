@@ -42,7 +42,7 @@ def measured(name, run, **written):
 def test_goodput_is_compared_with_the_payload_that_the_path_carries(run, name):
     found = measured(name, run, flow=0, **{"from": "5 s", "until": "15 s"})
     could_bps = RATE_BPS * PAYLOAD_BYTES / FRAME_BYTES
-    # The samples are 50 ms apart; 1 ms of additional delay from 10 s on takes one packet from one second.
+    # The samples are 50 ms apart. From 10 s on, 1 ms of additional delay removes one packet from one second.
     assert found.value == pytest.approx(SENT_BPS / could_bps, rel=2e-3)
 
 
@@ -90,7 +90,8 @@ def test_delay_of_a_ping_names_the_probe(dish):
 
 def test_the_least_of_two_shares_is_found(dish):
     found = measured("least_share", dish, flows=[1, 2], **{"from": "15 s", "until": "25 s"})
-    # One flow has a packet every 2 ms, the other every 6 ms: 3/4 and 1/4 of the sum, so 1.5 and 0.5 times the mean.
+    # One flow has a packet every 2 ms, the other every 6 ms. These are 3/4 and 1/4 of the sum, so 1.5 and 0.5 times the
+    # mean.
     assert found.value == pytest.approx(0.5, rel=0.02)
     assert found.decided.startswith("flow 2")
 

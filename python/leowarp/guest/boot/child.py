@@ -35,8 +35,7 @@ class Child:
         number in the program.
     returncode: Exit status, or the negative signal that ended it; set once the process is reaped.
     rusage: Resources that the process used; set once it is reaped. `ru_maxrss` is its largest resident size in KiB as
-        the host's
-        kernel counted it; a size below the launcher's own 10 MiB is reported as 10 MiB.
+        the host's kernel counted it; a size below the launcher's own 10 MiB is reported as 10 MiB.
     Raises HostError if the host does not allow such a process.
     """
 

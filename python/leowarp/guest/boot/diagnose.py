@@ -60,8 +60,7 @@ _SIGNS = [
         "guest/host/registers.c; Linux 6.13 and newer need no cure",
     ),
     # ESRCH of ptrace(2), or a wait status of signal 9, means that the process is gone. The guest's own kernel ends its
-    # processes
-    # in other ways.
+    # processes in other ways.
     _Sign(
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = 3\b|"
         r"wait_stub_done : failed to wait for SIGTRAP,[^\n]*status = 0x9\b",
@@ -207,8 +206,7 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
     """The error itself, or an error about the disk if the disk is full, which is then the cause. In that case the
-    guest's own words may be
-    lost.
+    guest's own words may be lost.
 
     error: HostError or GuestError.
     message, hint: What happened, and what to do.

@@ -4,8 +4,7 @@ standard input.
 
 A separate program, because subprocess' `preexec_fn` may deadlock in a parent with threads (Arrow has some).
 For each request, it makes a child of its own parent. The child writes its process id to a pipe and becomes the kernel.
-The
-host's accounting of a process begins at its clone and continues through `exec`, including peak memory (`exec_mmap`,
+The host's accounting of a process begins at its clone and continues through `exec`, including peak memory (`exec_mmap`,
 fs/exec.c). A clone of this small program starts at its 10 MB; a clone of leowarp would start at hundreds of MB. One
 launcher serves all guests of the thread, because Python takes 20 ms to start.
 

@@ -22,7 +22,7 @@ BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
 """Number of times that SIGSEGV is sent to a kernel before leowarp gives up."""
 ANSWER_S = 1.0
-"""Limit of the processor time that the kernel takes to print its answer, a few lines."""
+"""Limit of the kernel's own time (`OwnTime`) until it has printed its answer, a few lines."""
 
 
 @dataclass(frozen=True)

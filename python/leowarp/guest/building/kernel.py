@@ -282,8 +282,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     """Directory for source and objects. It is either a kept one, or a fresh one that is removed unless `keep`.
 
     With a kept tree, the next build with a changed object takes seconds, and modules can be compiled against it. It is
-    in the
-    cache, not in /tmp, because it takes 0.7 GB (design/kernel-config.md), and a tmpfs uses memory.
+    in the cache, not in /tmp, because it takes 0.7 GB (design/kernel-config.md), and a tmpfs uses memory.
     """
     demand_path_for_make("building the guest kernel")
     kept = cache_folder(f"{KIND}/tree-{key}")

@@ -4,8 +4,7 @@ bytes.
 
 Neither side holds more than `WINDOW_BYTES` of a stream for the other. If the guest's TCP does not accept bytes, they
 are not read from the program here. If the program does not read bytes, they are not requested from the guest's TCP. So
-each
-side is limited by the guest's windows.
+each side is limited by the guest's windows.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 
 Each system call in a guest takes a dozen switches between two processes on the host. On one processor a switch takes
 microseconds. Between two processors it wakes an idle one, which costs ten times as much on a virtual machine. A nearly
-idle
-network of 1000 s took 8.5 s of processor time on two processors and 1.5 s on one. The guest cannot notice the
+idle network of 1000 s took 8.5 s of processor time on two processors and 1.5 s on one. The guest cannot notice the
 difference.
 """
 

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from leowarp.base.errors import ScenarioError
 
-# Addresses are assigned /24 by /24 from 10.1.0.1. .0 and .255 are skipped because they look like mistakes in a capture
+# Addresses are assigned /24 by /24 from 10.1.0.1. The addresses .0 and .255 are skipped because they look like mistakes
+# in a capture
 HOSTS_PER_BLOCK = 254
 HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 

@@ -3,9 +3,8 @@
 
 A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). Its 9 MB contain headers, kbuild
 and exported symbols, so that a module takes seconds and needs no kernel source. The archive is unpacked into the cache
-when
-the first module is compiled. The archive includes the kernel compiler's flags and compile.sh, which does the work and
-can also be called by hand.
+when the first module is compiled. The archive includes the kernel compiler's flags and compile.sh, which does the work
+and can also be called by hand.
 """
 
 from __future__ import annotations

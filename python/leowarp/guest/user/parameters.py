@@ -3,8 +3,8 @@
 
 Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. For a
 module it is in the module's file; for a built-in module it is in the kernel's program. The functions that read it
-determine its type
-(kernel/params.c). `.modinfo` also gives types, but not those of built-in modules, and no permissions.
+determine its type (kernel/params.c). `.modinfo` also gives types, but not those of built-in modules, and no
+permissions.
 """
 
 from __future__ import annotations

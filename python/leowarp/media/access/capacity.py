@@ -79,15 +79,15 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
     """Median capacity of each slot: log-normal around the run's, truncated at two standard deviations; shape (n,).
 
-    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation; 0.2 because means of
-    slots in LeoCC's trace differ by 19 %.
+    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. It is 0.2 because means
+    of slots in LeoCC's trace differ by 19 %.
     """
     draws = stream(seed, f"access.capacity.{way}").random(slots)
     # Inverse of the truncated distribution function: one random number per slot without rejection, so that values of
     # later slots do not shift.
     deviations = ndtri(ndtr(-_CUT) + draws * (ndtr(_CUT) - ndtr(-_CUT)))
-    # exp(+-2 x 0.2) bounds the factor: no slot is below 67 % or above 149 % of the run's median, whereas an untruncated
-    # tail would exceed this occasionally.
+    # exp(+-2 x 0.2) bounds the factor: no slot is below 67 % or above 149 % of the run's median. An untruncated tail
+    # would occasionally exceed this.
     levels = median_bps(access, way, seed) * np.exp(access.capacity_spread_ratio * deviations)
     return np.rint(levels).astype(np.int64)
 
@@ -118,8 +118,8 @@ def capacity_rows(
     level = levels_bps[np.searchsorted(begin_ns, t_ns, side="right") - 1]
     wandering = wander[np.searchsorted(wander_t_ns, t_ns, side="right") - 1]
     stepping = step[np.searchsorted(step_t_ns, t_ns, side="right") - 1]
-    # Components are factors instead of summands: capacity cannot fall below 0, and a variation of 10 % has the same
-    # relative size in every slot.
+    # Components are factors instead of summands, so that capacity cannot fall below 0, and a variation of 10 % has the
+    # same relative size in every slot.
     rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
     # A packet is held if more holds have begun than ended. Holds do not touch (`outages.merged`), so the difference is
     # 0 or 1.
@@ -142,8 +142,8 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
     kept = math.exp(-_WANDER_STEP_NS / access.wander_time_ns)
     # x[i] = kept x[i-1] + sqrt(1 - kept^2) n[i], x[0] = n[0]: the variance of the process is constant from the start
     noise[1:] *= math.sqrt(1.0 - kept * kept)
-    # The loop gives the same bits as scipy.signal.lfilter, whose import takes 0.4 to 0.9 CPU s, as long as the guest
-    # for a run of a minute. The 36,000 steps of an hour take 3 ms here.
+    # The loop gives the same bits as scipy.signal.lfilter. Importing that takes 0.4 to 0.9 CPU s, as long as the guest
+    # takes for a run of a minute. The 36,000 steps of an hour take 3 ms here.
     steps = accumulate(noise.tolist(), lambda before, drawn: kept * before + drawn)
     return t_ns, access.wander_ratio * np.fromiter(steps, dtype=np.float64, count=len(noise))
 
@@ -163,7 +163,7 @@ def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     count = int(mean + 5.0 * math.sqrt(mean)) + 16
     lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)
     t_ns = np.append(0, np.cumsum(lasts_ns))
-    # The index moves by one or two places modulo 3: never to the same factor, and to both others with equal
-    # probability.
+    # The index moves by one or two places modulo 3, so the factor never stays the same, and both others are equally
+    # probable.
     place = (rng.integers(0, 3) + np.append(0, np.cumsum(rng.integers(1, 3, count)))) % 3
     return t_ns, 1.0 + access.modulation_ratio * (place.astype(np.float64) - 1.0)

@@ -2,9 +2,9 @@
 """Delay and loss over time: base, jitter, waiting for a frame, handover, outages, as one table per direction.
 
 Jitter is a function of time with steps of whole frames, not an independent random number per packet. On a FIFO, a
-packet with independent jitter waits for the slowest earlier packet, so a busy flow would always see the maximum of many
-values. Even with steps, a delay that falls faster than time passes bunches packets (they arrive together with the last
-packet before the fall). design/starlink-profile.md measures this standing delay.
+packet with independent jitter waits for the slowest earlier packet. A busy flow would therefore always see the maximum
+of many values. Even with steps, a delay that falls faster than time passes bunches packets: they arrive together with
+the last packet before the fall. design/starlink-profile.md measures this standing delay.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def channel_rows(
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
     """Begins of frames; frame 0 begins with the run. 1/750 s is not a whole number of ns.
 
-    The start of each frame is computed from the run's start and rounded on its own, so that errors do not accumulate:
+    The start of each frame is computed from the run's start and rounded separately, so that errors do not accumulate:
     with 750 frames per second, frame 750 begins at exactly 1 s.
     """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
@@ -84,8 +84,8 @@ def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     # No step is shorter than a frame: the jitter represents grants per frame.
     frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
     frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
-    # The number of steps exceeds what the run can need: the mean plus five standard deviations of their sum (each at
-    # most its mean), and some more.
+    # The number of steps exceeds what the run can need: it is the mean plus five standard deviations of their sum (each
+    # at most its mean), and some more.
     count = int(frames / frames_each + 5.0 * math.sqrt(frames / frames_each)) + 16
     if way == "down":
         # Jitter is smaller and steadier on the downlink than on the uplink, as in a public trace

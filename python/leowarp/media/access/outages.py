@@ -31,11 +31,12 @@ def outages_ns(
     """
     rng = stream(seed, "access.outages")
     first_ns = int(slots.begin_ns[0])
-    # A reconfiguration just after the end of the run can have an outage before it, hence `outage_reach` beyond the run.
+    # A reconfiguration just after the end of the run can have an outage before it, so outages are generated up to
+    # `outage_reach` beyond the run.
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
-    # P(n) = (1 - again) again^(n - 1). Random numbers are generated for every reconfiguration and used for some, so
-    # that another share of outages does not change them.
+    # P(n) = (1 - again) again^(n - 1). Random numbers are generated for every reconfiguration although only some are
+    # used, so that another share of outages does not change them.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
     # ln(length) is uniform

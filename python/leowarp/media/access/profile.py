@@ -76,8 +76,8 @@ class Profile:
         middle_ns = (drawn.outage_begin_ns + drawn.outage_end_ns) // 2
         borders_ns = slots.begin_ns[:-1] + np.diff(slots.begin_ns) // 2
         of_slot = np.searchsorted(borders_ns, middle_ns, side="right")
-        # `lost_ns[of_slot] += ...` would be wrong: a slot may have several outages, and an indexed sum would only keep
-        # the last.
+        # `lost_ns[of_slot] += ...` would be wrong, because a slot may have several outages, and an indexed sum would
+        # only keep the last.
         lost_ns = np.zeros(count, dtype=np.int64)
         np.add.at(lost_ns, of_slot, drawn.outage_end_ns - drawn.outage_begin_ns)
         nothing = pa.nulls(count, pa.float64())

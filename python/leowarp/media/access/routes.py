@@ -52,7 +52,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
         )
         for slot in range(len(slots.names))
     ]
-    # A list of satellites in the order of their first slots: the order of a set would differ between processes.
+    # A list of satellites in the order of their first slots. A set would have another order in each process.
     nodes = [*stations, *dict.fromkeys(slots.names)]
     number = {name: i for i, name in enumerate(nodes)}
     paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]

@@ -100,8 +100,8 @@ def first_reconfiguration_ns(access: Access) -> int:
         show.
     """
     clock = datetime.fromisoformat(access.clock)
-    # The phase is counted in seconds of the day, so a period that divides neither minute nor hour also has its phase at
-    # midnight.
+    # The phase is counted in seconds of the day. A period that divides neither minute nor hour therefore also has its
+    # phase at midnight.
     of_day_s = 3600 * clock.hour + 60 * clock.minute + clock.second
     of_day_ns = 1_000_000_000 * of_day_s + 1000 * clock.microsecond
     return (access.phase_ns - of_day_ns) % access.period_ns
@@ -117,8 +117,8 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
-    # Kept paths have their own random stream: another share of them does not change the random numbers of changed
-    # paths.
+    # Kept paths have their own random stream, so that another share of them does not change the random numbers of
+    # changed paths.
     kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
     if access.base_rtts:
         quantiles_ns = base_rtt_quantiles_ns(access.base_rtts)
@@ -137,7 +137,7 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
             continue
         before = int(base_ns[slot - 1])
         below, above = max(before - step - low, 0), max(high - before - step, 0)
-        # One random number per slot is mapped to the allowed range on both sides of the gap: there are no rejections,
+        # One random number per slot is mapped to the allowed range on both sides of the gap. There are no rejections,
         # so later slots keep their numbers.
         place = round(draw * (below + above))
         base_ns[slot] = low + place if place < below else before + step + place - below
@@ -156,15 +156,16 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
     fibre_s = float(stations.ground_distances_m(GATEWAY, pop_m)) * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S
     fixed_ns = round(1e9 * fibre_s) + access.processing_delay_ns + access.server_delay_ns
     draws = stream(seed, "access.scheduler").random(len(begin_ns)).tolist()
-    # One satellite serves the whole slot, so positions are needed only at few instants: 7 in a slot of 15 s, not 150.
+    # One satellite serves the whole slot, so positions are needed only at a few instants: 7 in a slot of 15 s instead
+    # of 150.
     samples = -(-access.period_ns // _SAMPLED_NS) + 1
     names, lengths_m, elevations_deg = [], [], []
     base_t_ns, base_ns = [], []
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
         at_ns = t_ns + np.linspace(0, access.period_ns - 1, samples).astype(np.int64)
         here_m = ephemeris.positions_ecef_m(at_ns)
-        # It suffices to check both ends of the slot: within a pass a satellite rises once and sets once, so it is above
-        # the mask in between.
+        # Checking both ends of the slot is sufficient: within a pass a satellite rises once and sets once, so it is
+        # above the mask in between.
         seen_deg = stations.elevations_deg(TERMINAL, EcefMetres(here_m[[0, -1]]))
         gateway_deg = stations.elevations_deg(GATEWAY, EcefMetres(here_m[[0, -1]]))
         visible = np.flatnonzero((np.minimum(seen_deg, gateway_deg) >= access.min_elevation_deg).all(axis=0))

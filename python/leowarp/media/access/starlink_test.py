@@ -61,7 +61,7 @@ def test_so_do_those_of_a_flood_that_waits_for_each_reply(profiles):
 
 def test_a_handover_puts_30_to_50_ms_on_top(profiles, floods):
     over_ms = np.concatenate([spikes_over_ms(profiles[seed], *floods[seed]) for seed in SEEDS])
-    # The longest handover is 50 ms and jitter varies by some ms around the median; if an outage hides the beginning of
+    # The longest handover is 50 ms, and jitter varies by some ms around the median. If an outage hides the beginning of
     # a handover, only its end is visible.
     assert 38 < np.median(over_ms) < 50
     assert np.quantile(over_ms, 0.9) < 57

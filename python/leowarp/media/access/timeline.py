@@ -55,7 +55,7 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
     _forward(events)
     for pair, ends in enumerate(((_DISH, _SERVER), (_SERVER, _DISH))):
         events.paths(routes, pair, *ends)
-    # Slots and outages are stored in the metadata: the tables alone do not distinguish a handover from jitter, and
+    # Slots and outages are stored in the metadata, because the tables alone do not distinguish a handover from jitter.
     # `leowarp timeline` shows the random values.
     drawn = {"slots": profile.slot_table().to_pylist(), "outages": profile.outage_table().to_pylist()}
     return events.table(TimelineMetadata(warnings=[], **drawn))
@@ -100,7 +100,7 @@ def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None
     plain = access.queue_discipline == "fifo"
     limits = (
         # Queues are deep by default, as the study observes and LeoReplayer's authors recommend. On the downlink, 5000
-        # packets are 0.24 s at 250 Mbit/s, more than twice the queue that a handover of 50 ms causes at the highest
+        # packets last 0.24 s at 250 Mbit/s, more than twice the queue that a handover of 50 ms causes at the highest
         # rate. On the uplink, 500 packets are 0.4 s at 15 Mbit/s (docs/guides/access-links.md).
         (terminal, gateway, access.queue_up_pkts, None),
         (gateway, terminal, access.queue_pkts, access.queue_bytes),

@@ -3,8 +3,8 @@
 
 Each interruption is a time interval of one link, in both directions. `lost`: loss ratio 1 for packets whose
 transmission begins in the interval. `buffered`: capacity 0, so that packets wait in the link's queue within its limit.
-`old` (only ground links): the entries of the new path come when both of its ground links are available; until then
-packets take the old path.
+`old` (only ground links): the entries of the new path are installed when both of its ground links are available. Until
+then packets take the old path.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ it at a route update). After that:
 - ``neighbours = "arp"``: the link goes down 5 s after its last use and is a new link when it is used again, so that
   neighbours are resolved again. The study's emulator also removes links after a sleep of 5 s.
 - ``leaving_links = "strict"``: a link also goes down at the L2 instant at which it is out of its rule's range.
-- ``routing.update = "staggered"``: nodes get their entries one after the other (`switching`); links come up and delays
-  are set before the first. Meanwhile a packet may meet a node without an entry, or a routing loop.
+- ``routing.update = "staggered"``: nodes get their entries one after the other (`switching`). Links come up and delays
+  are set before the first node switches. Meanwhile a packet may meet a node without an entry, or a routing loop.
 - ``instantiate = "all"``: all links of their rule are up, in use or not. A link that leaves the rule and that no path
   uses goes down at the route update after next (drain, source) or at once (drop).
 
@@ -85,7 +85,7 @@ class _Builder:
         self._switching = Switching(plan)
         self._interruptions = Interruptions(plan, routes, self._satellites, list(self._dishes))
         self._forwarding = Forwarding(self._events, self._host_of, by_path=plan.routing.in_flight == "source")
-        # With `drop`, a link goes down at the update itself, and no removal 5 s later is needed.
+        # With `drop`, a link already goes down at the update itself, so no removal 5 s later is needed.
         self._torn_down_later = plan.network.neighbours == "arp" and plan.routing.in_flight != "drop"
         # The study's emulator removes the interfaces of an abandoned link together with their packets.
         on_down = "drop" if plan.routing.in_flight == "drop" or plan.network.neighbours == "arp" else "drain"
@@ -116,8 +116,8 @@ class _Builder:
         for k, (t_ns, end_ns) in enumerate(zip(routes.t_ns.tolist(), until_ns.tolist(), strict=True)):
             before, needed = needed, self._needed(k)
             fresh, live = live, np.union1d(before, needed)
-            # Removals precede new links: a link whose 5 s have passed is a new link, even if it is needed again at this
-            # update.
+            # Removals come before new links: a link whose 5 s have passed is a new link, even if this update needs it
+            # again.
             self._tear_down(t_ns, needed)
             for code in needed.tolist():
                 if code not in self._up:
@@ -166,7 +166,7 @@ class _Builder:
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
         """Paths of a route update, which each pair uses from now on, or as its nodes switch."""
         routes = self._routes
-        # After the last update comes the end of the run, which may precede the last switch of a node.
+        # The last update is followed by the end of the run, which may come before the last switch of a node.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
         if self._torn_down_later:
             # A link that this update abandons may be removed before the next update.
@@ -208,8 +208,8 @@ class _Builder:
             kept = needed
         elif self._torn_down_later:
             for code in sorted(self._up.difference(needed.tolist())):
-                # The time is not overwritten: the 5 s start at the first update at which a link is unused, and later
-                # updates do not delay them.
+                # The time is not overwritten, because the 5 s start at the first update at which a link is unused.
+                # Later updates do not delay their end.
                 self._teardown_ns.setdefault(code, t_ns + TEARDOWN_AFTER_NS)
             return
         elif self._routes.isl is not None:
@@ -222,8 +222,8 @@ class _Builder:
             self._take_down(t_ns, code)
 
     def _tear_down(self, until_ns: int, needed: Codes) -> None:
-        """Links whose removal is due before an instant; links that are needed then are spared if their removal is not
-        due yet."""
+        """Links whose removal is due before an instant. Links that are needed at that instant are spared if their
+        removal is not due yet."""
         for code in [code for code, at_ns in self._teardown_ns.items() if at_ns < until_ns]:
             at_ns = self._teardown_ns.pop(code)
             if code in self._up:
@@ -252,7 +252,8 @@ class _Builder:
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
-        """Satellites are numbered before stations, so the larger end shows which station a link belongs to, if any."""
+        """Satellites are numbered before stations, so the larger end of a link shows to which station it belongs, if
+        any."""
         return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:
@@ -263,7 +264,7 @@ class _Builder:
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
-        # `live` may contain links that `drop` has just taken down; they get a delay when they come up again.
+        # `live` may contain links that `drop` has just taken down. They get a delay when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])

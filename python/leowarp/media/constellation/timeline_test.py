@@ -323,7 +323,7 @@ def test_all_makes_every_satellite_and_every_link_of_the_rule() -> None:
     _, table = made(plan(shell(), duration_s=60, isl=Isl(rule="plus-grid"), network=Network(instantiate="all")))
     assert len(rows(table, "node", kind="satellite")) == 1584
     assert len(rows(table, "link", kind="isl", t_ns=0)) == 2 * 1584
-    # Links within a plane keep their length; those between planes change at each of 4 link instants, in each direction.
+    # Links within a plane keep their length. Links between planes change at each of 4 link instants, in each direction.
     isl = [row for row in rows(table, "delay") if row["a"].startswith("s-") and row["b"].startswith("s-")]
     assert len(isl) == 2 * 1584 + 4 * 2 * 1584
 

@@ -175,8 +175,8 @@ def test_a_table_of_the_users_reaches_the_model(tmp_path):
     plan = plan_of(tmp_path, 'environments = "mine.toml"\nenvironment = "mine"\nelevation = "10 deg"')
     assert [entry.name for entry in plan.inputs()] == ["mine.toml"]
     delays = np.array([row["delay_ns"] for row in of_kind(timeline_of(plan), "channel")])
-    # The channel has one steady state with a diffuse part of a millionth: the size is set for the median, which half of
-    # the codewords narrowly miss.
+    # The channel has one steady state, with a diffuse part of a millionth. The size is set for the median, which half
+    # of the codewords narrowly miss.
     assert set(delays.tolist()) <= {10_000_000, 30_000_000}
 
 

@@ -234,8 +234,7 @@ def _base_delay_ns(
 ) -> int | None:  # fmt: skip
     """Propagation along a path, ns: for each link, the delay at the first of the instants. For a channel, whose delay
     varies within a slot, the minimum from the second instant to the third is used, or the minimum over the period in
-    `stay`. None if there is no
-    path."""
+    `stay`. None if there is no path."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns

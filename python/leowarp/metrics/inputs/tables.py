@@ -179,9 +179,8 @@ class Tables:
         node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
         # The routing entries are those at the timeline's end. The path of an access link always uses the same nodes:
-        # only the
-        # satellite in its name changes. The number of steps is bounded by the number of entries, in case a user's own
-        # table contains a loop.
+        # only the satellite in its name changes. The number of steps is bounded by the number of entries, in case a
+        # user's own table contains a loop.
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
             nodes.append(node)

@@ -6,8 +6,7 @@ traffic. Every packet is counted in the bin of its sending time (`bins`), on eve
 behind the one that dropped the packet (`drops`) are excluded. The load therefore appears too early, by the packet's
 time to the link, about a tenth of a second. Packets waiting at a full link are counted before they are sent, so a step
 may contain more than the rate can carry. Over a run the sums equal those of `linktotals`, except for packets sent
-around a route change or
-belonging to no flow.
+around a route change or belonging to no flow.
 """
 
 from __future__ import annotations

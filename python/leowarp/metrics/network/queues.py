@@ -78,10 +78,9 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """One row per direction of a link to which a packet was offered; columns as in `LINK_COLUMNS`.
 
     `utilisation_ratio` is the number of delivered bits, divided by what the rate in force could have carried while the
-    link was up.
-    For `use_on_path_ratio`, the divisor is what it could have carried while a path of the flows used the direction.
-    Both use the bytes counted by the kernel; null for unshaped links. They differ for a link that stays up after its
-    path is gone; the second may exceed 1, because such a link still delivers packets of its queue.
+    link was up. For `use_on_path_ratio`, the divisor is what it could have carried while a path of the flows used the
+    direction. Both use the bytes counted by the kernel; null for unshaped links. They differ for a link that stays up
+    after its path is gone; the second may exceed 1, because such a link still delivers packets of its queue.
 
     Returns: DataFrame, ordered by the number of the direction.
     """

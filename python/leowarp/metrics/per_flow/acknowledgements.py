@@ -4,9 +4,8 @@ duplicate ACKs and timeouts. Also counted are retransmissions that were spurious
 
 An ACK answers the data segments that arrived since the previous ACK, in order or not. The receiver counts them by its
 rule for delaying (RFC 5681, 4.2). The first of them waited longest. All of this except the timeouts is known from
-packets
-captured at the hosts (`observe.truth`). The timeouts come from the kernel's counters of the sender's host; None if
-another TCP flow starts there.
+packets captured at the hosts (`observe.truth`). The timeouts come from the kernel's counters of the sender's host; None
+if another TCP flow starts there.
 """
 
 from __future__ import annotations

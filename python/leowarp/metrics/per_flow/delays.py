@@ -3,10 +3,9 @@
 
 The guest counts each packet in a narrow bin when it passes (table `delays`). It also keeps the minimum, maximum and sum
 of all delays (one-way in `bins`, round trips in `flows`). Number, mean, minimum and maximum are therefore exact. A
-quantile is the
-smallest delay that a share of the packets does not exceed. The bin of the quantile and its rank there are known. Its
-place within the bin assumes that the delays of the bin are evenly spread. The error is less than the bin's width, so
-less than 1/128 of the delay and less than 8.192 us; `error_ns` is an upper bound.
+quantile is the smallest delay that a share of the packets does not exceed. The bin of the quantile and its rank there
+are known. Its place within the bin assumes that the delays of the bin are evenly spread. The error is less than the
+bin's width, so less than 1/128 of the delay and less than 8.192 us; `error_ns` is an upper bound.
 """
 
 from __future__ import annotations

@@ -54,8 +54,7 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
 
     Returns: arrays of shape (n,), float64, float64, bool. Round trips in ns, the number of packets that each
         represents, and whether each is exact. They are not sorted. All are empty without packet truth, or if no packet
-        arrived
-        in one of the two directions.
+        arrived in one of the two directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):

@@ -3,8 +3,8 @@
 
 A key without a direction applies to the downlink (gateway to terminal) or to both directions. A key that ends in `_up`
 applies to the uplink. The source of each value is given beside it, and in full in docs/guides/access-links.md. *Study*:
-G. Huston,
-A transport protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of SpaceNetLab/LeoCC at 867e673.
+G. Huston, A transport protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of SpaceNetLab/LeoCC at
+867e673.
 *LENS*: the pings of clarkzjw/LEONetEM at 780a063. *Calibrated*: chosen so that the profile's statistics match the
 published ones (design/starlink-profile.md). *Assumption*: nothing is published about it.
 """

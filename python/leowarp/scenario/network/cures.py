@@ -20,9 +20,8 @@ class Cures:
     move_queue: ``off``; ``kept``: packets waiting at the old link go over the new one; ``lost``: the same, except for
         packets waiting at a link that goes down.
     hold, hold_buffer_bytes, hold_full: New packets are held until they would arrive after the last packet sent before
-        the change. The
-        buffer counts frames with the link's overhead, per direction of a link. `end_marker` uses the same buffer and
-        the same rule for a full buffer.
+        the change. The buffer counts frames with the link's overhead, per direction of a link. `end_marker` uses the
+        same buffer and the same rule for a full buffer.
     end_marker, end_marker_wait_ns: The last packet on the old path is a marker. Where the two paths meet, packets on
         the new path wait for the marker, at most this long.
     duplicate_ns: How long packets go over both links after a change; None: only over the new one.

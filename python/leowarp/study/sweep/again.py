@@ -62,7 +62,8 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # Plans include all that the study ever had, because the row may belong to an earlier version of the study file.
+    # Plans of all runs that the study ever had are searched, because the row may belong to an earlier version of the
+    # study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(
@@ -77,7 +78,7 @@ def run_again(
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
     # The cost differs each time a run is made.
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
-    # If a scalar has the name of another column (`seed`, for example), its column is `summary_...`
+    # If a scalar has the same name as another column (`seed`, for example), its column is called `summary_...`
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest
     origin = {

@@ -22,8 +22,8 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""Interval at which a worker checks that kernel and agent are still those of the study. A check takes 0.15 s; in a
-checkout, sources may change while a study runs."""
+"""Interval at which a worker checks that kernel and agent are still those of the study. A check takes 0.15 s. It is
+repeated because in a checkout, sources may change while a study runs."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "error": None if made.error is None else encode_error(made.error),
                 },
             )
-    # The folder is also removed when the generator is closed early, for example by Ctrl-C in the worker.
+    # The folder is removed even if the generator is closed early, for example by Ctrl-C in the worker.
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -148,7 +148,7 @@ def _check(batch: Batch) -> None:
     """Raises HostError if this worker's leowarp, kernel or agent differs from the study's; checked at most every
     `CHECK_S`.
     """
-    # The run id includes the version: a row from another version would be stored under the wrong id.
+    # The run id includes the version, so a row from another version would be stored under the wrong id.
     if batch.version != VERSION:
         raise HostError(
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",

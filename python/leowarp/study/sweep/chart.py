@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chart of medians and their intervals for a study's page, as SVG text. Importing matplotlib would take longer than
-making the page of a small study."""
+"""Chart of medians and their intervals for a study's page, as SVG text. SVG text, because importing matplotlib would
+take longer than making the page of a small study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Chart:
     places: Values of the parameter on the horizontal axis.
     lines: Lines of the chart, each with one value per place; at most `len(COLOURS)`.
     along, up: Labels of the axes.
-    joined: Whether lines connect the places, as for ordered numbers. Words have no intermediate values.
+    joined: Whether lines connect the places, as for ordered numbers. Words have no intermediate values, so their points
+        are not joined.
     """
 
     places: Sequence[str]

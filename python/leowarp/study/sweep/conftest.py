@@ -54,7 +54,7 @@ def quick(tmp_path, fake, make, monkeypatch):
     def run(study, out=tmp_path / "out", **options):
         return make(study, out, maker=FakeMaker(fake, lose_worker), **options)
 
-    # A sync takes milliseconds on a real disk, and even a small study makes dozens of syncs.
+    # Syncs are skipped: a sync takes milliseconds on a real disk, and even a small study makes dozens.
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", workers)
     return run

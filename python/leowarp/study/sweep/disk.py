@@ -35,7 +35,7 @@ def write_file(path: Path, content: bytes) -> None:
     path: An existing file of this name is replaced; the directory must exist.
     Raises OSError if the file cannot be written; an older file of that name stays, and no partial file is left.
     """
-    # The temporary file is in the same directory, because rename(2) does not cross file systems.
+    # The temporary file is in the same directory, because rename(2) cannot move it between file systems.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
         # O_NOFOLLOW is needed if someone else made the directory: a symbolic link with this name would redirect the
@@ -113,8 +113,8 @@ class AppendedFile:
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        # The size is tracked here instead of using O_APPEND: after a failed write, the next one begins after the last
-        # whole piece.
+        # The size is tracked here instead of using O_APPEND, so that after a failed write, the next one begins after
+        # the last whole piece.
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 
@@ -132,7 +132,7 @@ class AppendedFile:
             # fdatasync instead of fsync: it syncs the size, which readers need, but not the modification time.
             os.fdatasync(self._descriptor)
         except OSError:
-            # A full disk may have accepted half of the piece; half a row must not precede the next row.
+            # A full disk may have accepted half of the piece, but half a row must not precede the next row.
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)

@@ -15,7 +15,7 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""The rate covers only the last minutes, because cheap runs may come first."""
+"""The rate covers only the last minutes, because cheap runs may have come first."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Pace:
     def rate_per_s(self) -> float | None:
         """Runs per second of real time over the last `WINDOW_S`; None while it is unknown.
 
-        The window ends at the last completed run, not now: the rate does not fall during a long batch.
+        The window ends at the last completed run, not now, so the rate does not fall during a long batch.
         """
         began, before = self._marks[0]
         elapsed = self._marks[-1][0] - began

@@ -50,7 +50,8 @@ STUDY = "study.toml"
 SCRATCH = ".scratch"
 """Folder in which local workers make their runs; deleted at the end."""
 MOST_PARTITIONS = 64
-"""A parameter with more values is no partition: files with a few rows each would be slower to read than one file."""
+"""A parameter with more values is not used as partition: many files with a few rows each are slower to read than one
+file."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def run_study(
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
     """
-    # Setting both options is an error: a user who sets both expects each to apply.
+    # Setting both options is an error, because a user who sets both expects each to apply.
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
@@ -276,7 +277,7 @@ def _held(
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
     """Code that the plans would run, each item once; with `trust`, all of it counts as named by the user."""
-    # Runs of a combination differ only in their seed.
+    # Runs of a combination differ only in their seed, so one of them is enough.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
     for run in alike.values():
@@ -401,8 +402,8 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
-        # Names are compared: a new version of a study file continues in its directory; another name would mix two
-        # studies.
+        # Only names are compared: a new version of a study file continues in its directory, but another name would mix
+        # two studies.
         other = read_facts(folder).name
         if other != name:
             raise ScenarioError(

@@ -49,7 +49,8 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
-    # One guest keeps one core busy (its virtual time needs one processor), so runs scale with cores.
+    # One guest keeps one core busy (its virtual time needs one processor), so the number of parallel runs grows with
+    # the cores.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
     return {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One study at a time per directory: the kernel releases the lock whenever its holder ends, for whatever reason.
 
-flock(2) on `study.lock`. A file whose mere existence meant "taken" would outlive a kill; a lock ends with its process.
-On NFS, Linux turns flock into a lock on the server, so it also works between machines (flock(2), NOTES).
+flock(2) on `study.lock`. A file whose existence means "taken" would remain after a kill, but a lock ends with its
+process. On NFS, Linux turns flock into a lock on the server, so it also works between machines (flock(2), NOTES).
 """
 
 from __future__ import annotations

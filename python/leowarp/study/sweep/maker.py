@@ -76,8 +76,8 @@ class GuestMaker:
     ) -> tuple[str, str]:
         """See `Maker`; building the kernel takes minutes, and the build reports its steps."""
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
-        # Content is hashed instead of comparing version numbers: two builds of one version may differ, and the run id
-        # must follow what ran.
+        # Content is hashed instead of comparing version numbers, because two builds of one version may differ, and the
+        # run id must identify what ran.
         return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
 
     def declared(

@@ -45,5 +45,5 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Deleted before anything is written, because its content will not be true for a while."""
+    """The old manifest is deleted before anything is written, because its content will not be true for a while."""
     (folder / MANIFEST).unlink(missing_ok=True)

@@ -15,7 +15,7 @@ FIRST_BATCH = 4
 LARGEST_BATCH = 60
 """Upper limit, however quick the runs are."""
 BATCH_S = 20.0
-"""Target duration of a batch: if a worker dies, no more than this is lost."""
+"""Target duration of a batch. If a worker dies, no more than this is lost."""
 
 
 class Outstanding:
@@ -41,7 +41,8 @@ class Outstanding:
         most: 1 or more, see `batch_size`.
         Returns: A single run if it is to be made alone. The caller has checked that at least one run is left.
         """
-        # Runs are ordered over all queues: if a study is stopped early, the first seeds of all combinations are done.
+        # Runs are ordered over all queues, so that the first seeds of all combinations are done if a study is stopped
+        # early.
         queue = min((queue for queue in (self._alone, *self._others.values()) if queue), key=lambda q: q[0].number)
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 

@@ -77,7 +77,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     origin: The present kernel, agent and version.
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
-    # The plan alone is not enough: another kernel, agent or version may give another result, so it is another run
+    # The plan alone does not identify a run: another kernel, agent or version may give another result
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     # The run comes from an earlier start: with a newer kernel, agent or version it is another run.
@@ -251,8 +251,8 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """Plans as a table. The text of a plan is stored in two parts, before and after its seed. Both parts are equal for
-    all seeds of a combination, so they compress well.
+    """Plans as a table. The text of a plan is stored in two parts, which come before and after its seed. Both parts are
+    equal for all seeds of a combination, so they compress well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],

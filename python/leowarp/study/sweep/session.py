@@ -21,7 +21,7 @@ from leowarp.study.sweep.rows import FAILED, row_of
 from leowarp.study.sweep.store import Store
 
 MOST_LOST_WORKERS = 3
-"""A run is failed after it has killed this number of workers."""
+"""A run counts as failed after it has killed this number of workers."""
 
 MOST_HOST_ERRORS = 3
 """After this number of consecutive runs that lack something on the machine, the study ends: the machine is at fault,
@@ -62,7 +62,7 @@ class _UnderWay:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the batch has a single run: if its worker dies, only this run can be the cause."""
+        """Whether the batch has only one run. If its worker dies, no other run can be the cause."""
         return len(self.runs) == 1
 
 
@@ -98,9 +98,9 @@ class Session:
     """Makes the runs of a task that are not yet in the store, using workers.
 
     A run with an error is failed; if its directory is to be kept (`keep = "failed"`), the run is repeated for that. If
-    a worker dies, the cause is unknown at first: its runs are retried together, then alone. A run that was present at
-    three deaths is failed. A missing resource of the machine (`HostError`) counts against a run only if other runs
-    succeed.
+    a worker dies, the cause is unknown at first: its runs are retried together, then alone. A run that was being made
+    at three deaths counts as failed. A missing resource of the machine (`HostError`) counts against a run only if other
+    runs succeed.
 
     store: Open store; its `status` says which runs have rows.
     show: Called with a `StudyProgress` each time the workers have been polled.
@@ -128,12 +128,12 @@ class Session:
         """
         self._show_progress()
         try:
-            # Runs may return to `_outstanding` while others are being made, so both are checked.
+            # Runs may return to `_outstanding` while others are being made, so both conditions are checked.
             while self._outstanding or self._under_way:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
-            # Only at this point is it certain whether this machine can make runs at all.
+            # Only at this point is it certain whether this machine can make any run.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
@@ -181,7 +181,7 @@ class Session:
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Path for a run's directory, cleared of leftovers from a killed start."""
+        """Path for a run's directory, after removing leftovers of a start that was killed."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
         # The path may hold a leftover of a start that was killed before the run's row was written.
         with disk.writing(self._task.folder):
@@ -213,7 +213,7 @@ class Session:
     def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
         """Rows at the end of a batch: missing runs are repeated, each alone, unless the batch had only one run.
 
-        A batch that leaves runs unmade without reporting a fault or a loss ended for no reason, which is itself a
+        If a batch leaves runs unmade without reporting a fault or a loss, it ended without a reason, which is itself a
         fault.
         """
         batch = self._under_way.pop(event.batch)
@@ -233,12 +233,12 @@ class Session:
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
         """Handle runs whose worker died: retry them once together, then each alone, until `MOST_LOST_WORKERS`
         deaths."""
-        # The run that caused the death is unknown: they are retried together once, then each alone.
+        # The run that caused the death is unknown, so the runs are retried once together, then each alone.
         rows, together = [], []
         for run in reversed(unfinished):
             # `lost` may exceed 1: Dask itself gives a lost batch to other workers (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
-            # Only a run alone is blamed: otherwise another run of the batch may be the cause.
+            # Only a run that was alone is blamed, because otherwise another run of the batch may be the cause.
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
@@ -251,8 +251,8 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Rows of a completed run and of the runs put aside. The machine evidently can make runs, so the runs put aside
-        failed for their own reasons.
+        """Rows of a completed run and of the runs put aside. The machine evidently can make runs, so the runs that were
+        put aside failed for their own reasons.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
         # Rows are in the order of completion, not of the study: the store sorts by number when reading.
@@ -269,11 +269,11 @@ class Session:
         Raises HostError after `MOST_HOST_ERRORS` such runs in succession.
         """
         if result["error"]["kind"] != HostError.__name__:
-            # The machine works: it got this run to the point where it failed by itself.
+            # The machine works, because this run reached the point where it failed by itself.
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
         # Either the machine lacks something, or the run needs more than any machine has; the next runs decide. No row
-        # is written yet: it would count as failed, and a restart with more memory or disk would skip the run.
+        # is written yet, because it would count as failed, and a restart with more memory or disk would skip the run.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:

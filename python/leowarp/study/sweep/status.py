@@ -49,7 +49,8 @@ def study_status(folder: Path | str) -> StudyStatus:
     folder: Directory of the study; nothing in it is locked or changed.
     """
     folder = Path(folder)
-    # The directory is checked before any file is opened: opening a pipe named plans.parquet would block forever.
+    # The directory is checked before any file is opened, because opening a pipe named plans.parquet would block for
+    # ever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
     # Reads files that a running study may be writing, without locks or changes.

@@ -98,8 +98,8 @@ class Store:
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
-                # A kill between writing a Parquet file and emptying the journal leaves a row in both; the row in the
-                # file counts.
+                # A kill between writing a Parquet file and emptying the journal leaves a row in both. Then the row in
+                # the file counts.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
@@ -121,7 +121,8 @@ class Store:
         # The journal has one line per row, so that a torn write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # Rows are on disk before memory records them: a lost run is repeated, but a duplicate would go unnoticed.
+            # Rows are on disk before memory records them, because a lost run is repeated, but a duplicate would not be
+            # noticed.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
@@ -154,7 +155,7 @@ class Store:
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
-            # The journal is emptied last: a row that a kill leaves in journal and file counts once, by its run id.
+            # The journal is emptied last. If a kill leaves a row in journal and file, it counts once, by its run id.
             self._journal.empty()
         self._flushed_at = time.monotonic()
         self._is_flushing = False
@@ -199,8 +200,8 @@ class Store:
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
-            # Rows are removed before their runs are repeated: after a kill in between, the next start sees them as
-            # missing.
+            # Rows are removed before their runs are repeated, so that after a kill in between, the next start sees them
+            # as missing.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
@@ -243,7 +244,7 @@ class Store:
         """Write a table as one file per partition and return the number of files; the partition column is in the folder
         names only.
 
-        File names are random: two starts of a study must not write the same name. The files' metadata hold the
+        File names are random, because two starts of a study must not write the same name. The files' metadata hold the
         partition's column and type, because a folder name is always text.
         """
         key = self._layout.partition
@@ -260,7 +261,7 @@ class Store:
             inner = part.drop_columns([key]).replace_schema_metadata(
                 {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
             )
-            # The table is serialised into memory first: `write_file` writes a file whole or not at all.
+            # The table is first serialised into memory, because `write_file` writes a file whole or not at all.
             pq.write_table(inner, content, compression="zstd")
             disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
         return len(distinct)

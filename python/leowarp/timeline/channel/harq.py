@@ -4,8 +4,8 @@
 A packet fills one codeword. The starts of its transmissions are `retransmission_delay_ns` apart. Each transmission
 sends some bits of the codeword. It delivers the mutual information of its symbols at the power during the transmission.
 The receiver keeps the information of all transmissions. It decodes when the sum reaches the threshold,
-`threshold_ratio` times the data bits. Otherwise it
-asks for more, at most `retransmissions` times; after that, the packet is lost.
+`threshold_ratio` times the data bits. Otherwise it asks for more, at most `retransmissions` times; after that, the
+packet is lost.
 
 - `incremental` (type II): every transmission sends new bits; their information adds up. The receiver determines the
   number of these bits: see `Harq.rule`. Once the whole codeword is sent, no bits are left to ask for.
@@ -39,9 +39,8 @@ CODE_RATES = (0.1730, 0.2115, 0.3082, 0.4358, 0.6667, 0.9284, 0.9814)
 RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
 """Accumulated information per data bit at which half of the codewords decode, by code rate (data bits per sent bit).
 The values are from a Monte Carlo simulation of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP
-iterations, parity bits in random order.
-The simulation used QPSK and white noise, with 80 to 250 codewords per point. For a failure rate of 1 in 10, add 0.01 to
-0.03."""
+iterations, parity bits in random order. The simulation used QPSK and white noise, with 80 to 250 codewords per point.
+For a failure rate of 1 in 10, add 0.01 to 0.03."""
 
 CHUNK_CODEWORDS = 1 << 19
 """Number of codewords computed at once, which bounds the memory."""

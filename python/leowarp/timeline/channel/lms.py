@@ -57,8 +57,7 @@ class LandMobile:
     frames: "common" or "by-state". Length of a step of the chain. `common`: the same for every state, the mean of the
         shortest lengths weighted by the states' shares. The states' shares of the distance then equal the chain's
         stationary distribution, as the published shares do. `by-state`: each state has its own shortest length, which
-        changes the
-        shares of the distance.
+        changes the shares of the distance.
     frame_m: A length for `common` that replaces this mean.
     samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. 16:
         linear interpolation of the diffuse power is off by at most 2 % of its mean.
@@ -145,8 +144,7 @@ class LandMobile:
         lengths = np.array(surroundings.state_lengths_m)
         if self.frames == "common":
             # The mean is 5.85 m for intermediate tree shadowing. With a separate length per state, deep shadow would
-            # cover 19 % of
-            # the distance instead of the published 25 % (design/lms-harq.md).
+            # cover 19 % of the distance instead of the published 25 % (design/lms-harq.md).
             lengths = np.full(len(lengths), float(surroundings.state_shares @ lengths))
         return Model(surroundings, lengths, surroundings.correlation_m, surroundings.transition_m)
 

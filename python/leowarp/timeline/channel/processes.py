@@ -136,8 +136,7 @@ class Multipath:
     section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter whose
     frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely long,
     so J0 is multiplied by a Gaussian of `MEMORY_WAVELENGTHS`. This causes an error of 0.005 within four wavelengths,
-    and of 2e-4
-    in the second moment of the spectrum, which determines level crossings. The response then ends within
+    and of 2e-4 in the second moment of the spectrum, which determines level crossings. The response then ends within
     `REACH_WAVELENGTHS`. (Truncating the response of the exact spectrum there would remove 7 % of the second moment.)
     """
 

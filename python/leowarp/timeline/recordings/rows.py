@@ -13,8 +13,7 @@ not parts of two.
 
 This is exact if no reply overtook another. Then t + rtt never decreases, so t + rtt/2, the mean of t and t + rtt,
 strictly increases. No probe then waits for another at the far end. If replies did overtake, a FIFO cannot return them
-as
-recorded. Each reply then arrives at its recorded time, or together with the reply before it if that is later.
+as recorded. Each reply then arrives at its recorded time, or together with the reply before it if that is later.
 """
 
 from __future__ import annotations
@@ -224,8 +223,8 @@ def _rows(way: _Way, forward: _Way | None = None) -> Rows:
 
 
 def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
-    """Indexes of samples followed by a gap, possibly including the last one. If the keys make gaps an error, it is
-    raised."""
+    """Indexes of samples followed by a gap, possibly including the last one. Raises an error if the keys
+    make gaps an error."""
     limit_ns = keys.gap_after_ns
     if limit_ns is None:
         if interval_ns is None:

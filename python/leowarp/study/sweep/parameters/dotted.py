@@ -22,7 +22,7 @@ def tables(document: Node, name: str, problems: Problems) -> list[Node]:
     node = document.get(name)
     if node is None:
         return []
-    # `[together]` with single brackets is a plain table in TOML; this is the most likely mistake, so the hint shows
+    # In TOML, `[together]` with single brackets is a plain table. This is the most likely mistake, so the hint shows
     # both forms.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")

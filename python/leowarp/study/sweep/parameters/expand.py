@@ -28,15 +28,15 @@ _OTHER_SEED = 987_654_321
 """A seed that no study uses: it locates the seed in a plan's text."""
 
 MOST_COMBINATIONS = 100_000
-"""Limit of combinations: each is loaded and checked before the first run, which takes 5 ms; more would take ten
+"""Limit of combinations. Each is loaded and checked before the first run, which takes 5 ms, so more would take ten
 minutes."""
 
 MOST_PRODUCT = 2_000_000
 """Limit of combinations before `exclude` and `only` remove some; looking at one takes 5 us."""
 
 MOST_RUNS = 1_000_000
-"""Limit of runs: combinations times seeds. A run takes 500 bytes of memory here, and at least 0.1 s of a processor:
-together more than a day."""
+"""Limit of runs: combinations times seeds. A run takes 500 bytes of memory here and at least 0.1 s of a processor. At
+this limit, that is more than a day."""
 
 MOST_PROBLEMS = 20
 """Number of mistakes shown at once: a study of thousands of combinations repeats the same mistakes."""
@@ -71,7 +71,7 @@ class Combination:
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
-        # A second seed proves that the text depends on the seed in this place alone. Plans of all seeds are then made
+        # A second seed proves that the text depends on the seed in only this place. Plans of all seeds are then made
         # by joining three texts.
         other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
         assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
@@ -157,7 +157,7 @@ def expand(study: StudyFile) -> list[PlannedRun]:
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
-    # Both checks of duplicates compare pairs of runs, so they come after all plans are made.
+    # Both checks for duplicates compare pairs of runs, so they are made after all plans.
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs
@@ -202,7 +202,7 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}
-        # `exclude` comes before `only`: a combination that matches both is left out.
+        # `exclude` is applied before `only`, so a combination that matches both is left out.
         if any(_meets(condition, plain) for condition in study.exclude):
             continue
         if study.only and not any(_meets(condition, plain) for condition in study.only):

@@ -364,7 +364,7 @@ def _conditions(
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
-    """The seeds in order, from `first` and `count` or a `list`; None if there is no section or it is wrong.
+    """The seeds in order, from `first` and `count` or from a `list`; None if the section is missing or wrong.
 
     A seed is the scenario's `run.seed`, so its allowed range comes from the scenario's schema.
     """

@@ -36,7 +36,7 @@ class PlanKey:
         """
         owner: Any = plan
         for part in self.parts[:-1]:
-            # A plan stores its medium under one name, whichever section of the scenario describes it.
+            # A plan stores its medium under one name, whatever section of the scenario describes it.
             if owner is plan and part == plan.medium.NAME:
                 owner = plan.medium
             elif isinstance(owner, tuple):
@@ -85,7 +85,7 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
             return {name + key.declared.suffix: key.value(plan), name: text_of(value)}
         case "queue":
             assert key is not None
-            # A limit is either in packets or in bytes: one of the two columns is null.
+            # A limit is either in packets or in bytes, so one of the two columns is null.
             limits = {f"{name}_{unit}": key.value(plan, f"queue_{unit}") for unit in ("pkts", "bytes")}
             return {**limits, name: text_of(value)}
         case "count" | "flag":

@@ -149,13 +149,13 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
 
 def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
     """Numbers first, first + step, ... up to last, which is included only if it is a whole number of steps away."""
-    # A step of 0 is checked first, because it would divide by zero.
+    # A step of 0 is rejected first, because it would cause a division by zero.
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")
     count = int((last - first) / step) + 1
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
-    # Each value is a product instead of a running sum, as in `_evenly`.
+    # Each value is computed as a product instead of a running sum, as in `_evenly`.
     return [first + step * place for place in range(count)]
 
 

@@ -3,8 +3,7 @@
 
 SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k holds for packets
 sent from 10 k ms to 10 (k + 1) ms after the file's base time. After the last line the file repeats (here: ``repeat``).
-The values
-are halves of round trips measured by ping.
+The values are halves of round trips measured by ping.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ strongest.
 One step in noise cannot be located, but twenty steps together can. Around each instant, every sign becomes a curve over
 the offset from the instant. The curve shows the difference of the level before and after, the excess of lost probes
 after over before, or the excess of the delays. The sum of the curves is largest at the right offset, and only if the
-period is
-right.
+period is right.
 """
 
 from __future__ import annotations

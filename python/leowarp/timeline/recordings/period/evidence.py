@@ -4,10 +4,10 @@ nothing follows a schedule.
 
 Without a schedule, the shares of `signs` at its instants are uniform in (0, 1]. With a schedule, a fraction q of the
 shares is small: these have the density ``a s^(a - 1)``, with a below 1. The mean of the likelihood ratio over a grid of
-q and a is the Bayes
-factor of one way to look at a sign. The mean of these over all ways is the Bayes factor of a period and a phase,
-because it is unknown which sign a path shows. This compares periods in the same way as phases. Half of the true period
-has additional instants at which nothing happens, and twice the true period misses half of the events.
+q and a is the Bayes factor of one way to look at a sign. The mean of these over all ways is the Bayes factor of a
+period and a phase, because it is unknown which sign a path shows. This compares periods in the same way as phases. Half
+of the true period has additional instants at which nothing happens, and twice the true period misses half of the
+events.
 """
 
 from __future__ import annotations
