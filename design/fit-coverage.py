@@ -1,49 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a fit gives the parameters of a recording that the profile itself made back within their intervals.
 
-    PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--minutes 15]
+    PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--jobs 2] [--rows coverage.jsonl]
 
 Of each key and kind of recording: in how many of the seeds the 95 % interval holds the truth, the median of the
-estimates, and the median width of the intervals. No kernel: pings are walked over the profile's tables.
+estimates, and the median width of the intervals. No kernel: pings are walked over the profile's tables. A fit whose row
+is in the file is not made again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
 
 import numpy as np
 
 from support.fitted import KINDS, estimates_of, truths
 
 
+def fitted(name: str, seed: int) -> dict[str, object]:
+    """A row of the file."""
+    return {"kind": name, "seed": seed, "found": estimates_of(KINDS[name], seed)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--rows", type=Path, default=None)
     parser.add_argument("--kind", choices=[*KINDS], default=None)
     options = parser.parse_args()
-    rows = []
-    for name, kind in KINDS.items():
-        if options.kind not in (None, name):
-            continue
-        found: dict[str, list[tuple[float, float, float]]] = {}
-        for seed in range(options.first, options.first + options.seeds):
-            for key, estimate in estimates_of(kind, seed).items():
-                found.setdefault(key, []).append(estimate)
-        for key, values in found.items():
-            value, low, high = np.array(values).T
-            truth = truths(kind)[key]
-            held = int(((low <= truth) & (truth <= high)).sum())
-            rows.append((name, key, truth, held, len(values), float(np.median(value)), float(np.median(high - low))))
-    if options.json:
-        print(json.dumps(rows))
-        return
+    wanted = [
+        (name, seed)
+        for seed in range(options.first, options.first + options.seeds)
+        for name in KINDS
+        if options.kind in (None, name)
+    ]
+    rows = {}
+    if options.rows is not None and options.rows.exists():
+        for line in options.rows.read_text().splitlines():
+            row = json.loads(line)
+            rows[row["kind"], row["seed"]] = row
+    with ProcessPoolExecutor(options.jobs) as pool:
+        todo = [pool.submit(fitted, *one) for one in wanted if one not in rows]
+        for done in as_completed(todo):
+            row = done.result()
+            rows[row["kind"], row["seed"]] = row
+            if options.rows is not None:
+                with options.rows.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
     print("| recording | key | truth | held | of | median | width |")
     print("|---|---|---:|---:|---:|---:|---:|")
-    for name, key, truth, held, of, median, width in rows:
-        print(f"| {name} | {key} | {truth:.4g} | {held} | {of} | {median:.4g} | {width:.3g} |")
+    for name in dict.fromkeys(name for name, _ in wanted):
+        of_kind = [rows[one]["found"] for one in wanted if one[0] == name]
+        for key, truth in truths(KINDS[name]).items():
+            told = np.array([found[key] for found in of_kind if key in found])
+            if len(told):
+                value, low, high = told.T
+                held = int(((low <= truth) & (truth <= high)).sum())
+                median, width = np.median(value), np.median(high - low)
+                print(f"| {name} | {key} | {truth:.4g} | {held} | {len(told)} | {median:.4g} | {width:.3g} |")
 
 
 if __name__ == "__main__":

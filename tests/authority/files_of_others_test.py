@@ -10,6 +10,7 @@ these tests:
 A missing file is skipped, and so is one whose other tool (jq, tshark) is not installed.
 """
 
+import gzip
 import hashlib
 import io
 import json
@@ -51,9 +52,15 @@ def found(file: dict[str, str], tmp_path: Path) -> Path:
     if not path.exists():
         pytest.skip(f"not fetched: {path}")
     assert hashlib.sha256(path.read_bytes()).hexdigest() == file["sha256"], path
-    if path.suffix != ".md":
+    if path.suffix == ".md":
+        part = path.read_text().split("```json\n")[1].split("```")[0]
+    elif path.suffix == ".gz":
+        part = gzip.decompress(path.read_bytes()).decode()
+    elif "element" in file:
+        part = json.dumps(json.loads(path.read_text())[file["element"]])
+    else:
         return path
-    (tmp_path / "part.json").write_text(path.read_text().split("```json\n")[1].split("```")[0])
+    (tmp_path / "part.json").write_text(part)
     return tmp_path / "part.json"
 
 

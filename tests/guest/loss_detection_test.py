@@ -17,7 +17,7 @@ from support.route_changes import SKY
 
 pytestmark = pytest.mark.guest
 
-PYTHON = Path(sys.executable).resolve()
+PYTHON = f"{Path(sys.executable).resolve()} -S"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MS, S = 1_000_000, 1_000_000_000
 OURS = [each for each in LOSS_DETECTIONS if each != "kernel"]
@@ -266,7 +266,7 @@ def test_pr_sends_again_beta_times_the_longest_rtt_after_it_was_sent(tmp_path):
         lost, again, _ = repair(one_lost(tmp_path / str(beta), "pr", **short, **{"tcp.pr_beta": f"{100 * beta} %"}))
         waits_ns[beta] = again.sent_ns - lost.sent_ns
     for beta, wait_ns in waits_ns.items():
-        # A timer that is set 64 to 511 ms before is up to 8 ms late (kernel/time/timer.c), and one tick is added
+        # A timer set 64 to 511 ms ahead fires up to 8 ms late (kernel/time/timer.c), plus one tick.
         assert RTT_NS * beta <= wait_ns <= 1.01 * RTT_NS * beta + 9 * MS
     assert waits_ns[4] - waits_ns[2] == pytest.approx(2 * RTT_NS, abs=9 * MS)
 

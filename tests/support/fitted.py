@@ -38,7 +38,7 @@ KINDS = {
 
 
 def recording(kind: Kind, seed: int) -> Measurement:
-    """Pings over the profile's tables."""
+    """Pings over a link whose delays and losses come from the profile's tables."""
     profile = profile_for(kind.minutes, seed, **kind.keys)
     t_ns = np.arange(0, int(kind.minutes * 60e9), kind.interval_ns, dtype=np.int64)
     # ping prints tenths of a millisecond.

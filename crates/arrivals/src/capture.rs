@@ -105,11 +105,18 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// [`Error::CutShort`] if the file ends inside a packet, [`Error::NoCapture`] if it is empty or not a capture,
+    /// [`Error::CutShort`] if the file ends inside its first packet, [`Error::NoCapture`] if it is empty or no capture,
     /// [`Error::Malformed`] if a number of the measured flow is invalid.
     pub fn finish(&mut self, into: &mut Arrivals) -> Result<()> {
         self.flows.finish(|seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes));
-        self.frames.finish()?;
+        match self.frames.finish() {
+            // What a capture program that was killed leaves behind: all before it can be read.
+            Err(Error::CutShort { .. }) if self.counts.packets > 0 => {
+                self.counts.packets += 1;
+                self.skips.count(Reason::End);
+            }
+            ended => ended?,
+        }
         match self.too_large {
             // With several flows and no selection, the missing selection is reported first.
             Some((packet, at)) if self.flows.measured().is_some() => {

@@ -272,19 +272,23 @@ fn tcp_is_numbered_by_byte_and_a_second_connection_on_the_same_ports_is_another_
 }
 
 #[test]
-fn a_file_that_ends_early_is_told_with_packet_and_byte() {
+fn a_file_that_ends_inside_a_packet_is_read_up_to_it() {
     let file = pcap(ETHERNET, &echoes(&[1, 2, 3]));
     let frame = 16 + 66;
-    let (_, result) = read(&file[..24 + 2 * frame + 30], 50, Settings::default());
-    let cut = Error::CutShort { what: "packet 3".into(), from: 188, to: 270, end: 218 };
+    // Inside the third record, and inside its header.
+    for rest in [30, 3] {
+        let (capture, result) = read(&file[..24 + 2 * frame + rest], 50, Settings::default());
+        assert_eq!(result.unwrap().seq.len(), 2);
+        assert_eq!((capture.counts().packets, capture.skips().packets()), (3, 1));
+        assert!(capture.skips().listed()[0].1.starts_with("cut off by the end of the file"));
+    }
+    let (_, result) = read(&file[..24 + 30], 50, Settings::default());
+    let cut = Error::CutShort { what: "packet 1".into(), from: 24, to: 106, end: 54 };
     assert_eq!(
         cut.to_string(),
-        "it is cut short: packet 3 begins at byte 188 and reaches to byte 270, but the file ends at byte 218"
+        "it is cut short: packet 1 begins at byte 24 and reaches to byte 106, but the file ends at byte 54"
     );
     assert_eq!(result.unwrap_err(), cut);
-    // The file ends inside the third record's header: the record's length is unknown, but it is longer.
-    let (_, result) = read(&file[..24 + 2 * frame + 3], 50, Settings::default());
-    assert_eq!(result.unwrap_err(), Error::CutShort { what: "packet 3".into(), from: 188, to: 204, end: 191 });
     assert_eq!(read(&file[..24 + 2 * frame], 50, Settings::default()).1.unwrap().seq.len(), 2);
     for length in [0, 3, 10] {
         let (_, result) = read(&file[..length], 50, Settings::default());
@@ -292,8 +296,8 @@ fn a_file_that_ends_early_is_told_with_packet_and_byte() {
         assert_eq!(result.unwrap_err(), Error::CutShort { what: "the header".into(), from: 0, to: 24, end });
     }
     let ng = pcapng(ETHERNET, &echoes(&[1, 2, 3]));
-    let (_, result) = read(&ng[..ng.len() - 1], 50, Settings::default());
-    assert!(result.unwrap_err().to_string().starts_with("it is cut short: the block after packet 2 begins at byte"));
+    let (capture, result) = read(&ng[..ng.len() - 1], 50, Settings::default());
+    assert_eq!((result.unwrap().seq.len(), capture.counts().packets, capture.skips().packets()), (2, 3, 1));
     let inside_the_unknown = 28 + 20 + 30 + 60;
     let (_, result) = read(&ng[..inside_the_unknown], 50, Settings::default());
     assert!(matches!(result.unwrap_err(), Error::CutShort { .. }));

@@ -219,6 +219,10 @@ impl Frames {
             return Err(malformed("the length at its end is another than the one at its begin"));
         }
         let body = Reader { bytes: &block[8..block.len() - 4], big_endian: *big_endian };
+        // draft-ietf-opsawg-pcapng, 4.1: a reader must not read a major version that it does not know.
+        if begins_section && body.half(4).is_some_and(|major| major != 1) {
+            return Err(malformed("the section is of another major version of pcapng than 1"));
+        }
         match kind {
             _ if begins_section => interfaces.clear(),
             INTERFACE if interfaces.len() >= INTERFACES_MAX => {

@@ -34,6 +34,8 @@ pub enum Reason {
     Record,
     /// The packet's time does not fit into 64 bits of ns.
     Time,
+    /// The file ends inside it.
+    End,
     /// The packet's flow would exceed the number of flows that fit into bounded memory.
     Flows(usize),
 }
@@ -58,6 +60,7 @@ impl fmt::Display for Reason {
             Reason::Deep => to.write_str("of more headers within each other than are followed"),
             Reason::Record => to.write_str("damaged: a record that contradicts itself, or of no known interface"),
             Reason::Time => to.write_str("of an instant beyond the year 2262"),
+            Reason::End => to.write_str("cut off by the end of the file, and whatever came after it"),
             Reason::Flows(most) => write!(to, "of more than {most} flows"),
         }
     }

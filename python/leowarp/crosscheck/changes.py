@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class Rests:
     """Times of packets from the far ends of a node's old and new link to the station of the host.
 
-    old_ns, new_ns: The longest time on the old path, with a full packet on each link and the larger of two delays if
-        one changes at this instant; the shortest time on the new path.
+    old_ns: The longest time on the old path: each link transmits a full packet, and a delay that changes at this
+        instant counts with its larger value.
+    new_ns: The shortest time on the new path.
     old, new: tuple of (node, node). The links.
     """
 

@@ -165,7 +165,7 @@ class Judge:
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """The node before the node of a switch; None if it is unknown."""
+        """The queue of the link that a switch abandons; None if it is unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
         # Arrivals are recorded only at stations, and not for links that held packets.

@@ -71,7 +71,7 @@ def orders(run: Run, changes: Changes, stations: Stations | None) -> Findings:
 
 
 def _copies(run: Run, frame: pd.DataFrame, found: Findings) -> None:
-    """Of each pair of copies, the second is discarded or one of the two was lost."""
+    """Check that the second of each pair of copies is discarded, or one of the two was lost."""
     tables = run.tables
     if run.plan.cures.duplicate_ns is None or not tables.linktotals["held_pkts"].eq(0).all():
         return

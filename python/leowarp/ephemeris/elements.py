@@ -13,10 +13,10 @@ from pathlib import Path
 
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skip, Skips, skipped_line
 from leowarp.ephemeris.omm import satellite_of
 from leowarp.ephemeris.omm_encodings import csv_messages, is_csv, is_kvn, json_messages, kvn_messages, xml_messages
 from leowarp.ephemeris.sgp4_orbits import Element
-from leowarp.ephemeris.skipped import Skipped
 from leowarp.ephemeris.tle import HEADER, from_tle
 
 
@@ -33,13 +33,13 @@ class ElementFile:
     path: Path
     elements: tuple[Element, ...]
     header: tuple[int, int] | None
-    skipped: Skipped
+    skipped: tuple[Skip, ...]
 
     @property
     def sentences(self) -> list[str]:
         """Skipped parts and notes on odd epochs, one line each; without directories."""
         found = []
-        skipped = self.skipped.sentence()
+        skipped = skipped_line(self.skipped)
         if skipped is not None:
             satellites = len({element.catalogue_number for element in self.elements})
             sets = f"{len(self.elements)} element sets of {satellites} satellites read"
@@ -63,7 +63,7 @@ def element_file(path: Path) -> ElementFile:
     start = text.lstrip()[:1]
     if not start:
         raise ScenarioError(f"{path} is empty: constellation.tle needs at least one satellite", _FORMATS)
-    skipped, header = Skipped(), None
+    skipped, header = Skips(), None
     # By content and not by name: CelesTrak's downloads are called `gp.php` in every format.
     if start in "[{":
         elements = [satellite_of(path, *message) for message in json_messages(path, text)]
@@ -86,7 +86,7 @@ def element_file(path: Path) -> ElementFile:
         raise ScenarioError(
             f"{path} holds no satellite: constellation.tle needs at least one{_begin_of(text, skipped)}", _FORMATS
         )
-    return ElementFile(path=path, elements=tuple(elements), header=header, skipped=skipped)
+    return ElementFile(path=path, elements=tuple(elements), header=header, skipped=skipped.found)
 
 
 def check_once(path: Path, elements: list[Element]) -> None:
@@ -139,9 +139,9 @@ def _text_of(path: Path) -> str:
         ) from error
 
 
-def _begin_of(text: str, skipped: Skipped) -> str:
+def _begin_of(text: str, skipped: Skips) -> str:
     """The beginning of a text in which nothing was found, and the skipped parts, as the end of a sentence."""
-    what = skipped.sentence()
+    what = skipped_line(skipped.found)
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return f"; it begins with {first[:40]!r}" + (f"; {what}" if what else "")
 

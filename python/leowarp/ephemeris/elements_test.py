@@ -164,7 +164,7 @@ MALFORMED = {
         ["2 3", "A", *lines_of(), "B", *lines_of("44058")]
     ): r"set\.tle:1: the first line says 2 x 3 .* there are 2",
     "NAME\n": r"holds no satellite: .*; it begins with 'NAME'; skipped 1 line of text",
-    "NAME\nNAME\n": r"holds no satellite: .* skipped 2 lines of text .* \(lines 1 and 2\)",
+    "NAME\nNAME\n": r"holds no satellite: .* skipped 2 lines of text .* \(the first: line 1\)",
     ONE[0]: r"set\.tle:1: the file ends after line 1",
     ONE[1]: r"set\.tle:1: expected line 1",
     "\n".join([lines_of()[0], lines_of()[0]]): r"set\.tle:2: columns 1 to 2 .* line number",

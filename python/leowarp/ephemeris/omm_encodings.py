@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skips
 from leowarp.ephemeris.omm import FETCH, USED, Fields, unit_is_right
-from leowarp.ephemeris.skipped import Skipped
 
 Message = tuple[int, Fields]
 """Line on which it begins, from 1, with keywords and values."""
@@ -78,7 +78,7 @@ def json_messages(path: Path, text: str) -> Iterator[Message]:
         raise ScenarioError(f"{path}:{line}: {error} stands twice in one message", "take one of them out") from error
 
 
-def csv_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
+def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Messages of lines of values below a line of keywords, separated by commas, semicolons or tabs.
 
     Raises ScenarioError if a line has more or fewer values than there are keywords, or a keyword occurs twice.
@@ -96,14 +96,14 @@ def csv_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
             if not any(cells):
                 continue
             if cells[0].startswith("#") and (not header or len(cells) != len(header)):
-                skipped.add("comment", "comments", line)
+                skipped.add("comment", "comments", f"line {line}")
             elif not header:
                 header = cells
                 twice = {key for key in header if header.count(key) > 1 and key}
                 if twice:
                     raise ScenarioError(f"{path}:{line}: the column {min(twice)} stands twice", "take one of them out")
             elif cells == header:
-                skipped.add("repeated line of column names", "repeated lines of column names", line)
+                skipped.add("repeated line of column names", "repeated lines of column names", f"line {line}")
             elif len(cells) != len(header):
                 raise ScenarioError(
                     f"{path}:{line}: {len(cells)} values below {len(header)} column names; the line is cut short, or "
@@ -116,7 +116,7 @@ def csv_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
         raise ScenarioError(f"{path}:{reader.line_num}: not CSV: {error}", FETCH) from error
 
 
-def xml_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
+def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Messages of the segments of XML, in any namespace.
 
     Raises ScenarioError if it is not XML, a segment lacks metadata or mean elements, has a field twice, or has a unit
@@ -136,7 +136,7 @@ def xml_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
     yield from reader.messages
 
 
-def kvn_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
+def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Messages of lines ``KEYWORD = value [unit]``; each begins with ``CCSDS_OMM_VERS``.
 
     Raises ScenarioError if a line is neither that nor a comment, a keyword occurs twice in a message, or a unit is not
@@ -155,13 +155,15 @@ def kvn_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
             fields, begin, other = {}, number, found[1] != "CCSDS_OMM_VERS"
             if other:
                 kind = found[1].removeprefix("CCSDS_").removesuffix("_VERS")
-                skipped.add(f"message that is no OMM but of the kind {kind}", f"messages of the kind {kind}", number)
+                skipped.add(
+                    f"message that is no OMM but of the kind {kind}", f"messages of the kind {kind}", f"line {number}"
+                )
                 continue
         if other:
             continue
         # Space-Track also writes an equals sign after COMMENT, and a message may have several.
         if _is_comment(line) or (found is not None and found[1] == "COMMENT"):
-            skipped.add("comment", "comments", number)
+            skipped.add("comment", "comments", f"line {number}")
             continue
         if found is None:
             raise ScenarioError(f"{path}:{number}: neither KEYWORD = value nor COMMENT: {line[:40]!r}", FETCH)
@@ -221,7 +223,7 @@ def _check_unit(path: Path, line: int, key: str, unit: str) -> None:
 class _Xml:
     """Collects expat's events: segments of orbit mean-elements messages."""
 
-    def __init__(self, path: Path, skipped: Skipped) -> None:
+    def __init__(self, path: Path, skipped: Skips) -> None:
         self.messages: list[Message] = []
         self.root = ""
         self._path, self._skipped = path, skipped
@@ -246,7 +248,9 @@ class _Xml:
         self._text = ""
         if name in _OTHER_MESSAGES and not self._other():
             kind = name.upper()
-            self._skipped.add(f"message that is no OMM but of the kind {kind}", f"messages of the kind {kind}", line)
+            self._skipped.add(
+                f"message that is no OMM but of the kind {kind}", f"messages of the kind {kind}", f"line {line}"
+            )
         self._open.append(name)
         if self._other():
             return
@@ -270,7 +274,7 @@ class _Xml:
             return
         if name == "segment":
             if not self._parts:
-                self._skipped.add("empty segment", "empty segments", self._begin)
+                self._skipped.add("empty segment", "empty segments", f"line {self._begin}")
                 self._fields = None
                 return
             lacks = {"metadata", "meanElements", "tleParameters"} - self._parts

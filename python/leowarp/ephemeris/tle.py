@@ -18,8 +18,8 @@ from pathlib import Path
 from sgp4.api import WGS72, Satrec
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skips
 from leowarp.ephemeris.sgp4_orbits import Element, check_started
-from leowarp.ephemeris.skipped import Skipped
 
 COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
@@ -28,7 +28,7 @@ THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special 
 """Meaning of the ephemeris type (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3). 0 and 2 are SGP4."""
 
 
-def from_tle(path: Path, text: str, header_lines: int, skipped: Skipped) -> Iterator[Element]:
+def from_tle(path: Path, text: str, header_lines: int, skipped: Skips) -> Iterator[Element]:
     """Element sets of a text, in order.
 
     header_lines: Number of lines at the top that the caller has read.
@@ -62,10 +62,10 @@ def from_tle(path: Path, text: str, header_lines: int, skipped: Skipped) -> Iter
             )
             _check_no_elements(path, number, line)
             if not is_name:
-                skipped.add("line of text around the elements", "lines of text around the elements", number)
+                skipped.add("line of text around the elements", "lines of text around the elements", f"line {number}")
 
 
-def _content(text: str, header_lines: int, skipped: Skipped) -> Iterator[tuple[int, str, int]]:
+def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int, str, int]]:
     """Non-empty lines: number, text without surrounding blanks, and the number of blank lines above."""
     blanks = 0
     # Only these characters end lines: `splitlines` also splits at characters that may occur in a name.
@@ -75,7 +75,7 @@ def _content(text: str, header_lines: int, skipped: Skipped) -> Iterator[tuple[i
         if number <= header_lines:
             continue
         if line.startswith("#"):
-            skipped.add("comment", "comments", number)
+            skipped.add("comment", "comments", f"line {number}")
         elif line:
             yield number, line, blanks
             blanks = 0

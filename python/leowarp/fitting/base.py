@@ -12,7 +12,9 @@ from leowarp.fitting.slotted import Slotted
 QUANTILES = 11
 """Quantiles of the base round trip: minimum, deciles, maximum."""
 
-_SHARES = np.arange(0.0, 0.96, 0.02)
+_APART = 0.02
+"""Between shares that are tried."""
+_SHARES = np.arange(0.0, 0.96, _APART)
 _DRAWN = 4000
 
 
@@ -76,8 +78,8 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     stays = Estimate(
         "base_kept",
         float(kept(steps_ns)),
-        float(low),
-        float(high),
+        max(float(low) - _APART, 0.0),
+        min(float(high) + _APART, 1.0),
         len(steps_ns),
         "reconfigurations",
         "with it the steps are nearest to the recording's, by the distance of Kolmogorov and Smirnov",

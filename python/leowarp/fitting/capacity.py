@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.fitting.bursts import SEGMENT_BYTES, WIRE_BYTES
 from leowarp.fitting.estimate import Estimate, Untold, resampled
 from leowarp.scenario.schema import Access
 from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Transfer
@@ -18,8 +19,8 @@ _FEWEST_SLOTS = 4
 _CUT_SPREAD = 0.8796
 """Standard deviation of a standard normal distribution truncated at two, like the profile's levels."""
 
-_WIRE = 1514.0 / 1448.0
-"""Bytes on the link per byte of payload, in full segments."""
+_WIRE = WIRE_BYTES / SEGMENT_BYTES
+"""Bytes on the link for each of payload, in full segments."""
 
 
 def fit_capacity(
@@ -68,10 +69,17 @@ def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[lis
     if len(best) < _FEWEST_SLOTS:
         return [], [Untold(key, f"{len(best)} slots are too few")]
     best = best * _WIRE
+    queue = Untold("queue", "a flow shows that a queue filled only together with its round trips")
     low, high = resampled(best, lambda drawn: np.asarray(np.median(drawn)))
+    own_bps = access.capacity_bps if transfer.way == "down" else access.capacity_up_bps
+    if own_bps is not None and low <= own_bps:
+        # A flow that losses slow down carries less than the link could: a bound from below is no estimate.
+        carried_text = f"{np.median(best) / 1e6:.4g} Mbit/s ({low / 1e6:.4g} to {high / 1e6:.4g})"
+        why = f"one flow carried {carried_text} in its best seconds, which the profile's {own_bps / 1e6:.4g} allows"
+        return [], [Untold(key, why), queue]
     note = "a lower bound: what one TCP flow carried in the best tenth of each slot's seconds, median over slots"
     estimate = Estimate(key, float(np.median(best)), float(low), float(high), len(best), "slots", note)
-    return [estimate], [Untold("queue", "a flow shows that a queue filled only together with its round trips")]
+    return [estimate], [queue]
 
 
 def _means(capacity: Capacity, t_ns: NDArray[np.int64], end_ns: int) -> NDArray[np.float64]:

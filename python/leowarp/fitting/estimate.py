@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import beta
+from scipy.stats import t as student
 
 RESAMPLES = 1000
 """Number of bootstrap samples; 1000 determine the ends of a 95 % interval to a tenth of its width."""
@@ -80,14 +82,15 @@ def resampled(
     count = len(values)
     found = np.array([statistic(values[rng.integers(0, count, count)]) for _ in range(RESAMPLES)])
     low, high = np.quantile(found, [0.025, 0.975], axis=0)
-    return low, high
+    # Resamples of a few slots spread less than the slots of another recording would: by (n - 1) / n in the variance,
+    # and the quantile is that of Student's t.
+    middle = statistic(values)
+    wider = float(student.ppf(0.975, max(count - 1, 1))) / Z_95 * np.sqrt(count / max(count - 1, 1))
+    return middle + (low - middle) * wider, middle + (high - middle) * wider
 
 
 def share_interval(hits: int, of: int) -> tuple[float, float]:
-    """Wilson's 95 % interval for a share of independent trials."""
-    if not of:
-        return 0.0, 1.0
-    share, z2 = hits / of, Z_95**2
-    middle = (share + z2 / (2 * of)) / (1 + z2 / of)
-    half = Z_95 * np.sqrt(share * (1 - share) / of + z2 / (4 * of * of)) / (1 + z2 / of)
-    return max(float(middle - half), 0.0), min(float(middle + half), 1.0)
+    """The exact 95 % interval of a share of independent trials (Clopper and Pearson 1934)."""
+    low = float(beta.ppf(0.025, hits, of - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(0.975, hits + 1, of - hits)) if hits < of else 1.0
+    return low, high

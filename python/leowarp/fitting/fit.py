@@ -10,6 +10,7 @@ from typing import Any
 
 from leowarp.base.errors import ScenarioError
 from leowarp.fitting.base import fit_base
+from leowarp.fitting.bursts import fit_bursts
 from leowarp.fitting.capacity import carried, fit_capacity
 from leowarp.fitting.estimate import Estimate, Untold
 from leowarp.fitting.handover import fit_handover
@@ -160,6 +161,7 @@ def _told(measurement: Measurement, access: Access) -> Told:
     for transfer in (measurement.transfer, measurement.transfer_back):
         if transfer is not None:
             _add(carried(transfer, access, schedule), estimates, untold)
+            _add(fit_bursts(transfer, access), estimates, untold)
             if (again := retransmitted(transfer)) is not None:
                 estimates.append(again)
     return Told(measurement.source, description, tuple(estimates), tuple(untold))

@@ -15,19 +15,25 @@ from leowarp.media.access.probes import pings
 from leowarp.media.access.slots import Slots
 from leowarp.media.access.starlink import starlink_profile
 from leowarp.scenario.schema import Access
+from leowarp.timeline.recordings.period.schedule import Schedule
 
 _DENSE_NS = 20_000_000
 _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
 """Range around a reconfiguration: its phase is known to about a tenth of a second."""
 
+_MISSING = 2.5
+"""Times between two probes, without an answer, that one lost probe cannot be."""
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
-_RESAMPLES = 400
-_ROUNDS = 5
+_ROUNDS, _SEEDS = 2, 5
+_HALVES_NS = np.concatenate([np.arange(0.0, 20e6, 1e6), np.arange(20e6, 60e6, 4e6), np.arange(60e6, 201e6, 20e6)])
+_SAMPLES = 500
+_TESTED = np.array([0.0125, 0.9875])
+_SPACING_NS = 4_000_000_000
 
 
 def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """`handover_min` and `handover_max` of a hold; median and quartiles of the peaks are matched with the profile's.
+    """`handover_min` and `handover_max` of a hold, by matching median and deciles of the peaks with the profile's.
 
     Parameters
     ----------
@@ -40,32 +46,26 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     if probes.interval_ns > _DENSE_NS:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart seldom meet 50 ms"
         return [], [Untold(key, why) for key in both]
-    peaks_ns = _peaks_ns(probes, probes.series.delay_ns)
+    peaks_ns = _peaks_ns(probes.series.t_ns, probes.schedule, probes.series.delay_ns)
     if len(peaks_ns) < _FEWEST:
         return [], [Untold(key, f"{len(peaks_ns)} reconfigurations are too few") for key in both]
-    middle_ns, half_ns = (access.handover_min_ns + access.handover_max_ns) / 2.0, 7.5e6
-    ratio = 1.0
-    simulated_ns = np.empty(0)
-    for seed in range(1, _ROUNDS + 1):
-        simulated_ns = _simulated_peaks_ns(probes, access, middle_ns, half_ns, seed)
-        if len(simulated_ns) < _FEWEST:
+    middle_ns = (access.handover_min_ns + access.handover_max_ns) / 2.0
+    for _ in range(_ROUNDS):
+        seeds = range(1, _SEEDS + 1)
+        still_ns = np.concatenate([_simulated_peaks_ns(probes, access, middle_ns, seed) for seed in seeds])
+        if len(still_ns) < _FEWEST:
             return [], [Untold(key, "outages leave too few peaks") for key in both]
-        ratio = _width(peaks_ns) / max(_width(simulated_ns), 1.0)
-        middle_ns += float(np.median(peaks_ns) - np.median(simulated_ns))
-        middle_ns = min(max(middle_ns, 1e6), 900e6)
-        half_ns = min(max(half_ns * ratio, 1e6), middle_ns)
-    rng = np.random.default_rng(1)
-    ends = []
-    for _ in range(_RESAMPLES):
-        here, there = (rng.choice(values, len(peaks_ns)) for values in (peaks_ns, simulated_ns))
-        middle = middle_ns + float(np.median(here) - np.median(peaks_ns) - np.median(there) + np.median(simulated_ns))
-        half = half_ns * (_width(here) / _width(peaks_ns)) / max(_width(there) / max(_width(simulated_ns), 1.0), 1e-3)
-        ends.append((max(middle - half, 0.0), middle + half))
-    low, high = np.quantile(np.array(ends), [0.025, 0.975], axis=0)
+        # A hold that is longer by some ms makes a peak that is higher by as much.
+        made_ns = still_ns[None, :] + _HALVES_NS[:, None] * _spread_evenly(len(still_ns))[None, :]
+        widths_ns, medians_ns = _width(made_ns), np.median(made_ns, axis=1)
+        half_ns = float(np.interp(_width(peaks_ns), np.maximum.accumulate(widths_ns), _HALVES_NS))
+        found_ns = middle_ns + float(np.median(peaks_ns) - np.interp(half_ns, _HALVES_NS, medians_ns))
+        middle_ns, moved_ns = _clipped(found_ns), middle_ns
+    low, high = _ends_ns(peaks_ns, still_ns - moved_ns)
     values = (max(middle_ns - half_ns, 0.0), middle_ns + half_ns)
     note = (
         f"peaks within {_AFTER_NS / 1e6:g} ms of reconfigurations: median {np.median(peaks_ns) / 1e6:.3g} ms over the "
-        f"slot's median, quartiles {_width(peaks_ns) / 1e6:.3g} ms apart, matched by the profile's"
+        f"slot's median, first and last decile {_width(peaks_ns) / 1e6:.3g} ms apart, matched by the profile's"
     )
     return [
         Estimate(key, value, float(low[place]), float(high[place]), len(peaks_ns), "reconfigurations", note)
@@ -73,47 +73,101 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     ], []
 
 
-def _width(peaks_ns: NDArray[np.float64]) -> float:
-    low, high = np.quantile(peaks_ns, [0.25, 0.75])
-    return float(high - low)
+def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Intervals of shortest and longest hold: of all pairs that could have made such a median and such a width.
+
+    Each of the two is tested at half of 5 %, so that both hold in 95 of 100 cases. The jitter alone makes peaks differ:
+    narrow ranges of holds cannot be told from none, which a resampling of the peaks would not show.
+
+    Parameters
+    ----------
+    over_hold_ns : float64 array
+        Peaks of the profile over holds of one length, less that length.
+
+    Returns
+    -------
+    float64 array of shape (2, 2)
+        Lower ends of both, then upper ends.
+    """
+    rng = np.random.default_rng(1)
+    width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))
+    ends = []
+    for half_ns in _HALVES_NS:
+        shape = (_SAMPLES, len(peaks_ns))
+        drawn_ns = rng.choice(over_hold_ns, shape) + rng.uniform(-half_ns, half_ns, shape)
+        narrow_ns, wide_ns = np.quantile(_width(drawn_ns), _TESTED)
+        if narrow_ns <= width_ns <= wide_ns:
+            middles_ns = median_ns - np.quantile(np.median(drawn_ns, axis=1), _TESTED[::-1])
+            ends.append(middles_ns[:, None] + np.array([-half_ns, half_ns]))
+    if not ends:
+        # Wider or narrower than any: the nearest is all that can be said, and the interval is of the middle alone.
+        half_ns = _HALVES_NS[-1] if width_ns > _width(over_hold_ns) else 0.0
+        middle_ns = median_ns - float(np.median(over_hold_ns))
+        ends.append(np.array([[middle_ns - half_ns, middle_ns], [middle_ns, middle_ns + half_ns]]))
+    table = np.maximum(np.array(ends), 0.0)
+    return np.array([table.min(axis=(0, 1)), table.max(axis=(0, 1))])
 
 
-def _peaks_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Largest delay around each reconfiguration minus the median of its slot."""
-    t_ns, schedule = probes.series.t_ns, probes.schedule
+def _spread_evenly(count: int) -> NDArray[np.float64]:
+    """Numbers from -1 to 1, uniform, in an order that has nothing to do with the peaks'."""
+    return np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, count))
+
+
+def _clipped(middle_ns: float) -> float:
+    return min(max(middle_ns, 1e6), 900e6)
+
+
+def _width(peaks_ns: NDArray[np.float64]) -> Any:
+    """From the first to the last decile: holds and jitter are bounded, so that their ends say more than quartiles."""
+    low, high = np.quantile(peaks_ns, [0.1, 0.9], axis=-1)
+    return high - low
+
+
+def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest delay around each reconfiguration, over the median of the slot that it lies in.
+
+    Where probes are missing an outage may have hidden it, and quantiles would be those of a mixture: left out.
+    """
+    longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
+    answered = ~np.isnan(delay_ns)
+    t_ns, delay_ns = t_ns[answered], delay_ns[answered]
+    instants_ns = schedule.instants_ns(int(t_ns[0]) + schedule.period_ns, int(t_ns[-1]) - schedule.period_ns)
     found = []
-    for instant in schedule.instants_ns(int(t_ns[0]) + schedule.period_ns, int(t_ns[-1]) - schedule.period_ns):
-        sides = []
-        # Before and after are separate: the bases of two slots differ, and a high base is not a peak above the low one.
-        for begin_ns, end_ns, slot_ns in (
-            (instant - _BEFORE_NS, instant, instant - schedule.period_ns), (instant, instant + _AFTER_NS, instant),
-        ):  # fmt: skip
-            near = delay_ns[slice(*np.searchsorted(t_ns, [begin_ns, end_ns]))]
-            clear = [slot_ns + _CLEAR_NS, slot_ns + schedule.period_ns - _CLEAR_NS]
-            rest = delay_ns[slice(*np.searchsorted(t_ns, clear))]
-            if (~np.isnan(near)).any() and (~np.isnan(rest)).sum() >= 20:
-                sides.append(float(np.nanmax(near) - np.nanmedian(rest)))
-        if sides:
-            found.append(max(sides))
+    # Before and after apart: the bases of two slots differ, and a high one is no peak over the low one.
+    sides = (-_BEFORE_NS, 0, -schedule.period_ns), (0, _AFTER_NS, 0)
+    for instant in instants_ns:
+        near = slice(*np.searchsorted(t_ns, [instant - _BEFORE_NS, instant + _AFTER_NS]))
+        around_ns = np.concatenate([[instant - _BEFORE_NS], t_ns[near], [instant + _AFTER_NS]])
+        if np.diff(around_ns).max() > longest_ns:
+            continue
+        peaks_ns = []
+        for begin_ns, end_ns, slot_ns in sides:
+            clear_ns = (slot_ns + _CLEAR_NS, slot_ns + schedule.period_ns - _CLEAR_NS)
+            edges = np.searchsorted(t_ns, instant + np.array([begin_ns, end_ns, *clear_ns])).tolist()
+            if edges[1] > edges[0] and edges[3] - edges[2] >= 20:
+                rest_ns = np.median(delay_ns[edges[2] : edges[3]])
+                peaks_ns.append(float(delay_ns[edges[0] : edges[1]].max() - rest_ns))
+        if peaks_ns:
+            found.append(max(peaks_ns))
     return np.array(found)
 
 
-def _simulated_peaks_ns(
-    probes: Slotted, access: Access, middle_ns: float, half_ns: float, seed: int
-) -> NDArray[np.float64]:
-    """Peaks of the profile over one base, with holds of the given lengths."""
-    keys: dict[str, Any] = {
-        "handover_min_ns": round(middle_ns - half_ns),
-        "handover_max_ns": round(middle_ns + half_ns),
-    }
-    drawn = dataclasses.replace(access, **keys)
-    schedule = probes.schedule
+def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: int) -> NDArray[np.float64]:
+    """The same of the profile over the recording's floors, with holds of one length.
+
+    A probe is on its way when the path changes: steps between floors are part of the peaks.
+    """
+    # Reconfigurations are as frequent as leaves room to look at each: more of them in the same time.
+    schedule = Schedule(_SPACING_NS, probes.schedule.phase_ns % _SPACING_NS)
+    drawn = dataclasses.replace(
+        access, handover_min_ns=round(hold_ns), handover_max_ns=round(hold_ns), period_ns=_SPACING_NS
+    )
     begin_ns = np.arange(schedule.phase_ns - schedule.period_ns, probes.until_ns, schedule.period_ns, dtype=np.int64)
     slots = Slots(
         begin_ns=begin_ns,
         names=("",) * len(begin_ns),
         base_t_ns=begin_ns,
-        base_ns=np.full(len(begin_ns), 10_000_000, dtype=np.int64),
+        base_ns=np.resize(probes.floors_ns(probes.series.delay_ns)[1], len(begin_ns)).astype(np.int64) // 2,
     )
     profile = starlink_profile(drawn, slots, seed=seed, duration_ns=probes.until_ns + 1_000_000_000)
-    return _peaks_ns(probes, pings(profile, probes.series.t_ns, seed))
+    return _peaks_ns(probes.series.t_ns, schedule, pings(profile, probes.series.t_ns, seed))

@@ -10,15 +10,17 @@ simulation.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
-from leowarp.fitting.estimate import Z_95, Estimate, Untold
+from leowarp.fitting.estimate import Estimate, Untold
 from leowarp.fitting.slotted import Slotted
-from leowarp.media.access.delays import jitter_rows
+from leowarp.media.access.delays import jitter_rows, up_step_frames
 from leowarp.scenario.schema import Access
 
 _DENSE_NS = 30_000_000
@@ -26,17 +28,19 @@ _DENSE_NS = 30_000_000
 
 _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
-_ROUNDS, _FAR_ROUNDS = 8, 3
+_ROUNDS, _FAR_ROUNDS = 9, 3
 _DAMPING = 0.02
 _TRIMMED = 0.2
-"""Trimmed share at either end, for sparse probes: it removes a few slots with disturbances. With dense probes the steps
-are fitted too, and they drift if slots are left out (seed 1 of design/fit-coverage.py: 12 ms instead of 28)."""
-_STEP = 0.15
-"""Step of the logarithm of a parameter for slopes: smaller steps vanish in the simulation's noise."""
+"""At either end, of sparse probes: a few slots of bad sky are not the jitter's. With dense probes steps are fitted too,
+and these drift where slots are left out (seed 1 of design/fit-coverage.py: 12 ms where 28 is true)."""
+_STEP, _STEP_OF_STEPS = 0.15, 0.4
+"""Of the logarithm of a parameter, for slopes: smaller ones drown in the simulation's noise. Another length of steps
+changes every draw after the first, so that its slopes have more of it."""
 
 _NO_FINER_NS = 50_000.0
 """Resolution of ping: tenths of a millisecond."""
 
+_TOLD = 0.1
 _WIDEST = 0.7
 """Limit for the standard error of a logarithm: it corresponds to a factor of 4 in either direction."""
 
@@ -110,16 +114,16 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     logs = np.log([float(getattr(access, name)) for name in parameters])
     slopes = np.zeros((len(target), len(logs)))
     settled: list[NDArray[np.float64]] = []
+    every: list[NDArray[np.float64]] = []
     for number in range(_ROUNDS):
         seed = number + 1
         here = moments(logs, seed)
         slope = np.zeros_like(slopes)
-        for place in range(len(logs)):
+        for place, name in enumerate(parameters):
             step = np.zeros(len(logs))
-            step[place] = _STEP
-            slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * _STEP)
-        # The first rounds are far from the solution; later ones differ by the simulation's random numbers, and their
-        # mean varies less.
+            step[place] = apart = _STEP_OF_STEPS if name == "jitter_step_ns" else _STEP
+            slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * apart)
+        # The first rounds are far off; later ones differ by the simulation's draws, and their mean has less of these.
         fresh = max(number - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         normal = slopes.T @ (weights[:, None] * slopes)
@@ -129,11 +133,13 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
         logs = np.clip(logs + np.clip(gain, -0.7, 0.7), bounds[:, 0], bounds[:, 1])
         if number >= _FAR_ROUNDS:
             settled.append(logs)
+            every.append(slope)
     logs = np.mean(settled, axis=0)
     normal = slopes.T @ (weights[:, None] * slopes)
     inverse = np.linalg.pinv(normal)
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
-    errors = np.sqrt(np.maximum(np.diag(spread), 0.0))
+    errors = np.sqrt(np.maximum(np.diag(spread), _without_noise(every, weights, covariance)))
+    wide = float(student.ppf(0.975, slots - 1))
     estimates: list[Estimate] = []
     untold: list[Untold] = []
     free = bounds[:, 0].tolist(), bounds[:, 1].tolist()
@@ -145,7 +151,9 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             continue
         if error > _WIDEST:
             note = f"hardly told; {note}"
-        low, high = np.exp(np.clip([log - Z_95 * error, log + Z_95 * error], least, most)).tolist()
+        low, high = np.exp(np.clip([log - wide * error, log + wide * error], least, most)).tolist()
+        if name == "jitter_up_step_ns":
+            low, high = _alike_ns(low, access)[0], _alike_ns(high, access)[1]
         estimates.append(Estimate(key, float(np.exp(log)), low, high, slots, "slots", note))
     if not dense:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not see steps of some ms"
@@ -155,6 +163,32 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             only = "jitter_up" if way == "up" else "jitter"
             untold.append(Untold(only, f"the series is of the way {ways[0]} alone"))
     return Jitter(tuple(estimates), tuple(untold))
+
+
+def _without_noise(
+    every: list[NDArray[np.float64]], weights: NDArray[np.float64], covariance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Variances of the logarithms by slopes of pairs of different simulations; 0 where these do not give any.
+
+    Noise in slopes that are multiplied by themselves counts as information, and makes intervals too narrow.
+    """
+    middle = np.mean(every, axis=0)
+    own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
+    normal = (len(every) * middle.T @ (weights[:, None] * middle) - own) / (len(every) - 1)
+    # One direction that is hardly told makes all of them uncertain here; the plain errors then stand.
+    if np.linalg.eigvalsh(normal / np.sqrt(np.outer(np.diag(own), np.diag(own)))).min() < _TOLD:
+        return np.zeros(len(normal))
+    inverse = np.linalg.inv(normal)
+    told = (weights[:, None] * middle).T @ covariance @ (weights[:, None] * middle)
+    return np.asarray(np.diag(inverse @ told @ inverse))
+
+
+def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
+    """The steps up that draw from the same whole frames: no recording tells one of them from another."""
+    frame_ns = 1e9 / access.frames_per_s
+    first, last = up_step_frames(step_ns / frame_ns)
+    # first = ceil(f / 2) and last = floor(1.5 f)
+    return max(2.0 * (first - 1), last / 1.5) * frame_ns, min(2.0 * first, (last + 1) / 1.5) * frame_ns
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
@@ -201,14 +235,13 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Quantiles of the values of each slot of `of`; nan if there are fewer than eight. Shape (slots, len(at))."""
-    order = np.lexsort((values, slot))
-    slots, starts, counts = np.unique(slot[order], return_index=True, return_counts=True)
+    """Quantiles of the values of each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
     known = np.unique(slot if of is None else of)
     found = np.full((len(known), len(at)), np.nan)
-    rows = np.searchsorted(known, slots)
-    enough = counts >= 8
-    for column, share in enumerate(at):
-        places = starts + np.rint(share * (counts - 1)).astype(np.int64)
-        found[rows[enough], column] = values[order][places][enough]
+    # Probes are in order of time, so that those of a slot lie together.
+    edges = np.searchsorted(slot, np.append(known, known[-1:] + 1)).tolist()
+    for row, (begin, end) in enumerate(itertools.pairwise(edges)):
+        if end - begin >= 8:
+            places = np.rint(np.array(at) * (end - begin - 1)).astype(np.int64)
+            found[row] = np.partition(values[begin:end], places)[places]
     return found

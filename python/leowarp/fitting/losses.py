@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.fitting.bursts import SEGMENT_BYTES
 from leowarp.fitting.estimate import Estimate, Untold, resampled, share_interval
+from leowarp.fitting.jitter import simulated_ns
 from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.outages import outages_ns
 from leowarp.media.access.slots import Slots
@@ -20,8 +23,11 @@ _DENSE_NS = 30_000_000
 _FEWEST_RUNS = 10
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
+_APART = (0.1, 0.1, 0.5)
+"""Steps for slopes, of a share, a probability and a logarithm: wide enough for the simulation's noise."""
+_PHASE_NS = 100_000_000
+"""Reconfigurations are found in the data to about this."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
-_SEGMENT_BYTES = 1448
 _BOUND = (
     "retransmissions: an upper bound of isolated loss, for drops of queues, bursts and spurious retransmissions are "
     "among them"
@@ -45,8 +51,9 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
         return [], [Untold(key, why) for key in ("residual_loss", "residual_loss_up", *_OUTAGE_KEYS)]
     lost, sent = probes.series.lost, ~probes.series.cut
-    near = probes.schedule.distance_ns(probes.series.t_ns) <= access.outage_reach_ns
-    far_lost, far_sent = _by_slot(probes.slot, lost & ~near), _by_slot(probes.slot, sent & ~near)
+    apart_ns = probes.schedule.distance_ns(probes.series.t_ns)
+    near, far = apart_ns <= access.outage_reach_ns, apart_ns > access.outage_reach_ns + _PHASE_NS
+    far_lost, far_sent = _by_slot(probes.slot, lost & far), _by_slot(probes.slot, sent & far)
     near_lost, near_sent = _by_slot(probes.slot, lost & near), _by_slot(probes.slot, sent & near)
     estimates = _residual(far_lost, far_sent)
     # If losses near reconfigurations are not more frequent than elsewhere, none belongs to an outage.
@@ -76,10 +83,9 @@ def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Esti
 
     value = float(one_way(table))
     low, high = (float(end) for end in resampled(table, one_way))
-    # Without any loss there is no spread over slots: the bound is the loss that this number of probes could have
-    # missed.
-    _, most = share_interval(int(lost.sum()), int(sent.sum()))
-    high = max(high, 1.0 - float(np.sqrt(1.0 - most)))
+    # A few losses vary from slot to slot by chance less than they could have: never narrower than independent losses.
+    least, most = (1.0 - float(np.sqrt(1.0 - end)) for end in share_interval(int(lost.sum()), int(sent.sum())))
+    low, high = max(min(low, least), 0.0), max(high, most)
     note = "losses of probes away from reconfigurations; which way they were lost is not known, half is put on each"
     return [
         Estimate(key, value, low, high, int(sent.sum()), "probes", note)
@@ -110,21 +116,24 @@ def _outages(
     if len(logs) < _FEWEST_RUNS:
         return estimates, [Untold(key, f"{len(logs)} runs of lost probes are too few") for key in _OUTAGE_KEYS]
     target = _run_statistics(counts, logs)
+    isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
     found[2] = max(found[2], float(logs.max()))
     for seed in range(1, _ROUNDS + 1):
-        moved = target - _simulated_runs(probes, access, found, seed)
-        # Raising the upper end of a uniform distribution moves its mean by half of that.
+        moved = target - _simulated_runs(probes, access, found, isolated_ratio, seed)
+        # A longer end moves the mean of a uniform distribution by half of it.
         found = np.clip(found + _GAIN * moved * np.array([1.0, 1.0, 2.0]), _least(access), _MOST)
+    # Outages overlap, and short ones meet no probe: a statistic moves by less than its parameter does.
+    slopes = _slopes(lambda values: _simulated_runs(probes, access, values, isolated_ratio, _ROUNDS), found, access)
     slots = np.arange(len(counts), dtype=np.float64)[:, None]
 
     def moved_by(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
         chosen = drawn[:, 0].astype(np.int64)
         runs = np.concatenate([np.flatnonzero(numbers == one) for one in chosen])
-        return _run_statistics(counts[chosen], logs[runs]) if len(runs) else np.zeros(3)
+        here = _run_statistics(counts[chosen], logs[runs]) if len(runs) else np.zeros(3)
+        return np.asarray(found + np.linalg.solve(slopes, here - target))
 
-    low, high = resampled(slots, moved_by)
-    ends = [np.clip(found + (end - target) * np.array([1.0, 1.0, 2.0]), _least(access), _MOST) for end in (low, high)]
+    ends = [np.clip(end, _least(access), _MOST) for end in resampled(slots, moved_by)]
     note = f"{len(logs)} runs of lost probes around {len(counts)} reconfigurations, matched by the profile's"
     for place, key in enumerate(("outage_share", "outage_again", "outage_max")):
         value, least, most = (float(each[place]) for each in (found, *ends))
@@ -133,6 +142,26 @@ def _outages(
         of, count = ("reconfigurations", len(counts)) if place < 2 else ("runs", len(logs))
         estimates.append(Estimate(key, value, least, most, count, of, note))
     return estimates, untold
+
+
+def _isolated(estimates: list[Estimate]) -> float:
+    """Isolated loss of round trips."""
+    one_way = next(one.value for one in estimates if one.key == "residual_loss")
+    assert not isinstance(one_way, tuple), "of one number"
+    return 1.0 - (1.0 - one_way) ** 2
+
+
+def _slopes(
+    statistics: Callable[[NDArray[np.float64]], NDArray[np.float64]], found: NDArray[np.float64], access: Access
+) -> NDArray[np.float64]:
+    """How the statistics move with each parameter, by differences of simulations with the same draws; shape (3, 3)."""
+    slopes = np.eye(3)
+    for place, step in enumerate(_APART):
+        least, most = found.copy(), found.copy()
+        least[place] = max(found[place] - step, _least(access)[place])
+        most[place] = min(found[place] + step, _MOST[place])
+        slopes[:, place] = (statistics(most) - statistics(least)) / (most[place] - least[place])
+    return slopes
 
 
 def _least(access: Access) -> NDArray[np.float64]:
@@ -157,8 +186,10 @@ def _run_statistics(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> N
     return np.array([some, again, float(logs.mean())])
 
 
-def _simulated_runs(probes: Slotted, access: Access, found: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """Statistics of the profile's outages around many reconfigurations, with probes at the same spacing."""
+def _simulated_runs(
+    probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, seed: int
+) -> NDArray[np.float64]:
+    """The same of the profile's outages around many reconfigurations, met by probes as far apart."""
     drawn = dataclasses.replace(
         access,
         outage_share_ratio=float(found[0]),
@@ -172,16 +203,26 @@ def _simulated_runs(probes: Slotted, access: Access, found: NDArray[np.float64],
     end_ns = _SIMULATED * _SPACING_NS
     begins_ns, ends_ns = outages_ns(drawn, slots, seed=seed, duration_ns=end_ns)
     t_ns = np.arange(0, end_ns, probes.interval_ns, dtype=np.int64)
-    lost = np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
-    counts, logs, _ = _runs(t_ns, lost, probes.interval_ns, Schedule(_SPACING_NS, _SPACING_NS // 2))
-    # The range has one additional reconfiguration at either end, for which no outage was simulated.
+    # Either way: a short outage takes probes that are on their way up, and earlier ones that are on their way back.
+    back_ns = t_ns + round(probes.one_way_ns) + simulated_ns(access, t_ns, ("up",), seed, end_ns).astype(np.int64)
+    lost = _within(t_ns, begins_ns, ends_ns) | _within(back_ns, begins_ns, ends_ns)
+    schedule = Schedule(_SPACING_NS, _SPACING_NS // 2)
+    # Isolated losses are runs of one, as they are in the recording.
+    isolated = np.random.default_rng(seed).random(len(t_ns)) < isolated_ratio
+    lost |= isolated & (schedule.distance_ns(t_ns) <= access.outage_reach_ns)
+    counts, logs, _ = _runs(t_ns, lost, probes.interval_ns, schedule)
+    # The range of reconfigurations has one more at either end, at which nothing was drawn.
     return _run_statistics(counts[: len(begin_ns)], logs)
+
+
+def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
 
 
 def retransmitted(transfer: Transfer) -> Estimate | None:
     """Share of retransmitted segments: isolated loss cannot be larger, because queues drop packets as well."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
-    segments = transfer.rate_bps * transfer.length_ns / 8e9 / _SEGMENT_BYTES
+    segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     if np.isnan(transfer.retransmissions).all():
         if transfer.all_retransmissions is None:
             return None

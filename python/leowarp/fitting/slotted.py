@@ -48,6 +48,11 @@ class Slotted:
         """Time just after the last probe."""
         return int(self.series.t_ns[-1]) + 1
 
+    @property
+    def one_way_ns(self) -> float:
+        """Half of the median of the slots' least round trips."""
+        return float(np.median(self.floors_ns(self.series.delay_ns)[1])) / 2.0
+
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Numbers of the slots with enough probes, and the minimum of some delays of these probes in each.
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest: a kernel and an agent, booted on a timeline and a workload, give records.
+"""The guest: boots a kernel and an agent with a timeline and a workload, and returns their records.
 
-This package does not deal with orbits: `write_input` turns a plan's workload and a timeline into files; `drive` boots
-the kernel on them and returns when the guest has written its last record.
+This package does not deal with orbits. `write_input` turns a plan's workload and a timeline into files. `drive` boots
+the kernel with these files and returns when the guest has written its last record.
 """
 
 from collections.abc import Callable
@@ -64,7 +64,7 @@ _LIVE = ("Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of",
 
 
 def __getattr__(name: str) -> Any:
-    # Sockets and asyncio take time to import, and only one verb needs them.
+    # Imported late: sockets and asyncio take time to import, and only one verb needs them.
     if name not in _LIVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from leowarp.guest import live
@@ -79,11 +79,11 @@ def run(
     run_dir: Path,
     on_progress: Callable[[GuestProgress], None] = lambda progress: None,
 ) -> GuestResult:
-    """Records of `plan` on `timeline`: `put_input`, then `drive`.
+    """Records of `plan` on `timeline`. Calls `put_input`, then `drive`.
 
     timeline: Columns of `leowarp.timeline.schema`.
-    run_dir: Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes;
-        its output stays in `guest-console.txt`.
+    run_dir: Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes.
+        The guest's output remains in `guest-console.txt`.
     Raises ScenarioError, HostError, GuestError: As `put_input` and `drive`.
     """
     directory = run_dir / GUEST

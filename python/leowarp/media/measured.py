@@ -120,7 +120,7 @@ def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
 
 def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
     """Times on the run's clock, the first one 0, and indices of their rows."""
-    # Of the rows before the run's start, only the last one is in force.
+    # Only the last of the rows before the run's start is in force.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
     # At least one row is read: the last row of a table may be long before the run's start and still apply.
     after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)

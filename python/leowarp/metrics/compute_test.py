@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of the synthetic run, whose true values are known by arithmetic (see `support/synthetic/run.py`)."""
+"""Metrics of the synthetic run, whose true values follow from simple arithmetic (see `support/synthetic/run.py`)."""
 
 import dataclasses
 import json
@@ -41,7 +41,7 @@ def test_scalars_of_the_run(result):
     assert run["route_changes_with_late_pkts"] == 1
     assert run["path_delay_min_ns"] == 30 * MS
     assert run["path_delay_max_ns"] == 45 * MS
-    # 10 s of 40, 10 s of 41, 20 s of 30, 20 s of 45 ms.
+    # The delay is 40 ms for 10 s, 41 ms for 10 s, 30 ms for 20 s and 45 ms for 20 s.
     assert run["path_delay_mean_ns"] == (10 * 40 + 10 * 41 + 20 * 30 + 20 * 45) * MS // 60
     assert run["drops_pkts"] == syn.DROPPED_PKTS
     assert run["drops_by_cause_pkts"] == {"queue": 3, "loss": 0, "link_down": 0, "no_route": 0, "unknown": 0}
@@ -81,9 +81,9 @@ def test_scalars_of_the_flow(result):
     assert flow["late_pkts"] == syn.LATE_PKTS
     assert flow["acks_late_pkts"] == syn.LATE_ACKS
     assert flow["reordering_extent_max_pkts"] == syn.EXTENT_MAX_PKTS
-    # The last packet that arrives by 60 s was sent 45 ms before, the first at 0.5 ms: 59955 packets.
+    # The last packet that arrives by 60 s was sent 45 ms before that, and the first was sent at 0.5 ms: 59955 packets.
     assert flow["goodput_mean_bps"] == pytest.approx(59_955 * 1448 * 8 / 60)
-    # 10 s of 80, 10 s of 82, 20 s of 60, 20 s of 90 ms.
+    # The round trip is 80 ms for 10 s, 82 ms for 10 s, 60 ms for 20 s and 90 ms for 20 s.
     assert flow["srtt_p50_us"] == 80_000
     assert flow["srtt_p99_us"] == 90_000
 
@@ -93,7 +93,7 @@ def test_the_change_that_overtakes(result):
     assert row["t_ns"] == 20 * S
     assert row["path_before"] == " > ".join(syn.PATHS[0])
     assert row["path_after"] == " > ".join(syn.PATHS[1])
-    # The delay in force, 1 ms more than at the time of the route update.
+    # The delay in force then is 1 ms more than at the time of the route update.
     assert row["delay_before_ns"] == 41 * MS
     assert row["delay_after_ns"] == 30 * MS
     assert row["is_shorter"]
@@ -103,7 +103,7 @@ def test_the_change_that_overtakes(result):
     assert row["shared_hops"] == 1
     assert row["queue_left_pkts"] == syn.QUEUE_PKTS
     assert row["queue_left_link"] == "s-00-00>s-01-00"
-    # The rate is whole bit/s, so the wait is exact to 1 ns.
+    # The rate is a whole number of bit/s, so the wait is exact to 1 ns.
     assert abs(row["queue_left_wait_ns"] - syn.QUEUE_WAIT_NS) <= 1
     assert row["late_pkts"] == row["overtaken_pkts"] == syn.LATE_PKTS
     assert row["retransmissions_pkts"] == row["spurious_retransmissions_pkts"] == syn.SPURIOUS_PKTS
@@ -129,7 +129,7 @@ def test_recovery_reads_window_and_retransmissions(result):
     assert row["last_retransmission_after_ns"] == 89_250_000
     assert row["spurious_ratio"] == 1.0
     longer = result.recoveries.iloc[1]
-    # 15 ms more delay: 15 packets fewer in the first 50 ms, then unchanged.
+    # The delay is 15 ms longer: 15 packets fewer arrive in the first 50 ms, then the rate is unchanged.
     assert longer["goodput_min_bps"] == pytest.approx(35 * 1448 * 8 / 0.05)
     assert longer["depth_ratio"] == pytest.approx(0.3)
     assert longer["duration_ns"] == 50 * MS
@@ -192,7 +192,7 @@ def test_packet_rtt_is_the_way_there_and_back_and_the_wait_for_a_second_packet(t
     assert len(calm) == 1000
     queued = frame[frame["sent_ns"].between(19 * S + 500 * MS, 19 * S + 900 * MS)]
     assert set(queued["rtt_ns"]) == {82 * MS + syn.QUEUE_WAIT_NS, 83 * MS + syn.QUEUE_WAIT_NS}
-    # No RTT spans the gap between the two stored windows, or belongs to retransmitted data.
+    # No RTT spans the gap between the two stored windows, and none belongs to retransmitted data.
     assert frame["rtt_ns"].max() < 150 * MS
     again = 19_974 * MS + MS // 2
     assert not frame["sent_ns"].isin([again]).any()
@@ -203,14 +203,14 @@ def test_link_use(result):
     assert row["offered_pkts"] == 20_000
     assert row["utilisation_ratio"] == pytest.approx(20_000 * 1514 * 8 / (syn.RATE_BPS * 60))
     assert row["queue_max_pkts"] == syn.QUEUE_PKTS
-    # 15 packets for 0.55 s of 60 s.
+    # 15 packets are sent during 0.55 s of the 60 s.
     assert row["queue_mean_pkts"] == pytest.approx(15 * 0.55 / 60)
 
 
 def test_use_is_taken_over_the_time_on_a_path_too(result):
     rows = result.links.set_index("direction")
     row = rows.loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
-    # Its path is in force for the first 20 of 60 s, and the link stays up.
+    # Its path is in force for the first 20 of 60 s, but the link stays up.
     assert (row["up_ns"], row["on_path_ns"]) == (60 * S, 20 * S)
     assert row["use_on_path_ratio"] == pytest.approx(3 * row["utilisation_ratio"])
     assert rows.loc[2 * syn.LINKS.index(("Madrid", "s-00-00")), "on_path_ns"] == 40 * S
@@ -236,7 +236,7 @@ def test_a_satellite_is_its_links_that_send(result, tables):
     rows = satellite_use(tables, result.links, {"s-00-00", "s-01-00", "s-09-09"}, syn.END_NS).set_index("satellite")
     assert list(rows.index) == ["s-00-00", "s-01-00"]
     row = rows.loc["s-00-00"]
-    # To both satellites on its far side, and back to Madrid.
+    # Links to both satellites on its far side, and back to Madrid.
     assert (row["directions"], row["on_path_ns"]) == (3, 40 * S)
     assert (row["queue_max_bytes"], row["queue_max_bytes_to"]) == (syn.QUEUE_PKTS * syn.FRAME_BYTES, "s-01-00")
     assert rows.loc["s-01-00", "queue_max_bytes_to"] is None
@@ -276,7 +276,7 @@ def test_a_counter_that_goes_back_fails(tables):
 
 
 def on_one_path(tables):
-    """The run as if its path had never changed, with unshaped links, because one path could not carry it at their
+    """A run whose path never changes. Its links are unshaped, because one path could not carry the traffic at their
     rates."""
     timeline = tables.timeline[(tables.timeline["event"] != "rate").to_numpy()]
     return dataclasses.replace(tables, routes=tables.routes[tables.routes["t_ns"] == 0], timeline=timeline)
@@ -338,7 +338,7 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
     assert told(0.75).startswith("the receiver's window held Madrid to Tokyo (flow 0) for 4")
     assert told(0.75, used_ratio=None) == told(0.75)
     assert told(0.4) is told(np.nan) is None
-    # A missing packet keeps the window full, which is not caused by the receiver.
+    # A missing packet keeps the window full; the receiver is not the cause.
     assert told(0.75, ca_state=3) is None
     # The path is full anyway.
     assert told(0.75, used_ratio=0.95) is None
@@ -421,7 +421,7 @@ def test_goodput_of_a_flow_with_an_end_is_over_its_own_time(tables, plan):
     sockets["bytes_received"] = sockets["bytes_received"].clip(upper=39_955 * 1448)
     sockets["bytes_acked"] = sockets["bytes_acked"].clip(upper=39_955 * 1448)
     (flow,) = metrics(dataclasses.replace(tables, flows=flows, sockets=sockets), plan).summary["flows"]
-    # The socket stays open to 60 s, but the flow ended after 40, when its last bytes arrived between two samples.
+    # The socket stays open to 60 s. The flow ended after 40 s, when its last bytes arrived between two samples.
     assert flow["goodput_mean_bps"] == flow["goodput_acked_mean_bps"] == 8000 * 1448
 
 

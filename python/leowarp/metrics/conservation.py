@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every packet sent has arrived, was dropped with a named cause, or is still in flight. A run that does not add up is
-not a valid result: `check_conservation` raises.
+"""Checks that every packet sent has arrived, was dropped with a named cause, or is still in flight. A run that does not
+add up is not a valid result, so `check_conservation` raises an error.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Balance:
 def link_balances(tables: Tables) -> list[Balance]:
     """Packets and bytes of each direction: offered = delivered + dropped by cause + held.
 
-    A discipline that does not report offered packets (netem) has no balance, because null cannot be added. The flows
-    over it are still balanced.
+    A discipline that does not report offered packets (netem) has no balance, because a null cannot be added. The flows
+    that use it are still balanced.
 
     Returns: Two per direction, packets and bytes, sorted by direction number.
     """
@@ -54,7 +54,7 @@ def link_balances(tables: Tables) -> list[Balance]:
     order = np.argsort(numbers, kind="stable")
     directions = numbers[order].tolist()
     sums = ("offered", "delivered", *(f"dropped_{stem}" for stem in DROP_STEMS), "held")
-    # Lists, not cells of a data frame, because a large network has 20,000 directions.
+    # Values are kept in lists, not in cells of a data frame, because a large network has 20,000 directions.
     rows = {
         unit: np.column_stack([floats(totals[f"{name}_{unit}"]) for name in sums])[order].tolist()
         for unit in ("pkts", "bytes")
@@ -82,7 +82,7 @@ def flow_balances(tables: Tables) -> list[Balance]:
     Packets in flight are the remainder of the other three; the balance holds if it is not negative. `_contradictions`
     checks losses against the drop table. No upper bound on packets in flight is checked.
 
-    Returns: By flow, first data, then the return direction.
+    Returns: Ordered by flow, first data, then the return direction.
     """
     return [
         Balance(
@@ -102,7 +102,8 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
     """Sums of columns of `bins` over the run, by flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
-    # One number for flow and direction, because sorting numbers is cheaper than grouping rows; `divmod` separates them.
+    # Flow and direction are combined into one number, because sorting numbers is cheaper than grouping rows; `divmod`
+    # separates them.
     keys, place = np.unique(2 * flows + directions, return_inverse=True)
     # Sums of packets are exact in float64 up to 2^53.
     sums = [np.bincount(place, weights=floats(bins[column]), minlength=len(keys)) for column in columns]
@@ -117,10 +118,11 @@ def uncounted_directions(tables: Tables) -> int:
 def check_conservation(tables: Tables) -> list[Balance]:
     """All balances of a run.
 
-    Raises TraceError if one does not add up, or the tables contradict each other; the message lists every such balance.
+    Raises TraceError if a balance does not hold, or if the tables contradict each other. The message lists all such
+    balances.
     """
     balances = link_balances(tables) + flow_balances(tables)
-    # All of them in one error, because the combination of wrong balances shows where the packets went.
+    # One error lists all of them, because the combination of wrong balances shows where the packets went.
     wrong = [
         f"{b.what}: {b.rule} in {b.unit}: {b.sent} = {b.delivered} + {b.dropped} + {b.under_way} is not so"
         for b in balances
@@ -138,7 +140,7 @@ def check_conservation(tables: Tables) -> list[Balance]:
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
     """Late packets (data or ACKs) that did not arrive within `within_ns` after any route change.
 
-    On in-order links, a packet can only be overtaken where two paths meet, so there must be none.
+    On in-order links, a packet can only be overtaken where two paths meet, so the result should be empty.
 
     change_instants_ns: Changes of all flows' paths, in both directions, in any order.
     within_ns: How long a packet may be in flight.
@@ -153,7 +155,7 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
     if len(changes) == 0:
         return late
     index = np.searchsorted(changes, received, side="right") - 1
-    # Before the first change no packet can be late because of one: infinitely long ago.
+    # Before the first change, the latest change is infinitely long ago, because no packet can be late because of one.
     since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
     return late[since > within_ns]
 
@@ -162,7 +164,7 @@ def _contradictions(tables: Tables) -> list[str]:
     """Contradictions between tables, one sentence each.
 
     Each pair of numbers was counted in two places by different code: the capture at the hosts and the dropping links,
-    or the receiver's and the sender's TCP. So a fault in either is detected.
+    or the receiver's and the sender's TCP. So a fault in either place is detected.
     """
     sentences = []
     if tables.knows_drops:
@@ -174,8 +176,8 @@ def _contradictions(tables: Tables) -> list[str]:
                 way = "data" if direction == DATA else "back"
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
-        # All packets, not only those of flows: dropped resets or unassociated ACKs are in both counts. netem counts its
-        # drops but does not identify them: such drops are in the table without a direction.
+        # All packets are compared, not only those of flows, because dropped resets and ACKs without a flow are in both
+        # counts. netem counts its drops but does not identify them: such drops are in the table without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())
@@ -189,7 +191,7 @@ def _contradictions(tables: Tables) -> list[str]:
         known = ~np.isnan(read) & ~np.isnan(acked)
         if (acked[known] > read[known] + 1).any():
             sentences.append(f"flow {flow}: more bytes acknowledged than received in order")
-        # All in-order data were passed on: a decreasing count belongs to a sample of another socket.
+        # All in-order data were passed on. If the count decreases, it belongs to a sample of another socket.
         if (np.diff(read[known]) < 0).any():
             sentences.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
@@ -200,9 +202,9 @@ def _contradictions(tables: Tables) -> list[str]:
 
 
 def _not_counted(tables: Tables) -> list[str]:
-    """Every packet that arrived is in a bin of its one-way delay; every TCP data packet is counted with or without a
+    """Every packet that arrived is in a bin of its one-way delay. Every TCP data packet is counted, with or without a
     round trip."""
-    # Pings and UDP have no round trips in bins: those of pings are in `echoes`, individually.
+    # Pings and UDP have no round trips in bins. Those of pings are stored individually in `echoes`.
     transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
     sentences = []
     for (flow, direction), (delivered,) in _sums(tables, "delivered_pkts"):
@@ -222,8 +224,8 @@ def _not_stored(tables: Tables) -> list[str]:
     """Late, lost and retransmitted packets are always stored individually."""
     packets = tables.packets
     keys = 2 * packets["flow"].to_numpy(dtype="int64") + packets["direction"].to_numpy(dtype="int64")
-    # Counts in `bins` are complete, whereas packets are stored selectively (`observe.packets`); but these four kinds
-    # are stored completely.
+    # Counts in `bins` are complete. Packets are stored selectively (`observe.packets`), but packets of these four kinds
+    # are all stored.
     kept = {
         "late_pkts": ("late packets", truths(packets["is_late"])),
         "lost_pkts": ("lost packets", packets["drop_cause"].notna().to_numpy()),

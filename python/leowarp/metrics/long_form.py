@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All metrics of a run in one table, one number per row: `40-metrics.parquet`.
 
-A row has its number's name, flow, time and unit, so that runs of any kind can be combined in one data frame and
-compared without knowing their tables. The page docs/reference/tables.md lists the names of `metric`.
+A row has its number's name, flow, time and unit. Runs of any kind can therefore be combined in one data frame and
+compared without knowledge of their tables. The page docs/reference/tables.md lists the names of `metric`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""A path delay with more steps is a channel's, with one step per millisecond. The minimum of each second is kept, the
-path's base; the additional delay of packets is in their own delays."""
+"""A path delay with more steps is that of a channel, with one step per millisecond. For it only the minimum of each
+second is kept, which is the path's base. The additional delay of packets is in their own delays."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -53,7 +53,7 @@ def long_form(result: Numbers) -> pd.DataFrame:
     pieces += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     pieces += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
-    # With a separate prefix, because these have no instant, and must not look like a change with unknown time.
+    # These have a separate prefix, because they have no instant and must not look like a change with unknown time.
     pieces += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         pieces += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
@@ -81,10 +81,10 @@ def long_form(result: Numbers) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows of one metric, or of several. Plain arrays, joined once: with one data frame per metric, this table took a
-    fifth of a short run's time on the host.
+    """Rows of one metric, or of several. Plain arrays are joined once. With one data frame per metric, this table took
+    a fifth of a short run's time on the host.
 
-    metric, unit, definition: One for all rows, or one per row.
+    metric, unit, definition: One value for all rows, or one per row.
     flow, t_ns, index: float64 array of shape (rows,), or one number for all. nan: none. Integers that a float64 can
         represent (`tables.floats`).
     value: float64 array of shape (rows,)
@@ -104,7 +104,7 @@ def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
     lengths = [len(piece.value) for piece in pieces]
 
     def texts(each: Iterable[str | list[str]]) -> pd.Series:
-        # Few words for many rows: each is created once.
+        # Many rows share a few words, so each word is created once.
         words: list[str] = []
         repeats: list[int] = []
         for given, length in zip(each, lengths, strict=True):
@@ -130,7 +130,7 @@ def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """The series of shares; the index once per second, not once per flow."""
+    """The series of shares. The index has one row per second, not one per flow."""
     index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
@@ -144,7 +144,8 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     Returns: DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path all the second long).
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # A value in force at a second's start belongs to it, too. fmin ignores nan (no path) if there is also a path.
+    # A value in force at the start of a second belongs to that second, too. fmin ignores nan (no path) if there is also
+    # a path.
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))
@@ -160,7 +161,8 @@ def write_long_form(frame: pd.DataFrame, path: Path) -> None:
     fields = [
         pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
     ]
-    # One thread: a few thousand rows are not worth pyarrow's thread pool, which competes with another run's guest.
+    # One thread, because a few thousand rows are not worth pyarrow's thread pool, which competes with the guest of
+    # another run.
     table = pa.Table.from_pandas(
         frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
     )
@@ -175,11 +177,12 @@ def _columns(
 
     columns: mapping of str to (type, unit, meaning). As in `CHANGE_COLUMNS`; text and key columns are omitted
         (`numbers_of`).
-    when: The column that becomes `t_ns`; None: the numbers describe the whole run.
+    when: The column whose value becomes `t_ns`; None: the numbers describe the whole run.
     """
     if frame.empty:
         return []
-    # Once for all columns: a few hundred conversions of short series are a tenth of a short run's time on the host.
+    # Converted once for all columns: a few hundred conversions of short series are a tenth of a short run's time on the
+    # host.
     flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
         _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)
@@ -200,7 +203,7 @@ def _piece(
     metric: str, flow: pd.Series | np.ndarray | int | None, t_ns: pd.Series | np.ndarray | None, value: pd.Series,
     unit: str | None, definition: str, index: pd.Series | None = None,
 ) -> _Piece:  # fmt: skip
-    """Rows of one metric; series have the length of `value`, another flow applies to all rows."""
+    """Rows of one metric. Series have the length of `value`; a flow that is given applies to all rows."""
 
     def numbers(given: pd.Series | np.ndarray | int | None) -> np.ndarray | float:
         if isinstance(given, pd.Series):
@@ -213,7 +216,7 @@ def _piece(
 def _scalars(summary: dict[str, Any]) -> _Piece:
     """The numbers of the summary, one per row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
-    # A run's cost differs between repetitions.
+    # A run's cost is left out, because it differs between repetitions.
     left_out = scalars.names(scalars.COSTS)
     for scalar, value in _numbers(summary, scalars.RUN):
         if "." not in scalar.name and scalar.name not in left_out:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All results computed from one run, as a value.
 
-Separate from `compute.py`, so that `long_form.py`, which makes a table of the results, need not import the computation.
+This class is separate from `compute.py`, so that `long_form.py`, which makes a table of the results, need not import
+the computation.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from leowarp.metrics.sharing.shares import share_series
 
 @dataclass(frozen=True)
 class Numbers:
-    """All results computed from one run: the summary at once, tables and series on demand.
+    """All results computed from one run. The summary is computed at once, tables and series on demand.
 
     summary: Scalars of the run and, under `flows`, of each flow; `summary.json`.
     route_changes: Columns in `CHANGE_COLUMNS`.
     causes: Late, lost and retransmitted packets by change; columns in `CAUSE_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. Propagation delay of the current path over time.
-    balances: All of them hold, otherwise there would be no results.
-    warnings: What to check before trusting the result.
+    balances: The balances of conservation. All of them hold, because otherwise there would be no results.
+    warnings: Points to check before trusting the result.
     end_ns: Length of the run on its own clock.
     tables: The tables from which the results were computed.
     pairs: dict of (source, destination) to list of int. Numbers of the flows between two stations.
@@ -51,7 +52,7 @@ class Numbers:
     recoveries: pd.DataFrame
     flows: Sequence[Any]
 
-    # Series are computed on demand: for the thousands of runs of a study, only the summary is needed.
+    # Series are computed on demand, because the thousands of runs of a study need only the summary.
     @cached_property
     def links(self) -> pd.DataFrame:
         """One row per direction of a link that carried anything; columns in `LINK_COLUMNS`."""
@@ -69,7 +70,7 @@ class Numbers:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Goodput and share of each TCP flow by second, and Jain's index; columns as in `share_series`."""
+        """Goodput and share of each TCP flow, and Jain's index, by second; columns as in `share_series`."""
         return share_series(self.tables, self.flows, self.end_ns)
 
     @cached_property
@@ -84,5 +85,5 @@ class Numbers:
 
     @cached_property
     def densities(self) -> pd.DataFrame:
-        """RD, RBD, n-reordering and extents for each of these; columns in `DENSITY_COLUMNS`."""
+        """RD, RBD, n-reordering and extents for each such row; columns in `DENSITY_COLUMNS`."""
         return densities(self.tables, self.pairs)

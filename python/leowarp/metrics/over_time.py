@@ -28,13 +28,13 @@ QUEUE_GRID_NS = 10_000_000
 
 @dataclass(frozen=True)
 class Series:
-    """A number or a state of a flow over time.
+    """A quantity or a state of a flow over time.
 
-    name: Ends in the unit.
+    name: The name; it ends in the unit.
     unit: "" for a plain count or a ratio.
     definition: Exact definition.
     needs: The trace table from which it is read.
-    steps: Whether a value holds until the next one; otherwise it belongs to that instant only.
+    steps: Whether a value holds until the next one. If not, it belongs to its instant only.
     words: For a state: the meaning of each number; otherwise empty.
     """
 
@@ -46,7 +46,7 @@ class Series:
     words: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def word(self, number: int) -> str:
-        """The word for a state; for a state written by a newer version, its digits."""
+        """The word for a state. For a state of a newer version, its number."""
         return self.words.get(number, str(number))
 
     def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,16 +63,16 @@ class Series:
 
 
 def series_of(text: str) -> Series:
-    """The series with a name; its unit may be omitted (`cwnd` for `cwnd_pkts`), and `goodput` is the in-order one.
+    """The series with a name. The unit may be omitted (`cwnd` for `cwnd_pkts`), and `goodput` is the in-order goodput.
 
-    Raises ScenarioError if there is none; with the nearest name and all names.
+    Raises ScenarioError if there is no such series; the message has the nearest name and all names.
     """
     if text in SERIES:
         return SERIES[text]
     if text in _SHORT:
         return SERIES[_SHORT[text]]
     near = nearest(text, [*SERIES, *_SHORT])
-    # Short names where they exist, for a readable list.
+    # Short names are listed where they exist, so that the list is readable.
     names = {name: name for name in SERIES} | {name: short for short, name in _SHORT.items()}
     meant = f'did you mean "{near}"? ' if near else ""
     raise ScenarioError(f"there is no series {text!r:.60}", hint=f"{meant}one of {', '.join(names.values())}")
@@ -128,7 +128,7 @@ def _bbr_mode(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nd
 
 
 def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    # Null minus a time is nan: a lost probe has a time but no value.
+    # Null minus a time is nan, so a lost probe has a time but no value.
     echoes = numbers.tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent
@@ -180,7 +180,7 @@ def _stem(name: str) -> str:
                  if name.endswith(end)), name)  # fmt: skip
 
 
-# A stem of two series is not a short name, because the unit would be ambiguous.
+# If two series have the same stem, it is not a short name, because the unit would be ambiguous.
 _SHORT = {"goodput": "goodput_in_order_bps", "queue": "path_queue_pkts"} | {
     _stem(name): name for name in SERIES if [_stem(other) for other in SERIES].count(_stem(name)) == 1
 }

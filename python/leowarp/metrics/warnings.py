@@ -38,7 +38,7 @@ FULL_RATIO = 0.9
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
-    """Late packets away from every change of the path in either direction.
+    """Late packets that are not near any change of the path in either direction.
 
     pairs: iterable of (source, destination). Pairs of the flows.
     Returns: Rows of `packets`, as `late_outside_changes` returns them.

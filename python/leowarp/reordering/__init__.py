@@ -11,7 +11,8 @@ All metrics are computed in one pass by the Rust crate `reorder`; for arrays and
 bound its memory.
 """
 
-from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Skipped, Source, skipped_line
+from leowarp.base.skips import Skip, skipped_line
+from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Source
 from leowarp.reordering.files import Measured, Survey, flows, measure_file, reading, survey
 from leowarp.reordering.measures import (
     Meter,
@@ -44,7 +45,7 @@ __all__ = [
     "Reordering",
     "Runs",
     "Settings",
-    "Skipped",
+    "Skip",
     "Source",
     "Survey",
     "buffer_density",

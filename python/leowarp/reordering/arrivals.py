@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import numpy as np
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skip
 from leowarp.base.spelling import one_of
 
 FORMATS = ("text", "csv", "parquet", "pcap")
@@ -142,38 +143,6 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """Packets of a capture that were not read.
-
-    Attributes
-    ----------
-    packets_pkts : int
-        Number of packets.
-    what : str
-        Reason: "of ARP (ethertype 0x0806)", "cut to 34 bytes".
-    """
-
-    packets_pkts: int
-    what: str
-
-    def __str__(self) -> str:
-        """
-        >>> str(Skipped(1, "cut to 34 bytes")), str(Skipped(5, "of ARP (ethertype 0x0806)"))
-        ('1 packet cut to 34 bytes', '5 packets of ARP (ethertype 0x0806)')
-        """
-        return f"{self.packets_pkts} packet{'' if self.packets_pkts == 1 else 's'} {self.what}"
-
-
-def skipped_line(skipped: Sequence[Skipped]) -> str | None:
-    """All skipped packets as one line; None if there are none.
-
-    >>> skipped_line([Skipped(5, "of ARP (ethertype 0x0806)"), Skipped(1, "cut to 34 bytes")])
-    'skipped 5 packets of ARP (ethertype 0x0806), 1 packet cut to 34 bytes'
-    """
-    return f"skipped {', '.join(map(str, skipped))}" if skipped else None
-
-
-@dataclass(frozen=True)
 class CapturedAt:
     """Place of a capture relative to the measured flow.
 
@@ -215,7 +184,7 @@ class Reading:
         Flows of a capture.
     counts : dict
         Other contents of a capture.
-    skipped : list of Skipped
+    skipped : list of Skip
         Packets of a capture that were not read, the most frequent reason first.
     captured_at : CapturedAt or None
         Place of a capture relative to its measured flow.
@@ -229,7 +198,7 @@ class Reading:
     done_ratio: float | None = None
     flows: list[Flow] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[Skip] = field(default_factory=list)
     captured_at: CapturedAt | None = None
     notes: list[str] = field(default_factory=list)
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from leowarp.base.errors import ScenarioError
-from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Skipped, Source, skipped_line
+from leowarp.base.skips import Skip, skipped_line
+from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Source
 from leowarp.reordering.native import native
 
 
@@ -66,7 +67,7 @@ def _reader(source: Source, flow: int | None) -> Any:
 def _fill(this: Reading, capture: Any) -> None:
     this.flows = [_flow(number, flow) for number, flow in enumerate(capture.flows())]
     this.counts = capture.counts()
-    this.skipped = [Skipped(packets, what) for packets, what in capture.skipped()]
+    this.skipped = [Skip(n, f"packet{'' if n == 1 else 's'} {what}") for n, what in capture.skipped()]
 
 
 def _captured_at(capture: Any) -> CapturedAt | None:
@@ -77,6 +78,12 @@ def _captured_at(capture: Any) -> CapturedAt | None:
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
     """Warnings about the result."""
     counts, notes = this.counts, []
+    # By the words of the crate.
+    if any(" cut off by the end" in skip.why for skip in this.skipped):
+        notes.append(
+            "the file ends inside a packet, and what was captured after it is missing: it was copied while it was "
+            "written, or a length in it is damaged"
+        )
     if counts["undecided_pkts"]:
         notes.append(
             f"{counts['undecided_pkts']} segments filled a hole, and neither timestamps nor IP identifications "
@@ -166,9 +173,9 @@ def what_is_there(file: Reading) -> str:
     if (line := skipped_line(file.skipped)) is not None:
         told.append(line)
     # Reasons are compared with the texts of the crate, because they have no other identifiers here.
-    if any(skipped.what.startswith("cut to") for skipped in file.skipped):
+    if any(" cut to " in skip.why for skip in file.skipped):
         told.append("capture whole packets: tcpdump -s 0")
-    if any("link type" in skipped.what for skipped in file.skipped):
+    if any("link type" in skip.why for skip in file.skipped):
         told.append(f"link types that are read: {native.Capture.known_link_types()}")
     return "; ".join(told)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leowarp import reordering
 from leowarp.base.errors import LeowarpError, TraceError
-from leowarp.reordering import Skipped, Source, measure_file
+from leowarp.reordering import Skip, Source, measure_file
 from support.frames import CAN, COOKED, SYN, Frame, apart, echo, ethernet, ip, pcap_file, pcapng_file, pppoe, tcp
 
 REORDERED = [1, 2, 4, 3, 5]
@@ -34,7 +34,7 @@ def test_frames_of_a_link_type_that_is_not_known_are_skipped_and_named(tmp_path)
     can = [Frame(number, bytes(16), CAN) for number in range(3)]
     found = measure_file(pcapng_file(tmp_path / "a.pcapng", [*can, *frames, *can]))
     assert (found.reordering.received_pkts, found.reordering.reordered_pkts) == (5, 1)
-    assert found.skipped == [Skipped(6, "of CAN (link type 227)")]
+    assert found.skipped == [Skip(6, "packets of CAN (link type 227)")]
     cooked = [Frame(number, bytes(14) + b"\x08\0" + echo(number), COOKED) for number in REORDERED]
     assert measure_file(pcapng_file(tmp_path / "b.pcapng", [*can, *cooked])).reordering.reordered_pkts == 1
     with pytest.raises(TraceError, match="no arrival") as caught:
@@ -48,7 +48,7 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
     foreign = Frame(9, ethernet(ip(6, bytes(40), is_answer=True)), captured_bytes=34)
     found = measure_file(pcap_file(tmp_path / "a.pcap", [*frames, foreign, foreign]))
     assert (found.reordering.received_pkts, found.reordering.lost_pkts) == (5, 0)
-    assert (found.skipped, found.notes) == ([Skipped(2, "cut to 34 bytes")], [])
+    assert (found.skipped, found.notes) == ([Skip(2, "packets cut to 34 bytes")], [])
     # The packet is between the flow's own ends, so it may be one of the flow's packets.
     mine = Frame(9, ethernet(echo(6)), captured_bytes=34)
     found = measure_file(pcap_file(tmp_path / "b.pcap", [*frames, mine]))
@@ -56,7 +56,7 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
     with pytest.raises(TraceError, match="no arrival") as caught:
         measure_file(pcap_file(tmp_path / "c.pcap", [mine]))
     assert "tcpdump -s 0" in caught.value.hint
-    assert reordering.survey(tmp_path / "b.pcap").skipped == [Skipped(1, "cut to 34 bytes")]
+    assert reordering.survey(tmp_path / "b.pcap").skipped == [Skip(1, "packet cut to 34 bytes")]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_every_packet_is_numbered_counted_or_skipped_with_a_reason(tmp_path_fact
     assert counts["packets_pkts"] == len(frames)
     read = ("numbered_pkts", "answer_pkts", "udp_pkts", "without_field_pkts", "foreign_pkts", "skipped_pkts")
     assert sum(counts[name] for name in read) == len(frames)
-    assert sum(skipped.packets_pkts for skipped in found.skipped) == counts["skipped_pkts"]
+    assert sum(skip.count for skip in found.skipped) == counts["skipped_pkts"]
     assert sum(flow.packets_pkts for flow in found.flows) == counts["numbered_pkts"]
     # Headers of Ethernet, IP and ICMP are 42 bytes, with PPPoE 50.
     whole = [frame for frame in frames if frame.captured_bytes is None or frame.captured_bytes >= 50]
@@ -183,9 +183,15 @@ def test_a_damaged_length_of_a_block_is_found_by_the_other_one(tmp_path_factory,
     at = data.draw(st.sampled_from(places))
     content[at + data.draw(st.integers(0, 3))] ^= data.draw(st.integers(1, 255))
     file.write_bytes(content)
-    with pytest.raises(LeowarpError) as raised:
-        reordering.survey(file)
-    assert raised.value.hint
+    try:
+        found = reordering.survey(file)
+    except LeowarpError as error:
+        hint = error.hint
+    else:
+        # The length that it has now leads beyond the end.
+        hint = found.skipped[-1].why
+        assert "cut off by the end of the file" in hint
+    assert hint
 
 
 @settings(max_examples=25)
@@ -203,3 +209,35 @@ def test_a_record_that_holds_more_than_the_packet_had_is_found(tmp_path_factory,
         return
     # The damaged packet's length covers the data that follow in the file, which `skipped` names.
     assert found.skipped
+
+
+@pytest.mark.parametrize("write", [pcap_file, pcapng_file])
+def test_a_capture_that_ends_inside_a_packet_is_read_up_to_it(tmp_path, write):
+    file = write(tmp_path / "a", apart([echo(number) for number in REORDERED]))
+    file.write_bytes(file.read_bytes()[:-30])
+    found = measure_file(file)
+    assert (found.reordering.received_pkts, found.reordering.reordered_pkts) == (4, 1)
+    assert found.skipped == [Skip(1, "packet cut off by the end of the file, and whatever came after it")]
+    assert counted(found) == {"packets_pkts": 5, "numbered_pkts": 4, "skipped_pkts": 1}
+    assert "the file ends inside a packet" in found.notes[0]
+
+
+def test_captures_of_other_formats_are_named(tmp_path):
+    (tmp_path / "a").write_bytes(b"snoop\0\0\0" + bytes(64))
+    with pytest.raises(LeowarpError, match=r"another format \(snoop\)") as caught:
+        measure_file(tmp_path / "a")
+    assert "editcap" in caught.value.hint
+    file = pcapng_file(tmp_path / "b", apart([echo(1)]))
+    content = bytearray(file.read_bytes())
+    content[12] = 2
+    file.write_bytes(content)
+    with pytest.raises(LeowarpError, match="another major version of pcapng"):
+        measure_file(file)
+
+
+def test_packets_that_mostly_stand_twice_are_named(tmp_path):
+    twice = [echo(number) for number in REORDERED for _ in range(2)]
+    found = measure_file(pcap_file(tmp_path / "a", apart(twice)))
+    assert any("5 of 10 packets repeat the number of an earlier one" in note for note in found.notes)
+    once = measure_file(pcap_file(tmp_path / "b", apart([*twice[::2], twice[0]])))
+    assert not any("repeat the number" in note for note in once.notes)

@@ -13,13 +13,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from leowarp.base.errors import HostError, ScenarioError, TraceError
+from leowarp.base.skips import Skip
 from leowarp.reordering import captures
 from leowarp.reordering.arrivals import (
     CapturedAt,
     Flow,
     Part,
     Reading,
-    Skipped,
     Source,
     first_bytes,
     total_bytes,
@@ -82,13 +82,13 @@ class Survey:
         Flows in the order of their first packets.
     counts : dict of str to int
         Other contents.
-    skipped : list of Skipped
+    skipped : list of Skip
         Packets of the capture that were not read, with reasons.
     """
 
     flows: list[Flow]
     counts: dict[str, int]
-    skipped: list[Skipped]
+    skipped: list[Skip]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Measured:
         Other contents of a capture.
     notes : list of str
         Warnings about the result.
-    skipped : list of Skipped
+    skipped : list of Skip
         Packets of a capture that were not read, with reasons.
     captured_at : CapturedAt or None
         Place of a capture relative to its flow.
@@ -118,7 +118,7 @@ class Measured:
     flow: Flow | None
     counts: dict[str, int]
     notes: list[str]
-    skipped: list[Skipped]
+    skipped: list[Skip]
     captured_at: CapturedAt | None
 
 
@@ -180,6 +180,12 @@ def measure_file(
         file.notes.append(
             f"{beyond} packets are displaced by more than {result.density.threshold_pkts}: RD, MD and entropy take "
             "them for lost, and those around them for packets in order (--threshold)"
+        )
+    copies = result.duplicate_pkts
+    if file.format == "pcap" and copies * 4 > result.arrived_pkts:
+        file.notes.append(
+            f"{copies} of {result.arrived_pkts} packets repeat the number of an earlier one and count as copies: a "
+            "second run with the same numbers, or each packet captured twice (on several devices)?"
         )
     return Measured(result, file.format, chosen, file.counts, file.notes, file.skipped, file.captured_at)
 
@@ -247,6 +253,9 @@ def _format_of(stream: BinaryIO, name: str) -> str:
         return "parquet"
     if head[:4] in _CAPTURES:
         return "pcap"
+    for magic, capture in _OTHER_CAPTURES.items():
+        if head.startswith(magic):
+            raise ScenarioError(f"{name} is a capture of another format ({capture})", "editcap -F pcap FILE NEW.pcap")
     ending = Path(name).suffix.lower()
     return _ENDINGS.get(ending, "text")
 
@@ -298,5 +307,16 @@ def _what_is_there(file: Reading) -> str:
 
 
 # pcapng's section header; pcap in either byte order, with microseconds (a1b2c3d4) or nanoseconds (a1b23c4d).
+_OTHER_CAPTURES = {
+    b"\x34\xcd\xb2\xa1": "pcap, modified by Kuznetzov",
+    b"\xa1\xb2\xcd\x34": "pcap, modified by Kuznetzov",
+    b"snoop\0\0\0": "snoop",
+    b"btsnoop\0": "btsnoop",
+    b"RTSS": "Network Monitor 1",
+    b"GMBU": "Network Monitor 2",
+    b"TRSNIFF data": "Sniffer",
+    b"iptrace 2.0": "AIX iptrace",
+}
+"""First bytes of formats that Wireshark knows (wiretap) and leowarp does not read."""
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

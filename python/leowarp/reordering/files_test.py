@@ -195,10 +195,10 @@ def test_parquet_with_gaps_or_cut_short_or_of_another_type_is_refused(tmp_path):
         measure_file(tmp_path / "cut.parquet")
 
 
-def test_a_capture_cut_short_is_told_with_packet_and_byte(tmp_path):
-    file = write_pcap(tmp_path / "a.pcap", echoes(SEQUENCE))
+def test_a_capture_cut_short_in_its_first_packet_is_told_with_packet_and_byte(tmp_path):
+    file = write_pcap(tmp_path / "a.pcap", echoes(SEQUENCE[:1]))
     file.write_bytes(file.read_bytes()[:-10])
-    with pytest.raises(TraceError, match=r"packet 10 begins at byte 708 and reaches to byte 784, .* at byte 774"):
+    with pytest.raises(TraceError, match=r"packet 1 begins at byte 24 and reaches to byte 100, .* at byte 90"):
         measure_file(file)
 
 

@@ -170,16 +170,33 @@ def test_footer_names_what_differs(run_dir, other_run_dir):
     assert "|" not in text
 
 
-def test_probes_are_drawn_with_their_delay(run_dir, tmp_path):
-    copy = tmp_path / "run"
+def pinged(run_dir, copy, received_ns):
+    """A copy of the run with two pings in place of its transfer."""
     shutil.copytree(run_dir, copy)
-    plan = copy / "00-plan.toml"
     scenario_text = PLAN_TOML.replace('congestion_control = "cubic"', 'kind = "ping"\ninterval = "1 s"')
-    plan.write_text(scenario_text)
+    (copy / "00-plan.toml").write_text(scenario_text)
     schema = TABLES["echoes"].arrow()
-    rows = {"flow": [0, 0], "index": [0, 1], "sent_ns": [0, 10**9], "received_ns": [40 * 10**6, None],
-            "reply_ns": [80 * 10**6, None]}  # fmt: skip
+    reply_ns = [None if at_ns is None else at_ns + 40 * 10**6 for at_ns in received_ns]
+    rows = {"flow": [0, 0], "index": [0, 1], "sent_ns": [0, 10**9], "received_ns": received_ns, "reply_ns": reply_ns}
     pq.write_table(pa.table(rows, schema=schema), copy / "30-trace" / "echoes.parquet")
+    return copy
+
+
+def test_probes_of_runs_that_lost_none_are_laid_out(run_dir, tmp_path):
+    runs = [pinged(run_dir, tmp_path / name, [40 * 10**6, 10**9 + 40 * 10**6]) for name in ("one", "two")]
+    upper, lower = laid_out(figure(runs, "probes"))
+    assert upper.height == pytest.approx(lower.height)
+    assert upper.height > 0.2
+
+
+def laid_out(drawn):
+    """Places of the panels, as shares of the figure."""
+    drawn.draw_without_rendering()
+    return [axes.get_position() for axes in drawn.axes]
+
+
+def test_probes_are_drawn_with_their_delay(run_dir, tmp_path):
+    copy = pinged(run_dir, tmp_path / "run", [40 * 10**6, None])
     (axes,) = figure(copy, "probes").axes
     found = {line.get_label(): line.get_ydata().tolist()[0] for line in axes.lines if "ping" in line.get_label()}
     assert found == {"Madrid to Tokyo, ping, one way": 40.0, "Madrid to Tokyo, ping, there and back": 80.0}

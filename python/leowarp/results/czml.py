@@ -193,5 +193,5 @@ def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int,
 
 
 def _escaped(identifier: str) -> str:
-    """An id within a reference, with `#` escaped, which would end it."""
+    """An id for use within a reference. `#` is escaped, because it would end the id."""
     return identifier.replace("\\", "\\\\").replace("#", "\\#")

@@ -72,7 +72,7 @@ def run(
     with shown(progress) as show:
 
         def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
-            """Report the begin of a stage, or the progress of the guest's clock in it."""
+            """Report the beginning of a stage, or the progress of the guest's clock in it."""
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
         with Writing(target, force=force) as directory:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completes a scenario from its keys taken together: fills in presets and places, and checks rules that join several
-keys."""
+"""Completes a scenario: fills in presets and places, and checks rules that involve several keys."""
 
 from __future__ import annotations
 
@@ -33,15 +32,16 @@ from leowarp.scenario.workload.traffic import complete_traffic
 
 
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
-    """Fill in what follows from other keys; every broken rule goes to `problems`.
+    """Fill in values that follow from other keys; every broken rule goes to `problems`.
 
-    draft: All sections, decoded one by one; changed in place.
+    draft: All sections, each decoded by itself; changed in place.
     document: The whole text; it gives the line for messages about missing keys.
-    problems: Gathers the mistakes; nothing is raised here.
+    problems: Gathers the mistakes; this function raises nothing.
     """
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
-    # The constellation before the stations, the other media after them: messages about one line come in this order.
+    # The constellation is completed before the stations, and the other media after them. Messages about one line come
+    # in this order.
     for each in given:
         if each is Constellation:
             each.complete(draft.sections[each.NAME], problems)
@@ -60,8 +60,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
         _fill_in(draft, each.defaults(draft.sections))
-    # After the stations and after every medium's defaults, because ends of flows are names of stations, and the MTU,
-    # which a medium may set, limits a payload.
+    # Flows come after the stations, because their ends are names of stations, and after every medium's defaults,
+    # because a medium may set the MTU, which limits a payload.
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
     complete_loss_detection(draft, problems)
@@ -78,18 +78,18 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
-    """The type of the one medium that is given: what carries the packets.
+    """The type of the only medium that is given, which carries the packets.
 
-    If none or several are given, the mistake is noted, and some medium is still returned, so that later checks find the
-    other mistakes in the file.
+    If no medium or several are given, the mistake is noted. Some medium is still returned, so that later checks find
+    the other mistakes in the file.
     """
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
     if not media:
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
-        # Stations suggest that a constellation was meant. With a chain, each station and each flow's ends would count
-        # as mistakes.
+        # Stations suggest that a constellation was meant. With a chain instead, each station and each flow's ends would
+        # be reported as mistakes.
         return Constellation if draft.stations else Chain
     medium = medium_of(media)
     may_follow = issubclass(medium, FollowsConstellation)
@@ -109,9 +109,10 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
 
 
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
-    """Check that a constellation is there if, and only if, the medium follows one; return whether it should be.
+    """Check that a constellation is given if, and only if, the medium follows one.
 
-    Returns: Whether the medium's own key says that it follows one; later checks use this intention, whatever is there.
+    Returns: Whether the medium's own key says that it follows a constellation. Later checks use this, whether or not a
+        constellation is given.
     """
     key, preset = medium.FOLLOWS
     section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
@@ -127,7 +128,7 @@ def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: 
 
 
 def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
-    """Write a medium's defaults into other sections; keys that the text gives keep their values.
+    """Write a medium's defaults into other sections; keys given in the text keep their values.
 
     defaults: Section -> key -> value as a user would write it (`MediumSection.defaults`).
     """
@@ -140,12 +141,12 @@ def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None
 
 
 def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
-    """Check that stations have unique names and coordinates: both coordinates from the text, or both from the
+    """Check that stations have unique names and coordinates. Both coordinates come from the text, or both from the
     gazetteer.
 
     Giving only one of the two coordinates is a mistake, even for a known place.
     """
-    # Traffic adds its own stations; if it adds none, its mistakes have already been reported.
+    # Traffic adds its own stations. If it adds none, its mistakes have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin
@@ -158,7 +159,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
         _check_station_name(section, name, seen, problems)
         seen.add(name)
         missing = [key for key in ("latitude", "longitude") if not section.gave(key)]
-        # Both or none, so that a station never mixes coordinates of the gazetteer and of a text.
+        # Both or neither are filled in, so that a station never mixes coordinates of the gazetteer and of the text.
         if name in PLACES:
             place = dict(zip(("latitude", "longitude"), PLACES[name], strict=True))
             if len(missing) == 2:
@@ -186,7 +187,7 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
 
 
 def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
-    """Replace the stations by the medium's two; a plan may name these again, but must not add to them."""
+    """Replace the stations by the medium's two. A plan may name these two again, but no others."""
     implied = medium.STATIONS or ()
     for section in draft.stations:
         name = section.values.get("name")
@@ -206,7 +207,7 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
 
 
 def _check_observe(draft: Draft, problems: Problems) -> None:
-    """Check that a capture file goes with the capture from which packet truth is made."""
+    """Check that a capture file is requested only with the capture from which packet truth is made."""
     observe = draft.sections["observe"]
     captured = value_of(observe, sections.Observe, "truth")
     if value_of(observe, sections.Observe, "pcap") != "none" and not captured:
@@ -247,15 +248,15 @@ def _check_network(draft: Draft, problems: Problems) -> None:
 
 
 def _check_update(routing: Section, problems: Problems) -> None:
-    """Check keys of nodes that switch one by one: they have no effect if all switch at once, and links must stay during
-    the switch."""
+    """Check keys of nodes that switch one by one. They have no effect if all nodes switch at once, and links must stay
+    up during the switch."""
     if value_of(routing, sections.Routing, "update") == "atomic":
         for key in filter(routing.gave, UPDATE_KEYS):
             rule = 'has no effect without update = "staggered"'
             problems.add(routing.where(key), f"routing.{key}", rule, 'write update = "staggered", too')
         return
-    # With `source`, a packet keeps its path whichever nodes have the next one; and no path leads over a link that goes
-    # down.
+    # With `source`, a packet keeps its path, whichever nodes have already switched to the next path. No path leads over
+    # a link that goes down.
     for key, only in (("in_flight", "drain"), ("leaving_links", "keep")):
         value = value_of(routing, sections.Routing, key)
         if value != only:
@@ -266,8 +267,8 @@ def _check_update(routing: Section, problems: Problems) -> None:
 
 
 def _check_hosts(draft: Draft, problems: Problems) -> None:
-    """Check that named hosts are stations, and that each sysctl is in the right place: per network namespace, or once
-    for the guest.
+    """Check that named hosts are stations, and that each sysctl is in the right section: for a network namespace, or
+    for the whole guest.
     """
     stations = station_names(draft)
     # "" is the guest as a whole, not a station.
@@ -280,7 +281,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
         _check_recovery(section, problems)
     for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):
         for sysctl in section.values.get("sysctl", {}):
-            # A host is a network namespace, which has below /proc/sys/net only what Linux keeps per namespace.
+            # A host is a network namespace. Below /proc/sys/net it has only the sysctls that Linux keeps per namespace.
             if not is_per_host(sysctl) and section.name:
                 rule = f"{sysctl} is one for the whole guest, not one a host"
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl", rule, "write it into [guest.sysctl]")
@@ -294,7 +295,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
 
 
 def _check_recovery(section: Section, problems: Problems) -> None:
-    """Check that only one key selects the loss detection, and that a threshold is below its maximum."""
+    """Check that at most one key selects the loss detection, and that a threshold is below its maximum."""
     if section.values.get("rack") is not None and section.values.get("recovery") is not None:
         rule = "is given, and recovery says it, too"
         problems.add(section.where("rack"), f"{section.name}.rack", rule, "take one of them out")
@@ -314,4 +315,4 @@ _DEFAULTED = {
     "isl": sections.Isl, "ground": sections.Ground, "routing": sections.Routing,
 }  # fmt: skip
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")
-"""The tables write `a>b` and `host:NAME`; these characters would make a name ambiguous there, or in a path."""
+"""The tables write `a>b` and `host:NAME`. A name with these characters would be ambiguous there, or in a path."""

@@ -2,9 +2,9 @@
 """Scenario texts as trees in which every value keeps its origin, and the merging of layers of such trees.
 
 A scenario is up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer replaces
-single keys of tables, and whole lists. Where a key governs others (a preset fills a constellation), a higher layer that
-sets the governing key also removes the governed keys of lower layers. Otherwise ``--set constellation.preset=iridium``
-on a plan, which spells every key out, would change nothing.
+single keys of tables, and whole lists. If a key governs others (as a preset fills in a constellation) and a higher
+layer sets it, the governed keys of lower layers are removed. Otherwise ``--set constellation.preset=iridium`` would
+change nothing in a plan, which spells every key out.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Overrides = Mapping[str, Any] | Sequence[str]
 
 
 def read_document(path: Path, overrides: Overrides = ()) -> Node:
-    """A scenario file, with the file that it extends below and the overrides on top.
+    """A scenario file, on top of the file that it extends, with the overrides on top of both.
 
-    path: A TOML file, or a run directory: then its plan.
-    overrides: list of "KEY=VALUE" or dict. One layer each, in their order.
-    Returns: The root table; `extends` is gone from it.
+    path: A TOML file, or a run directory, whose plan is then used.
+    overrides: list of "KEY=VALUE" or dict. One layer for each override, in this order.
+    Returns: The root table, from which the key `extends` is removed.
     Raises ScenarioError if a file cannot be read, is not TOML, or extends itself, or if an override is malformed.
     """
     if path.is_dir():
@@ -58,20 +58,21 @@ def merge(lower: Node, upper: Node) -> Node:
 
     Returns: A new tree; neither of the two is changed.
     """
-    # Only from the lower layer: a key that the upper layer gives beside its preset overrides the preset.
+    # Keys are removed only from the lower layer: if the upper layer gives a key beside its preset, the key overrides
+    # the preset.
     return _merge(_without_governed(lower, upper), upper)
 
 
 def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
     """One layer for each override. Lists are copied from the document below, with one element changed.
 
-    overrides: list of "KEY=VALUE" or dict. In a list, the values are TOML, or else plain text; in a dict they are used
-        as they are, nodes included.
+    overrides: list of "KEY=VALUE" or dict. In a list, the values are TOML, or else plain text. In a dict, values are
+        used unchanged, including nodes.
     file: The scenario; the default origin in messages, and the base of relative file names.
-    base: The document below the first override; each override sees the earlier ones.
+    base: The document to which the first override applies; each later override also sees the earlier ones.
     Yields: A table with one path in it.
-    Raises ScenarioError if there is no ``=``, if the key is not a dotted key, or if it leads through a scalar or past
-        the end of a list.
+    Raises ScenarioError if there is no ``=``, if the key is not a dotted key, or if the key leads through a scalar or
+        past the end of a list.
     """
     pairs: list[tuple[str, str, Any]] = []
     if isinstance(overrides, Mapping):
@@ -87,7 +88,8 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
         node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
         parts = override_key(key, node.origin)
         layer = _with_preset(_override_node(base, parts, node, node.origin, ""))
-        # The next override sees this one: `flows.1.kind=ping` may follow a `flows.1.source=A` that created the flow.
+        # The next override sees the result of this one: `flows.1.kind=ping` may follow a `flows.1.source=A` that
+        # created the flow.
         base = merge(base, layer)
         yield layer
 
@@ -96,7 +98,7 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
     """Plain TOML values as nodes; `lines` gives the line of each path, with `origin` as the default.
 
     value: Dicts, lists and scalars.
-    origin: Origin of the whole; a node without a line of its own gets that of the enclosing table.
+    origin: Origin of the whole value. A node without a line of its own gets the line of the enclosing table.
     path: tuple of str and int. Place of `value` in the document.
     lines: As from `positions.key_lines`; empty for values that were typed.
     """
@@ -113,11 +115,12 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 
 
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
-    """A file on top of what it extends.
+    """A file, on top of the file that it extends.
 
-    `below` holds the resolved files that led here, so that a link back to one of them is found too.
+    `below` holds the resolved paths of the files that extend this one, so that a link back to one of them is also
+    found.
 
-    Raises ScenarioError if it extends itself or a missing file; a run's plan may extend nothing.
+    Raises ScenarioError if it extends itself or a missing file, or if it is a run's plan that extends anything.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -138,7 +141,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
         rule = f"there is no file {base_path} to extend"
         raise ScenarioProblems([Problem(extends.origin, "extends", rule, "the name is relative to this file's folder")])
     base = _read_layers(base_path, (*below, path.resolve()))
-    # A run directory is named after the scenario, so a variant does not inherit the name.
+    # A run directory has the scenario's name. A variant is another scenario, so it does not inherit the name.
     base.value.pop("name", None)
     return merge(base, node)
 
@@ -146,13 +149,13 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 def _with_preset(node: Node) -> Node:
     """A layer, with the file named by its ``access.preset`` (if any) merged below it.
 
-    `preset` becomes the value in that file (or its default). `preset_file` names the file and its sha256, so that a
-    plan records where its values come from, but no longer needs the file.
+    `preset` is set to the value given in that file (or its default). `preset_file` names the file and its sha256, so
+    that a plan records the origin of its values but no longer needs the file.
 
     Raises
     ------
     ScenarioError
-        If the file does not exist, holds anything else than ``[access]``, or itself names a file.
+        If the file does not exist, contains anything else than ``[access]``, or itself names a file.
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
@@ -189,9 +192,10 @@ def _with_preset(node: Node) -> Node:
 
 
 def _read_file(path: Path) -> Node:
-    """Values of one file as nodes; a file that is missing, not UTF-8, not TOML or nested too deep gives a message."""
+    """Values of one file as nodes. A file that is missing, not UTF-8, not TOML or nested too deep causes an error
+    message."""
     try:
-        # A user may reach a scenario through a symbolic link; a run directory contains none.
+        # A user may reach a scenario through a symbolic link, but a run directory contains no links.
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
@@ -202,7 +206,7 @@ def _read_file(path: Path) -> Node:
         why = error.strerror if isinstance(error, OSError) else error
         raise ScenarioError(f"cannot read the scenario {path}: {why}") from None
     try:
-        # Before the text is parsed, because each list element takes 0.2 ms.
+        # Counted before the text is parsed, because each list element takes 0.2 ms.
         check_headers(path, text)
         values = _values(text)
         check_lists(path, values)
@@ -213,7 +217,7 @@ def _read_file(path: Path) -> Node:
         raise ScenarioError(_syntax_message(path, str(error)), "this is not valid TOML (https://toml.io)") from None
 
 
-# Both are cached, since a study reads one file for each combination; treat the results as read-only.
+# Both results are cached, because a study reads the same file for each combination. Treat the results as read-only.
 @lru_cache(maxsize=4)
 def _values(text: str) -> Mapping[str, Any]:
     """Values of a TOML text."""
@@ -227,7 +231,7 @@ def _lines(text: str) -> Mapping[KeyPath, int]:
 
 
 def _syntax_message(path: Path, message: str) -> str:
-    """A message of `tomllib` with its position in front, in the format of compilers, so that editors can jump there."""
+    """A message of `tomllib` in the format of compilers, with the position in front, so that editors can jump there."""
     match = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     if match is None:
         return f"{path}: {message}"
@@ -235,13 +239,13 @@ def _syntax_message(path: Path, message: str) -> str:
 
 
 def _override_value(text: str) -> Any:
-    """The value of the text as TOML, or else the text itself, because a shell removes quotes.
+    """The value that the text has as TOML, or else the text itself: a shell removes quotes.
 
     >>> _override_value("60"), _override_value("60 s")
     (60, '60 s')
     """
     try:
-        # The TOML parser itself reads it, so that --set and a file agree on numbers, lists and dates.
+        # The text is read by the TOML parser, so that --set and a file treat numbers, lists and dates in the same way.
         parsed = tomllib.loads(f"value = {text.strip()}")
     except (ValueError, RecursionError):
         return text.strip()
@@ -257,7 +261,7 @@ def override_key(text: str, origin: Origin) -> list[str]:
     ['flows', '0', 'start']
     """
     try:
-        # Keys are parsed as TOML, too, which handles quotes around a part that contains a dot.
+        # Keys are parsed as TOML, too, because a part that contains a dot is in quotes.
         parts, value = [], tomllib.loads(f"{text.strip()} = 0")
         node: Any = value
         while isinstance(node, dict) and len(node) == 1:
@@ -273,8 +277,8 @@ def override_key(text: str, origin: Origin) -> list[str]:
 def _override_node(base: Node | None, parts: list[str], value: Node, origin: Origin, so_far: str) -> Node:
     """A tree with only `value` at the path `parts`, to be merged on top of `base`.
 
-    Layers replace lists as a whole. A list on the path is therefore copied with one element changed; an index one past
-    its end adds an element.
+    Layers replace lists as a whole. A list on the path is therefore copied with one element changed. An index equal to
+    its length adds an element.
     """
     if not parts:
         return value
@@ -282,7 +286,7 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     here = f"{so_far}.{part}" if so_far else part
     below = base.value if base is not None else {}
     if isinstance(below, list):
-        # Longer numbers are no list index, and Python's int() refuses texts of thousands of digits.
+        # Longer numbers are not list indexes. Python's int() also rejects texts of thousands of digits.
         index = int(part) if part.isdecimal() and len(part) < 6 else _places(below).get(part)
         if index is None or index > len(below):
             count = len(below)
@@ -300,7 +304,7 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     # "0".
     if part in _LISTS and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
-    # A sysctl's name contains dots: the rest is one key, as `_flat` makes it for a file.
+    # A sysctl's name contains dots. The rest of the key is therefore one name, as `_flat` makes it for a file.
     if part == "sysctl" and rest:
         rest = [".".join(rest)]
     child = below.get(part)
@@ -327,10 +331,10 @@ def _merge(lower: Node, upper: Node) -> Node:
 
 
 def _without_governed(lower: Node, upper: Node) -> Node:
-    """`lower` without the keys that `upper` governs: a preset in an upper layer fills them again."""
+    """`lower` without the keys that `upper` governs. A preset in an upper layer fills these keys in again."""
     filled = lower.get("access", "preset_file")
     if filled is not None and upper.get("access", "preset") is not None:
-        # A new preset replaces one from a file: remove everything that the file filled in.
+        # A new preset replaces one from a file, so all keys that the file filled in are removed.
         of_file = [key for key, child in lower.value["access"].value.items() if child.origin.file == filled.origin.file]
         lower = _without(lower, [("access", key) for key in of_file])
     for governing, governed in _GOVERNS.items():
@@ -338,22 +342,22 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         if setting is not None and setting.value != _KEEPS.get(governing, "none"):
             lower = _without(lower, [(*governing[:-1], key) for key in governed])
     for name, section in upper.value.items() if isinstance(upper.value, dict) else ():
-        # A plan's notes on a file's content hold for that file only.
+        # A plan's notes on a file's content apply only to that file.
         keys = section.value if isinstance(section.value, dict) else ()
         lower = _without(lower, [(name, f"{key}_sha256") for key in keys])
     if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
-        # The reconfiguration schedule that a plan spells out for handover-aware congestion controls.
+        # The reconfiguration schedule that a plan gives to handover-aware congestion controls.
         lower = _without(
             lower, [("modules", name, key) for name in HANDOVER_AWARE for key in ("phase_ns", "period_ns")]
         )
-    # A plan spells out every sysctl of guest and hosts. They follow from [tcp] and [guest], so a change of either
-    # derives them again.
+    # A plan spells out every sysctl of guest and hosts. Sysctls follow from [tcp] and [guest], so a change of either
+    # section derives them again.
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
         lower = _without(lower, [("sysctl",)])
     hosts, changed = lower.get("hosts"), upper.get("hosts")
     if hosts is not None and isinstance(hosts.value, dict):
         for host in hosts.value:
-            # [tcp] applies to every host, and other stations mean other hosts.
+            # [tcp] applies to every host; other stations imply other hosts.
             everywhere = upper.get("tcp") is not None or upper.get("stations") is not None
             if everywhere or (changed is not None and changed.get(host, "tcp") is not None):
                 lower = _without(lower, [("hosts", host, "sysctl")])
@@ -361,7 +365,7 @@ def _without_governed(lower: Node, upper: Node) -> Node:
 
 
 def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
-    """The node without these keys, except those set by an override: all overrides have the same rank."""
+    """The node without these keys. Keys set by an override are kept, because all overrides have the same rank."""
     for path in paths:
         lower = node.get(*path)
         if lower is not None and lower.origin.override is None:
@@ -392,7 +396,7 @@ _LISTS = ("stations", "flows")
 
 _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
 
-# Key -> neighbouring keys that are removed when a higher layer sets it.
+# Key -> neighbouring keys that are removed when a higher layer sets this key.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
     ("name",): ("latitude", "longitude", "height"),  # of a station: lists are replaced as a whole
@@ -402,7 +406,7 @@ _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("rate",): ("packet_rate",),
 }
 
-# Governing key -> the value at which it removes nothing.
+# Governing key -> the value for which no keys are removed.
 _KEEPS: dict[tuple[str, ...], str] = {
     (name, key): kept for name, section in MEDIA.items() for key, kept in section.KEEPS.items()
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size of a plan: what it contains, and upper bounds on the memory and time of a run, before anything is computed.
+"""Size of a plan: its contents, and upper bounds on the memory and time of a run, known before anything is computed.
 
 Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below name the
-measurement. Estimates are upper bounds within a factor of about two. They reject plans that cannot work, and never
-change a result.
+measurement. Estimates are upper bounds within a factor of about two. They only reject plans that cannot work; they
+never change a result.
 """
 
 from __future__ import annotations
@@ -18,39 +18,41 @@ from leowarp.scenario.schema import Access, Chain, Constellation, Measured, Mobi
 from leowarp.scenario.text.counts import MOST_FLOWS, MOST_STATIONS
 
 MOST_SATELLITES = 200_000
-"""Seven times what any operator has filed for. 10^6 satellites took 7.3 s of processor time per route update and pair,
-and 1.3 GiB before anything was sent."""
+"""Seven times the largest number of satellites in any operator's filing. 10^6 satellites took 7.3 s of processor time
+per route update and pair, and 1.3 GiB before anything was sent."""
 
 MOST_CPU_S = 30 * 86_400
-"""A month of one processor."""
+"""One month of a single processor."""
 
 LONG_CPU_S = 3_600
-"""From this time on, `leowarp plan` reports how long a run may take."""
+"""If the estimate is above this time, `leowarp plan` reports how long a run may take."""
 
 _BASE_BYTES = 200 << 20
-"""Python and its libraries, for an empty run."""
+"""Memory of Python and its libraries, for an empty run."""
 _ROW_BYTES = 600
-"""Per row of the timeline while it is made: 10,000 satellites with all links, 689,798 rows in 378 MiB; an access link
-of 1,000 s, 227,021 rows in 129 MiB."""
+"""Memory per row of the timeline while it is made: 10,000 satellites with all links, 689,798 rows in 378 MiB; an access
+link of 1,000 s, 227,021 rows in 129 MiB."""
 _SATELLITE_BYTES = 1_500
-"""Positions, links and the search for paths: 10^6 satellites, 1,326 MiB."""
+"""Memory per satellite for positions, links and the search for paths: 10^6 satellites, 1,326 MiB."""
 _SAMPLE_BYTES = 700
-"""Per sample of a socket, counters or a queue, while metrics are computed: 100 s of examples/chain.toml at 1 ms."""
+"""Memory per sample of a socket, counters or a queue, while metrics are computed: 100 s of examples/chain.toml at 1
+ms."""
 _PACKET_BYTES = 200
-"""Per individually stored packet, while it is converted."""
+"""Memory per individually stored packet, while it is converted."""
 _GUEST_SATELLITE_BYTES = 130 << 10
-"""In the guest, with its links: 4,408 satellites took 463 MiB more than 648 (docs/performance.md)."""
+"""Memory per satellite in the guest, with its links: 4,408 satellites took 463 MiB more than 648
+(docs/performance.md)."""
 _GUEST_BASE_BYTES = 64 << 20
-"""The guest without any node: kernel, agent, capture buffers."""
+"""Memory of a guest without any node: kernel, agent, capture buffers."""
 
 _SEARCH_S = 7e-6
-"""Search for paths per satellite, route update and pair: 10^6 satellites, 7.3 s."""
+"""Time of the search for paths, per satellite, route update and pair: 10^6 satellites, 7.3 s."""
 _ROW_S = 1.5e-6
-"""Per row of the timeline: 689,798 rows in 0.74 s, and about as much again in the guest."""
+"""Time per row of the timeline: 689,798 rows in 0.74 s, and about the same time again in the guest."""
 _SAMPLE_S = 25e-6
-"""Per sample: the same runs at 1 s and at 1 ms, 1.5 and 11.5 s."""
+"""Time per sample: the same runs took 1.5 s with an interval of 1 s, and 11.5 s with 1 ms."""
 _PACKET_S, _HOP_S = 1.2e-6, 0.55e-6
-"""Per packet, and per packet and link (docs/performance.md)."""
+"""Time per packet, and per packet and link (docs/performance.md)."""
 _UNSHAPED_BPS = 1e9
 """Rate that a flow is assumed to reach if nothing limits it."""
 _SEGMENT_BYTES = 1448
@@ -61,8 +63,8 @@ _SEGMENT_BYTES = 1448
 class Part:
     """One cause of memory or time.
 
-    what: What it is, with its number.
-    hint: What to type to reduce it.
+    what: Description of the cause, with its number.
+    hint: What to type to reduce the cost.
     """
 
     what: str
@@ -72,10 +74,11 @@ class Part:
 
 
 def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
-    """Reject a plan that cannot work on this machine, from its numbers alone: no file is read, nothing is computed.
+    """Reject a plan that cannot work on this machine. The check uses only the plan's numbers: no file is read, and
+    nothing is computed.
 
-    usable_bytes: Memory that the run may use; by default that of this process (`usable_memory_bytes`).
-    Raises ScenarioError: Names the limit, the largest cause, and what to type.
+    usable_bytes: Memory that the run may use; by default the memory that this process may use (`usable_memory_bytes`).
+    Raises ScenarioError: The message names the limit, the largest cause, and what to type.
     """
     _check_counts(plan)
     parts = parts_of(plan)
@@ -99,7 +102,7 @@ def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
 
 
 def long_run(plan: Plan) -> str | None:
-    """A sentence about a run that takes hours, and why; None for a shorter one."""
+    """A sentence about a run that takes hours, with the reason; None for a shorter run."""
     parts = parts_of(plan)
     needed_s = sum(part.cpu_s for part in parts)
     if needed_s < LONG_CPU_S:
@@ -124,7 +127,7 @@ def parts_of(plan: Plan) -> list[Part]:
 
 
 def _check_counts(plan: Plan) -> None:
-    """Check numbers that have a limit of their own, on any machine."""
+    """Check numbers that have a fixed limit on any machine."""
     satellites = satellites_of(plan)
     if satellites > MOST_SATELLITES:
         raise ScenarioError(
@@ -156,7 +159,7 @@ def _routes(plan: Plan) -> Part:
     satellites, updates, pairs = satellites_of(plan), _times(plan, plan.routing.interval_ns), _pairs(plan)
     return Part(
         f"paths over {satellites:,} satellites at {updates:,} route updates for {pairs:,} pairs of stations",
-        # Two rows of routes per update and pair, each with its path.
+        # Each update gives two rows of routes per pair, each row with its path.
         satellites * _SATELLITE_BYTES + updates * pairs * 2 * _ROW_BYTES,
         updates * pairs * satellites * _SEARCH_S,
         'a shorter run (--set "run.duration=60 s"), or a longer routing.interval',
@@ -164,7 +167,7 @@ def _routes(plan: Plan) -> Part:
 
 
 def _events(plan: Plan) -> Part:
-    """Rows of the timeline: delays of links at each L2 instant, both directions of a link in one row."""
+    """Rows of the timeline for delays of links: one row at each L2 instant, for both directions of a link."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
     # Two links per satellite, since both ends share each link. Otherwise up to a dozen links per pair of stations.
@@ -188,7 +191,7 @@ def _samples(plan: Plan) -> Part:
     if observe.counters_ns is not None:
         rows += len(plan.stations) * _times(plan, observe.counters_ns)
     if observe.queues_ns is not None:
-        # A row per link with a waiting packet; for a constellation, the links of one path per pair.
+        # One row per link with a waiting packet. For a constellation, only the links of one path per pair are counted.
         links = plan.medium.hops if isinstance(plan.medium, Chain) else 1
         links = 8 * _pairs(plan) if plan.constellation is not None else links
         rows += links * _times(plan, observe.queues_ns)
@@ -281,7 +284,7 @@ def _fading_rows(plan: Plan) -> Part:
 
 
 _FADING_BYTES = 100
-"""Per sample of fading, or codeword: examples/mobile.toml, 1,000 s."""
+"""Cost per sample of fading, or per codeword: examples/mobile.toml, 1,000 s."""
 
 _TABLES: dict[type, Callable[[Plan], Part]] = {Access: _access_rows, Mobile: _fading_rows}
 """Media whose timeline is a randomly generated table."""
@@ -298,7 +301,7 @@ def _pairs(plan: Plan) -> int:
 
 
 def _size(count_bytes: float) -> str:
-    """A number of bytes in readable form: `1.5 GiB`."""
+    """A number of bytes in human-readable form: `1.5 GiB`."""
     for unit in ("KiB", "MiB", "GiB"):
         count_bytes /= 1024
         if count_bytes < 1024 or unit == "GiB":

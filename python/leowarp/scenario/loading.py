@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a scenario file to a `Scenario`, which is checked text. Reads only the file, the file that it extends, and the
-overrides."""
+"""From a scenario file to a `Scenario`, which is checked text. Only the file, the file that it extends, and the
+overrides are read."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from leowarp.scenario.workload.traffic import Traffic
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario in which every key is right, by itself and together with the others.
+    """A scenario in which every key is valid, alone and together with the others.
 
-    It contains the text with the presets filled in; `plan.resolve` adds the remaining defaults and looks for the files.
+    It contains the text with the presets filled in. `plan.resolve` adds the remaining defaults and looks for the files.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Scenario:
     name : str
         The run's name.
     sections : dict
-        Section name -> what was said about it; absent ones are there, empty, but for media and
+        Section name -> content of the section. Absent sections are present as empty ones, except media and
         traffic that are not given.
     stations, flows : tuple of Section
         In the order of the file.
@@ -49,7 +49,7 @@ class Scenario:
     modules : dict
         Kernel module -> its parameters; their values as a plan has them.
     dishes : dict
-        Place of a station -> its ``[stations.access]``.
+        Index of a station -> its ``[stations.access]``.
     """
 
     path: Path
@@ -71,18 +71,18 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     path : str or Path
         A TOML file, a run directory, or the name of an example (`leowarp examples`).
     overrides : list of "KEY=VALUE" or dict
-        Dotted keys on top of the file, list places as numbers (``flows.0.congestion_control``). In a list, values
-        are TOML, or else plain text; in a dict they are what they are.
+        Dotted keys on top of the file, list places as numbers (``flows.0.congestion_control``). In a list, values are
+        TOML, or else plain text; in a dict they are used unchanged.
 
     Returns
     -------
     Scenario
-        Files that it names have not been looked for yet: `resolve` does that.
+        The files that it names have not been looked for yet: `resolve` does that.
 
     Raises
     ------
     ScenarioError
-        With every mistake in it: file, line, key, value, rule and what to write instead.
+        With every mistake in the scenario: file, line, key, value, rule and what to write instead.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     problems = Problems()
     draft = _decode(document, problems)
     complete(draft, document, problems)
-    # Only after completion, so that one message has the mistakes within sections and between them.
+    # This check follows the completion, so that one message lists the mistakes within sections and between them.
     problems.raise_any()
     return Scenario(
         path=path,
@@ -112,7 +112,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
 def _decode(document: Node, problems: Problems) -> Draft:
     """All sections of a document, each decoded by itself; unknown top-level keys are noted."""
     known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
-    # If several sections have the key, the last one is proposed; this is a guess in any case.
+    # If several sections have the key, the last one is proposed. The proposal is only a guess.
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
         if key not in known:
@@ -141,9 +141,9 @@ def _decode(document: Node, problems: Problems) -> Draft:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """The run's name, "" if there is none; also checks the version of the schema."""
+    """The run's name, "" if it has none. Also checks the version of the schema."""
     version = document.get("schema")
-    # In Python, True == 1.
+    # A Boolean must be excluded explicitly: in Python, True == 1.
     if version is not None and (version.value != schema.SCHEMA_VERSION or isinstance(version.value, bool)):
         rule = f"this leowarp reads schema = {schema.SCHEMA_VERSION}"
         problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
@@ -151,7 +151,7 @@ def _name(document: Node, problems: Problems) -> str:
     if node is None:
         problems.add(document.origin, "name", "is missing", 'Write name = "..." first; a variant has a name of its own')
         return ""
-    # The name becomes a directory name: no separator, no blank, no leading dot.
+    # The name becomes a directory name, so it has no separator, no blank and no leading dot.
     if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", node.value) is None:
         rule = f"{node.value!r:.80} is not a name of 1 to 100 letters, digits, dots, dashes and underscores"
         problems.add(node.origin, "name", rule, "the run directory takes its name from it")
@@ -171,7 +171,7 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
 
 
 def _dishes_of(document: Node) -> dict[int, Node]:
-    """Access links of stations by index; mistakes in the list are reported where it is decoded."""
+    """Access links of stations by index. Mistakes in the list itself are reported where the list is decoded."""
     node = document.get("stations")
     children = node.value if node is not None and isinstance(node.value, list) else []
     tables = {i: child.value for i, child in enumerate(children) if isinstance(child.value, dict)}
@@ -179,7 +179,7 @@ def _dishes_of(document: Node) -> dict[int, Node]:
 
 
 def _without_dishes(document: Node) -> Node:
-    """The document, with only the stations' own keys: an access link is a separate section."""
+    """The document, with access links removed from the stations, because an access link is a separate section."""
     if not (dishes := _dishes_of(document)):
         return document
     stations = document.value["stations"]
@@ -191,7 +191,7 @@ def _without_dishes(document: Node) -> Node:
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
-    """Decode keys of single hosts: their own TCP settings, and the sysctls that a plan spells out."""
+    """Decode the keys of single hosts: TCP settings, and the sysctls that a plan spells out."""
     _pin(draft, "", document.get("sysctl"), problems)
     hosts = document.get("hosts")
     if hosts is None:
@@ -240,4 +240,5 @@ TABLES: dict[str, type] = {
     "observe": schema.Observe,
     "guest": schema.Guest,
 }
-"""The tables of a scenario and the dataclass of each, in the order in which a plan writes them (traffic as flows)."""
+"""The tables of a scenario and the dataclass of each, in the order in which a plan writes them (traffic is written as
+flows)."""

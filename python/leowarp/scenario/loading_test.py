@@ -163,7 +163,7 @@ def test_a_mistake_names_line_key_and_cure(tmp_path, line, text, key, said):
     problem = matching[0]
     assert problem.origin.file == path
     assert str(problem).startswith(f"{path}:{problem.origin.line}: {key}: ")
-    # The key's own line, or the line of the table in which it is missing or conflicts.
+    # The line of the key; for a missing or conflicting key, the line of its table.
     written = path.read_text(encoding="utf-8").splitlines()[problem.origin.line - 1]
     table = key.split(".")[0]
     assert key.split(".")[-1] in written or written.startswith(f"[{table}") or written.startswith(f"[[{table}]]") or (

@@ -60,7 +60,7 @@ def resolve(scenario: Scenario) -> Plan:
     built: dict[str, Any] = {}
     for name, section in scenario.sections.items():
         built[name] = _built(TABLES[name], section, _found_files(scenario, section, problems))
-    # After all sections, so that one message names every file that is missing or differs.
+    # Checked after all sections, so that one message names every file that is missing or differs.
     problems.raise_any()
     # Only the text's node records which file named the kernel, and this decides whether it may run
     # (`guest/building/trust.py`).
@@ -78,10 +78,10 @@ def resolve(scenario: Scenario) -> Plan:
     if traffic is not None and len(flows) > MOST_FLOWS:
         raise ScenarioError(f"{len(flows)} flows with those of [traffic], and at most {MOST_FLOWS} are possible")
     hosts = tuple(_host(scenario, tcp, station.name) for station in stations)
-    # net.core.rmem_max and wmem_max are common to all hosts: the largest value of any host.
+    # net.core.rmem_max and wmem_max are common to all hosts, so they get the largest value of any host.
     largest = max([tcp.buffer_max_bytes, *(host.tcp.buffer_max_bytes for host in hosts)])
-    # Values that a plan spells out override those that this version would derive, so that an old plan gives its old
-    # run.
+    # Values that a plan spells out override those that this version would derive, so that an old plan reproduces its
+    # old run.
     whole_guest = guest_sysctls(largest, guest.memory_bytes, guest.sysctl) | _pinned(scenario, "")
     return Plan(
         name=scenario.name,
@@ -99,12 +99,12 @@ def resolve(scenario: Scenario) -> Plan:
 def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path | str | None = None) -> Plan:
     """The plan of a scenario file with overrides, or the given plan; `kernel` replaces its guest kernel.
 
-    scenario: Path, str or Plan. A file, a run directory, or a plan, which stays as it is.
+    scenario: Path, str or Plan. A file, a run directory, or a plan, which is returned unchanged.
     overrides: list of "KEY=VALUE" or dict. As for `load`.
-    kernel: A name of a kernel on the shelf, or the path of a tree or binary. It counts as named by the caller, who
-        thereby allows it to run.
-    Raises ScenarioError: As `load` and `resolve`; also if overrides are given for a plan, in which everything is
-        written out.
+    kernel: A name of a kernel on the shelf, or the path of a tree or binary. It counts as named by the caller, which
+        gives permission to run it.
+    Raises ScenarioError: As `load` and `resolve`; also if overrides are given for a plan, because a plan is already
+        complete.
     """
     if isinstance(scenario, Plan):
         if overrides:
@@ -120,7 +120,7 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
 
 
 def is_kernel_name(kernel: str) -> bool:
-    """Whether a value of `guest.kernel` is a name on the shelf: a path has a slash."""
+    """Whether a value of `guest.kernel` is a name on the shelf. A path would contain a slash."""
     return "/" not in kernel
 
 
@@ -133,7 +133,7 @@ def plan_inputs(plan: Plan) -> list[Path]:
 
 
 def _medium(built: Mapping[str, Any]) -> Medium:
-    """The one medium, with the constellation that it follows, if any."""
+    """The plan's only medium, with the constellation that it follows, if any."""
     medium: Medium = built[medium_of(built).NAME]
     if isinstance(medium, FollowsConstellation):
         return dataclasses.replace(medium, constellation=built.get("constellation"))
@@ -142,23 +142,23 @@ def _medium(built: Mapping[str, Any]) -> Medium:
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
     """A section's dataclass with its values; missing ones take the class's default."""
-    # Hashes were compared when the files were looked up; the plan's sections hold the files themselves.
+    # Hashes were compared when the files were looked up, and the plan's sections contain the files themselves.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
     return schema_class(**(values | dict(files or {})))
 
 
 def _flow(section: Section) -> schema.Flow:
-    """A flow; for programs also the file that named them, which decides whether they may run
+    """A flow. For programs it includes the file that named them, which decides whether they may run
     (`guest/building/trust.py`)."""
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
-    # If a file names one part, the whole counts as named by that file.
+    # If a file names one part of it, the whole flow counts as named by that file.
     return dataclasses.replace(flow, named_in=next((file for file in named if file is not None), None))
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
-    """A station's host: the common TCP keys, its own on top, and the sysctls that follow."""
+    """A station's host: the common TCP keys, overridden by its own, and the sysctls that follow from them."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
     # Sysctls are added one by one to those of [tcp]; every other key of the host replaces the common one.
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
@@ -178,10 +178,10 @@ def _found_files(
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
     """The files that a section names, found and hashed; missing and changed files are noted.
 
-    Returns: dict of str to (InputFile or tuple of InputFile). By attribute; files that were not found are left out,
-        since `resolve` raises before the plan is built.
+    Returns: dict of str to (InputFile or tuple of InputFile). Files by attribute. Files that were not found are left
+        out, because `resolve` raises before the plan is built.
     """
-    # By attribute; their hashes are keys of the text, but not attributes of a section.
+    # Files by attribute. Their hashes are keys of the text, but not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(TABLES[section.name]).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
@@ -201,7 +201,7 @@ def _found_files(
 
 
 def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFile, ...]], problems: Problems) -> None:
-    """Check names: copies of the files are in one folder, so two of the same name would be one file."""
+    """Check names: copies of the files are in one folder, where two files of the same name would be one."""
     seen: dict[str, str] = {}
     for attribute, named in files.items():
         for one in named if isinstance(named, tuple) else (named,):
@@ -211,11 +211,11 @@ def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFi
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
-    """One file: looked for beside the text that names it, or among the copies of a run, and compared with the plan's
-    hash.
+    """One file. It is looked for beside the text that names it or among the copies of a run, and compared with the
+    plan's hash.
 
     wanted: The sha256 in the plan; None: any content is accepted, as for a user's scenario.
-    Returns: None: it is missing, unreadable or different, which is noted.
+    Returns: None if the file is missing, unreadable or different, which is noted.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):
@@ -226,7 +226,7 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
     places = [origin.folder / INPUTS / name, origin.folder / name]
     if origin.is_of_a_run:
         places = places[:1]
-    # A scenario means the file beside it; a plan with a hash means first the copy that its run keeps.
+    # In a scenario the name means the file beside it. In a plan with a hash it means first the copy that its run keeps.
     elif wanted is None:
         places.reverse()
     try:
@@ -239,7 +239,7 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         problems.add(origin, f"{section.name}.{key}", f'there is no file "{name}"', hint)
         return None
     try:
-        # A file of a run was found by name in a directory that somebody else may have filled.
+        # A run's file was found by name in a directory that somebody else may have filled.
         if origin.is_of_a_run and path.parent.is_symlink():
             raise OSError(0, f"{path.parent.name} is a symbolic link", str(path.parent))
         most_bytes = _MOST_BYTES.get(key, plainfiles.MOST_INPUT_BYTES)

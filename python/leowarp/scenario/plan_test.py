@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan spells everything out, loads as a scenario, reproduces itself, and finds its files in a run directory."""
+"""A plan spells everything out, loads as a scenario, gives the same plan again, and finds its files in a run
+directory."""
 
 import hashlib
 import shutil
@@ -186,7 +187,7 @@ def write_inputs(folder: Path) -> None:
 
 
 def again(folder: Path, plan: Plan, overrides=()) -> Plan:
-    """The plan that its own text gives, as from a run directory."""
+    """The plan loaded from its own text, as from a run directory."""
     run = folder / "run"
     (run / layout.INPUTS).mkdir(parents=True, exist_ok=True)
     for path in plan_inputs(plan):

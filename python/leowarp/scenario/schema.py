@@ -45,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(PlanSections):
-    """A scenario with every default written out: everything that determines a run.
+    """A scenario with every default written out. It contains everything that determines a run.
 
     When two plans are compared, files count by name and content, not by place. The attributes are those of
     `PlanSections`.
@@ -56,7 +56,7 @@ class Plan(PlanSections):
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
-        """The same plan, except that all its code counts as named by the caller, who thereby allows it to run.
+        """The same plan, except that all its code counts as named by the caller, which gives permission to run it.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Plan(PlanSections):
             First those of the constellation that a medium follows, then of the medium, then of the guest; each in the
             order of keys.
         """
-        # If the constellation is the medium, it would otherwise be listed twice.
+        # Without this check, a constellation that is itself the medium would be listed twice.
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)
         files: list[InputFile] = []
         for part in (*sky, self.medium, self.guest):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of a plan as frozen dataclasses, and all of them together: every key of a scenario is declared once.
+"""The sections of a plan as frozen dataclasses, and the plan that contains them all. Every key of a scenario is
+declared once.
 
 A field is named after its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The loader,
-the writer and the reference page all read these declarations; the keys are listed nowhere else. Sections that belong
-together have a separate module each.
+the writer and the reference page all read these declarations; no other list of the keys exists. Each group of related
+sections has its own module.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Run:
     start_ns: int = quantity(
         units.TIME, "What the constellation's clock shows when the run's clock is 0.", "0 s", low="0 s", high="3650 d"
     )
-    # Up to 2^63 - 1, the largest integer in TOML.
+    # The limit 2^63 - 1 is the largest integer in TOML.
     seed: int = count("Seed of every random choice; each component draws from a stream of its own.", 1, 0, 2**63 - 1)
 
 
@@ -69,11 +70,11 @@ class Observe:
     sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock; None: no samples (counters: one at the
         end).
     truth: Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
-    capture: ``taps`` of the guest kernel, which change no result, or packet sockets.
+    capture: ``taps`` of the guest kernel, which do not change any result, or packet sockets.
     packets, packets_before_ns, packets_after_ns: Which packets are stored one by one, and the windows
         around route changes.
-    reordering_threshold_pkts, reordering_window_ns: RFC 5236's DT and BT; width of the windows, None: only the run as a
-        whole.
+    reordering_threshold_pkts, reordering_window_ns: RFC 5236's DT and BT; width of the windows; None: only values for
+        the run as a whole.
     pcap: Ends for which a pcapng file is kept; ``none``: no file.
     pcap_snap_bytes: Number of bytes kept of each frame.
     """
@@ -116,15 +117,15 @@ class Observe:
         "RFC 5236's thresholds of displacement and buffer (DT, BT); a route change displaces by a queue and more.",
         "1000 pkts", low="1 pkts", high="1000000 pkts",
     )  # fmt: skip
-    # Offset by half a window: route changes come at whole multiples of the route interval, and a border there would
-    # separate late packets from those that overtook them.
+    # Windows are offset by half their width. Route changes occur at whole multiples of the route interval, and a border
+    # there would separate late packets from those that overtook them.
     reordering_window_ns: int | None = quantity(
         units.TIME,
         "Reordering is also measured in windows of this width; their borders lie half a window off its multiples.",
         "10 s", low="1 ms", high="30 d", none="none",
     )  # fmt: skip
     pcap: str = word("Hosts of which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
-    # 128: all headers and TCP options. Encrypted data can only be decrypted as a whole.
+    # 128 bytes contain all headers and TCP options. Encrypted data can only be decrypted as a whole.
     pcap_snap_bytes: int = quantity(
         units.BYTES, "Bytes of each frame that a pcapng file keeps.", "128 B", low="64 B", high="65535 B"
     )
@@ -134,7 +135,7 @@ class Observe:
 class Guest:
     """The guest kernel.
 
-    memory_bytes: A sparse file of the host: only memory that the guest touches takes space.
+    memory_bytes: Stored in a sparse file of the host: only memory that the guest touches takes space.
     kernel: A name on the shelf (`leowarp kernel list`), or a path as written; "~" is not expanded here.
     cc_modules: One C file each; the module's name is the file's name without ``.c``.
     sysctl: Sysctls of the guest as a whole.
@@ -162,24 +163,26 @@ class Guest:
 class PlanSections:
     """Contents of a plan; `schema.Plan` adds operations on it.
 
-    `medium` carries the packets; its type is the kind of medium. All media except a constellation have two stations
-    without coordinates (A and B, dish and server, mobile and server). Their `isl`, `ground`, `routing` and `cures` (for
-    `jittered` also `network`) hold defaults that nothing uses, except for a mobile channel with routes over a
-    constellation. `sysctl` holds the sysctls of the guest as a whole, `hosts[i].sysctl` those of each host. `modules`
-    holds the parameters of kernel modules, by module and name, times in ns. It lists every module of the user's, and
-    every handover-aware congestion control that a flow uses, even without parameters.
+    `medium` carries the packets; the type of the value is the kind of medium. All media except a constellation have two
+    stations
+    without coordinates (A and B, dish and server, mobile and server). For these media, `isl`, `ground`, `routing` and
+    `cures` (for `jittered` also `network`) have defaults that nothing uses. The exception is a mobile channel with
+    routes over a constellation. `sysctl` holds the sysctls of the guest as a whole, `hosts[i].sysctl` those of each
+    host. `modules`
+    holds the parameters of kernel modules, by module and name, times in ns. It lists every module of the user, and
+    every handover-aware congestion control that a flow uses, even if they have no parameters.
 
     name: Name of the run, and of its directory. run, isl, ground, routing, cures, network, tcp, observe, guest: The
     sections of those names.
-    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. Includes its own `constellation` if it follows
-        one.
+    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. It includes the medium's own `constellation`, if
+        it follows one.
     stations, flows, hosts: In the order of the text; one host per station, in the order of stations.
     dishes: Stations of a constellation with their own access link, ``[stations.access]``, in their order.
-    modules: Module, parameter, value as the kernel reads it.
+    modules: Module -> parameter -> value as the kernel reads it.
     sysctl: Sysctls of the guest as a whole, sorted by name.
     """
 
-    # Fields without a default are required: without a medium, stations or flows there is no plan.
+    # Fields without a default are required, because without a medium, stations or flows there is no plan.
     name: str
     run: Run = dataclasses.field(default_factory=Run)
     medium: Medium

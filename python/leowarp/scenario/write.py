@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as TOML text: the same plan gives the same bytes, and loading them gives the same plan."""
+"""A plan as TOML text. The same plan gives the same bytes, and loading them gives the same plan."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from leowarp.scenario.workload.modules import parameter_as_written
 def plan_text(plan: sections.PlanSections) -> str:
     """The plan as a scenario text.
 
-    Returns: TOML. Keys without effect for this medium are left out, because they would be errors when the text is
-        loaded. Keys without effect beside this medium are left out: they would be errors when it is loaded.
+    Returns: TOML. Keys that have no effect for this medium are left out, because they would be errors when the text is
+        loaded. Keys that have no effect with this medium are left out: they would be errors when the text is loaded.
     """
     return "\n".join(_lines(plan)) + "\n"
 
@@ -41,8 +41,8 @@ def quoted(text: str) -> str:
 
 
 def _lines(plan: sections.PlanSections) -> Iterator[str]:
-    """The plan's lines: media and stations, links, flows, hosts and guest, then values that follow from them, sysctl by
-    sysctl.
+    """The plan's lines, in this order: media and stations, links, flows, hosts and guest, then derived values, one
+    sysctl per line.
     """
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
@@ -74,7 +74,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
-        # A flow that lasts to the end is written without a stop, so that it still does when the run is made shorter.
+        # A flow that lasts to the end is written without a stop time. It then still lasts to the end if the run is made
+        # shorter.
         last = {"stop_ns": None} if flow.stop_ns == plan.run.duration_ns else {}
         others = {key for only in FLOW_KEYS.values() for key in only} - set(FLOW_KEYS[flow.kind])
         if flow.packet_rate_pkts_per_s is not None:
@@ -95,8 +96,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
 
 
 def _constellation(sky: Constellation) -> Iterator[str]:
-    """A constellation's keys that have an effect, and its shells below them."""
-    # Walker keys beside a file of elements or shells are errors, so a plan does not write their None values.
+    """A constellation's keys that have an effect, followed by its shells."""
+    # Walker keys together with a file of elements or shells are errors, so a plan does not write their None values.
     without: tuple[str, ...] = ("shells",)
     if sky.tle is not None:
         without += WALKER_KEYS
@@ -122,7 +123,7 @@ def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
     differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
-    # A host without differences writes nothing, so that a change of [tcp] in the plan still applies to it.
+    # Nothing is written for a host without differences, so that a change of [tcp] in the plan still applies to it.
     if differs:
         yield from _table(f"{name}.tcp", host.tcp, set(keys(sections.Tcp)) - set(differs))
     yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host: what its [tcp] comes to.")
@@ -167,7 +168,7 @@ def _table(
                 yield f"{key}_sha256 = [{', '.join(quoted(one.sha256) for one in value)}]"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
-            # The hash is written beside the name, so that a plan is rejected if its file has changed (`plan.resolve`).
+            # The hash is written beside the name. A plan is then rejected if its file has changed (`plan.resolve`).
             yield f"{key}_sha256 = {quoted(value.sha256)}"
         else:
             yield f"{key} = {_value(value, declared)}"

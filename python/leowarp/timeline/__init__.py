@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that happens to the network, as events: the building blocks of every medium's timeline, and its contents.
-The guest gets no other information."""
+"""All events of the network: the building blocks of every medium's timeline, and a description of its contents.
+The guest gets no information about the network except these events."""
 
 from leowarp.timeline.description import describe, warnings_of
 from leowarp.timeline.events import Events, LinkKind

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects events in any order and returns one sorted table."""
+"""Event tables: events are added in any order and returned as one sorted table."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ class LinkKind:
     kind: isl, gsl or wire.
     rate_bps: None: unshaped.
     limit_pkts, limit_bytes: Limit of waiting packets or bytes per direction.
-    has_own_rate: False: the rate comes from separate events (a wire has none, a measured link that of its table).
-    limit_counts_flying: True: netem's limit includes the delay line, which the plan's limit does not.
+    has_own_rate: False: separate events set the rate (a wire has no rate, and a measured link takes its rate from a
+        table).
+    limit_counts_flying: True: netem's limit includes the packets in the delay line; the plan's limit does not.
     full_packet_bytes: IP length of a full packet, to convert a delay line to packets.
     in_order: False: a packet may overtake when the delay falls.
     probe_bytes: Size of the packets with which a channel's delay was measured: the delay includes their transmission
@@ -126,14 +127,15 @@ class LinkKind:
             discipline=plan.network.link_model,
             on_down=on_down,
             overhead_bytes=overhead_bytes,
-            # A wire needs no rate event; for any other ideal link, an event says that it is unshaped.
+            # A wire needs no rate event. Any other ideal link needs an event that sets it to unshaped.
             has_own_rate=kind != "wire",
         )
 
     def limit_with_flying_pkts(self, delay_ns: int, rate_bps: int | None) -> int | None:
-        """netem's limit with which `limit_pkts` packets can wait while the delay line is full: Q + ceil(D R/packet).
+        """netem's limit that lets `limit_pkts` packets wait while the delay line is full: Q + ceil(D R/packet).
 
-        Without a rate nothing ever waits, and netem's limit would only truncate the delay line; so there is none.
+        Without a rate no packet ever waits, and a limit of netem would only truncate the delay line. So no limit is
+        set.
 
         >>> link = LinkKind(kind="isl", discipline="netem", on_down="drain", overhead_bytes=14, limit_pkts=500,
         ...                 limit_counts_flying=True)
@@ -145,7 +147,7 @@ class LinkKind:
         # netem's limit includes the packets of the delay line (sch_netem.c, `netem_enqueue`).
         if rate_bps is None:
             return None
-        # Full packets: exact while all packets have that size, which makes netem's limit an approximation
+        # The formula assumes full packets. It is exact while all packets have that size, and otherwise an approximation
         # (design/leolink.md).
         packet_bits = 8 * (self.full_packet_bytes + self.overhead_bytes)
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
@@ -182,9 +184,10 @@ class Events:
         """Bring a link up, with its rate and loss in both directions; its queue is set at the start."""
         is_first = (a, b) not in self._links
         self._link(t_ns, a, b, link, up=True)
-        # Repeated each time that it comes up, because the guest creates the link again.
+        # The rate and the loss are set each time that the link comes up, because the guest creates the link again.
         for sender, receiver in ((a, b), (b, a)):
-            # Events `queue` occur only at 0 (`timeline.schema`): a link that comes up again has its former queue.
+            # Events `queue` occur only at 0 (`timeline.schema`): a link that comes up again keeps the queue that it had
+            # before.
             if link.queue != "fifo" and is_first:
                 self.queue(
                     sender, receiver, link.queue, ecn=link.ecn, parameters=link.queue_parameters,
@@ -202,8 +205,7 @@ class Events:
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
         """Raise netem's limits by the size of the delay line, given each link's longest delay in the run.
 
-        `rate_bps` replaces the rate of links whose rate changes (then the highest rate); otherwise each link's own is
-        used.
+        `rate_bps` gives the highest rate of each link whose rate changes; for other links, the link's own rate is used.
         """
         for ends, longest in longest_ns.items():
             for row, link in self._links.get(ends, ()):
@@ -283,7 +285,7 @@ class Events:
         """Queue before the serialiser of direction a>b, which replaces a fifo with the link's limits.
 
         kind: fifo, codel, fq_codel, pie, fq_pie, cake or red.
-        ecn: Whether it marks packets that can be marked, instead of dropping them.
+        ecn: Whether the queue marks packets with ECN support instead of dropping them.
         parameters: By name (design/interfaces.md, section 13), times in ns and sizes in bytes; the guest derives
             missing ones from the limit.
         """
@@ -315,12 +317,13 @@ class Events:
         )
 
     def path(self, t_ns: int, source: int, destination: int, path_id: int | None, change_id: int | None = None) -> None:
-        """Packets leave on a path from now on; `change_id` of this change, None: it is not a change."""
+        """Packets leave on a path from now on. `change_id` numbers the change; None: this is not a change."""
         a, b = self._names[source], self._names[destination]
         self._add(t_ns, "path", a=a, b=b, path_id=path_id, change_id=change_id)
 
     def paths(self, routes: Routes, pair: int, source: int, destination: int) -> None:
-        """The first path of a pair of the routes, with hosts `source` and `destination`, and all its changes."""
+        """The first path of a pair of the routes between the hosts `source` and `destination`, and all changes of the
+        path."""
         numbers = routes.numbers
         for k, t_ns in enumerate(routes.t_ns.tolist()):
             change_id = numbers.change_ids[k][pair]
@@ -334,7 +337,8 @@ class Events:
             addition.
         """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
-        # Rows first, then columns, in the given order, which is kept for equal time and rank (lexsort is stable).
+        # Rows come first, then columns, each in the order of addition. Equal time and rank keep this order (lexsort is
+        # stable).
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:
@@ -364,7 +368,7 @@ class Events:
         self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
-        """Add a `link` event, up or down; its row is kept, because `make_room_for_flying` may raise its limit at the
+        """Add a `link` event, up or down. The row is kept, because `make_room_for_flying` may raise its limit at the
         end."""
         row = self._add(
             t_ns,

@@ -17,7 +17,7 @@ def write_table(table: pa.Table, path: Path) -> None:
     Raises ScenarioError if the path exists and is not a plain file.
     """
     plainfiles.refuse_link(path)
-    # One chunk and a fixed row group, so that the table's history does not show.
+    # One chunk and a fixed row group, so that the bytes do not depend on how the table was built.
     pq.write_table(
         table.combine_chunks(), path, version="2.6", compression="zstd", row_group_size=1 << 20, use_dictionary=True
     )

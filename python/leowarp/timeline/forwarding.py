@@ -58,8 +58,8 @@ class Forwarding:
 
         pair: (int, int). Nodes to which source and destination are attached.
         path_id: Its number among the paths to this destination.
-        after_ns: Time after `t_ns` at which each node but the last gets its entry; at once by default. These entries
-            must not change otherwise in the meantime.
+        after_ns: Time from `t_ns` until each node except the last gets its entry; 0 by default. Until then, no other
+            call may change these entries.
         """
         source, destination = pair
         host = self._host_of[destination]
@@ -77,12 +77,13 @@ class Forwarding:
                     # flight arrive (docs/concepts/in-flight-rules.md, `drain`).
                     self._forget(entry)
                     self._next[entry] = after
-                    # By link, so that the entries of a link that goes down are found without a pass over all nodes; a
-                    # constellation has thousands.
+                    # Indexed by link: a constellation has thousands of nodes, and a link that goes down must find its
+                    # entries without a pass over all of them.
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     at_ns = t_ns if after_ns is None else t_ns + after_ns[place]
                     self._events.route(at_ns, node, host, after, path_id)
-        # For the case without a path: with entries per path, the host's entry is found under the last number used.
+        # Needed for the case without a path: with entries per path, the host's entry is stored under the last path id
+        # used.
         self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:

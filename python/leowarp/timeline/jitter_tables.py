@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of a random delay as the tables from which netem samples.
+"""Distributions of a random delay, as the tables from which netem samples.
 
 netem computes a delay as ``mean + jitter * table[r % size] / 8192``, with `r` from 32 random bits. The table's values
 have 16 bits (so they are within +-4 jitters), and there are at most 16384 of them (`tabledist` and `get_dist_table` in
@@ -7,7 +7,7 @@ Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is equ
 the distribution function at the midpoints of 16384 equal shares of probability.
 
 A table here has mean 0 and standard deviation 1, and may extend beyond 4. Its values are divided by a power of two, the
-multiplier, and netem gets the standard deviation times the multiplier. No tail is clipped.
+multiplier. netem's jitter is set to the standard deviation times the multiplier. No tail is clipped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class JitterTable:
     """netem's input for a distribution with standard deviation 1.
 
     name: One of `DISTRIBUTIONS`.
-    multiplier: netem's jitter is this times the standard deviation.
+    multiplier: netem's jitter divided by the standard deviation.
     values: int16 array of shape (16384,) or (0,). Ascending. Empty: netem's built-in uniform distribution from -jitter
         to +jitter.
     """
@@ -57,13 +57,15 @@ class JitterTable:
 def named_table(name: str) -> JitterTable:
     """The table of `uniform`, `normal` or `exponential`.
 
-    A uniform distribution with standard deviation 1 extends from -sqrt(3) to +sqrt(3). The exponential one is shifted
-    to mean 0, so it extends from -1 upwards: a delay of mean `delay` is `delay - sigma` plus an exponential value.
+    A uniform distribution with standard deviation 1 extends from -sqrt(3) to +sqrt(3). The exponential distribution is
+    shifted to mean 0, so it extends from -1 upwards: a delay of mean `delay` is `delay - sigma` plus an exponential
+    value.
 
     >>> named_table("uniform").multiplier, named_table("exponential").least
     (1.7320508075688772, -1.0)
     """
-    # At the midpoints of equal shares: at their ends, the last quantile of an unbounded distribution would be infinite.
+    # Quantiles are taken at the midpoints of equal shares. At the ends, the last quantile of an unbounded distribution
+    # would be infinite.
     middles = (np.arange(ENTRIES) + 0.5) / ENTRIES
     match name:
         case "uniform":
@@ -83,9 +85,9 @@ def named_table(name: str) -> JitterTable:
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The values scaled to mean 0 and standard deviation 1 (of equally likely values: divided by n).
 
-    Raises nothing: if all values are equal the result is nan, and `jittered.timeline` rejects them before.
+    No exception for equal values: the result is then nan, and `jittered.timeline` rejects such values before.
     """
-    # Twice, because the mean of the smallest floats is rounded to one of them, and the differences can be as small
+    # Done twice, because the mean of very small floats is rounded to one of them, and the differences can be as small
     # again
     centred = _in_range(values)
     centred = _in_range(centred - centred.mean())
@@ -99,9 +101,10 @@ def _in_range(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def quantiles_of(samples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`ENTRIES` values, ascending, with the distribution of the samples: each is a sample, without interpolation."""
+    """`ENTRIES` values, ascending, with the distribution of the samples. Each value is one of the samples, without
+    interpolation."""
     ordered = np.sort(samples)
-    # In integers: a place computed in floats would miss its sample for some lengths of a file.
+    # Positions are integers: computed in floats, a position would miss its sample for some lengths of a file.
     places = (2 * np.arange(ENTRIES) + 1) * len(ordered) // (2 * ENTRIES)
     return ordered[places]
 
@@ -109,10 +112,10 @@ def quantiles_of(samples: NDArray[np.float64]) -> NDArray[np.float64]:
 def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
     """The table for values with mean 0 and standard deviation 1.
 
-    Rounded so that their sum is exactly 0 (largest remainders), which keeps the mean delay.
+    The values are rounded so that their sum is exactly 0 (largest remainders), which keeps the mean delay.
     """
-    # A complete table of exponential values extends to 9.4 deviations, but 16 bits only to 4. Without the values above
-    # 4, its deviation would be 0.83 (design/exponential-jitter.md).
+    # A complete table of exponential values extends to 9.4 deviations, but 16 bits only to 4. If the values above 4
+    # were clipped, the deviation would be 0.83 (design/exponential-jitter.md).
     multiplier = 1
     # Minus one, for the values that are rounded up below. Division of floats by powers of two is exact.
     while np.abs(values).max() * SCALE / multiplier > np.iinfo(np.int16).max - 1:

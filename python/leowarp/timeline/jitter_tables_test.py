@@ -22,7 +22,8 @@ MEAN_NS, SIGMA_NS = 100_000_000, 1_247_500
 
 
 def draws_ns(table: JitterTable, sigma_ns: int = SIGMA_NS, mean_ns: int = MEAN_NS) -> np.ndarray:
-    """Every delay that netem can produce, as often as it is likely (`tabledist`, C's division towards 0)."""
+    """Every delay that netem can produce, repeated in proportion to its probability (`tabledist`, with C's division
+    towards 0)."""
     jitter_ns = round(sigma_ns * table.multiplier)
     if not len(table.values):
         return np.arange(2 * jitter_ns) + mean_ns - jitter_ns
@@ -59,7 +60,7 @@ def test_quantiles_between_are_those_of_the_distribution():
     exponential = [-math.log(1 - share) - 1 for share in shares]
     for name, expected in (("normal", normal), ("exponential", exponential)):
         quantiles = np.quantile((draws_ns(named_table(name)) - MEAN_NS) / SIGMA_NS, shares)
-        # Part of the exponential's variance lies beyond the last quantile; the table is 6e-4 wider to compensate.
+        # A part of the exponential's variance lies beyond the last quantile. The table is 6e-4 wider to compensate.
         assert quantiles == pytest.approx(expected, abs=2.5e-3), name
 
 
@@ -85,7 +86,7 @@ def test_a_long_tail_gets_a_larger_multiplier():
     samples = np.zeros(10_000)
     samples[7] = 1.0
     table = table_of("table", standardised(quantiles_of(samples)))
-    # One of 10,000 is 1 or 2 of 16,384 entries, 128 or 91 standard deviations away.
+    # One sample of 10,000 becomes 1 or 2 of the 16,384 entries, 128 or 91 standard deviations from the mean.
     assert table.multiplier == 32.0
     assert (draws_ns(table, 10_000) - MEAN_NS).std() == pytest.approx(10_000, rel=5e-3)
 
@@ -102,6 +103,6 @@ def test_any_samples_are_drawn_with_the_mean_and_the_deviation_that_were_asked_f
     table = table_of("table", values)
     off_ns = draws_ns(table, sigma_ns) - MEAN_NS
     assert abs(off_ns.mean()) <= 0.5
-    # Rounding: one 8192th of the jitter, and one ns.
+    # Rounding errors: one 8192th of the jitter, and one ns.
     assert off_ns.std() == pytest.approx(sigma_ns, abs=sigma_ns * table.multiplier / SCALE + 1)
     assert off_ns.min() / sigma_ns == pytest.approx(table.least, abs=1e-3)

@@ -17,7 +17,7 @@ from leowarp.base.metadata import decode_metadata
 class CodewordSummary:
     """Outcomes of all codewords of a mobile channel (HARQ), with or without a packet.
 
-    loss_ratio: Share that was never decoded.
+    loss_ratio: Share of codewords that were never decoded.
     decoded_shares: Share decoded after 0, 1, ... retransmissions.
     first_bits: Bits of a first transmission.
     symbols_ratio: Number of symbols sent, divided by that of first transmissions.
@@ -34,7 +34,7 @@ class CodewordSummary:
 class TimelineMetadata:
     """Metadata of `20-timeline.parquet`; None values are not written.
 
-    warnings: What to know before trusting a run of this timeline.
+    warnings: Caveats for runs of this timeline.
     slots, outages: Random slots and outages of an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS`
         of `media.access`.
     jitter_table: Equally likely values of mean 0 and standard deviation 1: the distribution `table` of jitter.

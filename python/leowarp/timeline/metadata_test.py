@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A timeline's data besides its events are read as they were written."""
+"""A timeline's metadata are read back as they were written."""
 
 import json
 

@@ -18,7 +18,7 @@ _Ends = tuple[str, str]
 
 @dataclass
 class Replay:
-    """State of a network after some events.
+    """State of a network after some of the events.
 
     nodes: Kind of each node.
     links: For each link, under its first name, whether it is up.
@@ -74,7 +74,7 @@ class Replay:
         return self.links.get((a, b), False) or self.links.get((b, a), False)
 
     def walk(self, source: str, destination: str) -> list[str] | None:
-        """Nodes that a packet passes from host to host, including both; None if it does not arrive.
+        """Nodes on a packet's way from host to host, including both; None if the packet does not arrive.
 
         Raises TraceError if it would loop.
         """
@@ -86,7 +86,8 @@ class Replay:
             after = self.next_hop.get((here, destination, path_id), self.next_hop.get((here, destination, None)))
             if after is None or not self.is_up(here, after):
                 return None
-            # Each step of a path leads closer to its destination (`routes.paths`); a loop is a mistake in the timeline.
+            # Each step of a path leads closer to its destination (`routes.paths`), so a loop is a mistake in the
+            # timeline.
             if after in nodes:
                 raise TraceError(f"replaying a timeline: packets for {destination} loop: {' > '.join([*nodes, after])}")
             nodes.append(after)
@@ -112,18 +113,18 @@ def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay
     state = Replay(by_path=by_path)
     links = table.filter(pc.field("event") == "link").select(["a", "b"]).to_pylist()
     joined = {frozenset(link.values()) for link in links}
-    # Already sorted by time and rank, so that events are applied in the guest's order.
+    # Events are already sorted by time and rank, so they are applied in the guest's order.
     table = table.filter(pc.field("t_ns") <= until_ns)
     in_table = pc.field("event").isin(["capacity", "channel"])
     for event in table.filter(~in_table).to_pylist():
         state.apply(event)
-    # Among millions of rows, only the last per direction is in force
+    # Of the rows of one direction, which may be millions, only the last is in force
     rows = table.filter(in_table)
     rows = rows.append_column("number", pa.array(np.arange(len(rows))))
     last = rows.group_by(["event", "a", "b"]).aggregate([("number", "max")])["number_max"]
     for event in rows.take(last.sort()).to_pylist():
         ends = event["a"], event["b"]
-        # A table is set at 0, but its link may come up later.
+        # The table is applied here: it is set at 0, but its link may come up later.
         if frozenset(ends) not in joined:
             raise TraceError(
                 f"replaying a timeline: {event['event']} at {event['t_ns']} ns on {ends}, which is no link"

@@ -19,6 +19,6 @@ def rounded_ns(plan: Plan, delay_ns: Delays) -> Delays:
 
     Whole ns throughout: 10.000001 ms become 11 ms, and 10 ms stay."""
     if plan.network.delay_rounding == "ceil-ms":
-        # As in Frederiksen's emulator, which gives netem whole ms, rounded up, on every hop.
+        # Delays are rounded as in Frederiksen's emulator, which gives netem whole ms, rounded up, on every hop.
         return -(-delay_ns // 1_000_000) * 1_000_000
     return delay_ns

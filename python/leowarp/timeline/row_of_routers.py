@@ -19,13 +19,13 @@ def routers(hops: int) -> list[str]:
 
 
 def row_routes(hops: int, delay_ns: int | None) -> Routes:
-    """The path along the row and back; `delay_ns` is that of all links together, None: unknown."""
+    """The path along the row and back. `delay_ns` is the sum over all links; None: unknown."""
     there = tuple(range(hops + 1))
     return fixed_routes(routers(hops), ENDS, (there, there[::-1]), (delay_ns, delay_ns))
 
 
 def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
-    """Events of the row at 0, links without delay so far; `routes` are those of `row_routes`.
+    """Events of the row at 0, without the delays of its links; `routes` are those of `row_routes`.
 
     Nodes are the routers, then the hosts of A and B, which wires connect to the first and the last router.
 
@@ -38,7 +38,7 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
         events.node(router, "router")
     for router, host in host_of.items():
         events.node(host, "host")
-        # The bottleneck is never on a host's own interface, where TCP would delay packets (docs/concepts/links.md).
+        # No host's own interface is the bottleneck, because TCP would delay packets there (docs/concepts/links.md).
         events.link_up(0, host, router, LinkKind.ideal(plan, "wire"))
     for router in range(hops):
         events.link_up(0, router, router + 1, link)

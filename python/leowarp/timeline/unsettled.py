@@ -13,7 +13,8 @@ from leowarp.timeline.replay import Replay
 
 
 def unsettled(table: pa.Table) -> dict[str, int]:
-    """How long packets of any pair would loop, or reach a node without an entry, according to the entries alone.
+    """How long packets of any pair would loop, or reach a node without an entry. Only the routing entries are
+    considered.
 
     table: A timeline's table.
     Returns: `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both are 0 if all entries of a path
@@ -28,7 +29,7 @@ def unsettled(table: pa.Table) -> dict[str, int]:
     rows = table.filter(kind.isin(["node", "link", "route", "path"])).to_pylist()
     instants = [(t_ns, list(events)) for t_ns, events in groupby(rows, key=lambda row: row["t_ns"])]
     until_ns = [t_ns for t_ns, _ in instants[1:]]
-    # After the last event the entries stay, to an end that the timeline does not know.
+    # The entries after the last event are not counted, because the timeline does not know when the run ends.
     for (t_ns, events), next_ns in zip(instants, until_ns, strict=False):
         for event in events:
             state.apply(event)

@@ -16,15 +16,10 @@ from leowarp.fitting import Fit, fit
 from leowarp.timeline.recordings import describe, read
 from leowarp.timeline.recordings.measurement import Measurement
 from leowarp.timeline.recordings.period.schedule import Schedule
+from leowarp.validation.halves import halves
 from leowarp.validation.made import media_of, samples_of, written_preset
 from leowarp.validation.public import PUBLIC, Public
-from leowarp.validation.quantities import (
-    Samples,
-    halves_of_probes,
-    halves_of_samples,
-    of_probes,
-    of_transfer,
-)
+from leowarp.validation.quantities import Samples, of_probes, of_transfer
 
 LIMIT_RATIO = 0.15
 """Largest Kolmogorov-Smirnov distance at which a fitted profile counts as valid."""
@@ -37,7 +32,7 @@ QUANTILES = (0.1, 0.5, 0.9)
 _MISSING = {
     "|dRTT|": "the shape of the jitter: a profile has one uniform and one Erlang part",
     "RTT steps": "how bases follow each other: a profile keeps a base or draws anew",
-    "goodput": "capacity that answers to load, loss that bunches, and queues: a profile has none of the first two",
+    "goodput": "the capacity, and how long a burst of loss lasts: a transfer bounds the first and hints at the second",
 }
 
 
@@ -49,13 +44,13 @@ class Row:
     ----------
     quantity : str
     count : int
-        Number of samples in the recording.
+        Samples of the recording's second half, with which all are compared.
     quantiles : dict of str to tuple of float
-        Quantiles 10, 50 and 90 % of the recording and of each medium; empty without samples.
+        Of that half and of each medium, 10, 50 and 90 %; empty where there are no samples.
     distances : dict of str to float
-        Kolmogorov-Smirnov distance of each medium from the recording.
+        Kolmogorov-Smirnov distance of each medium from that half.
     floor : float or None
-        Distance between the two halves of the recording.
+        That of the first half, which the profile was fitted to.
     noise : float
         In 95 of 100 cases, the distance of independent samples of one distribution is below this.
     verdict : str
@@ -128,8 +123,9 @@ def validate(
     seed: int = 1,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[Validated | Skipped]:
-    """Compare each recording with the same measurement in the guest, over its replay, the fitted and the default
-    profile.
+    """Second halves of recordings beside the same measurement in the guest.
+
+    It is made over a replay of that half, over the profile fitted to the first half, and over the default profile.
 
     Parameters
     ----------
@@ -207,51 +203,57 @@ def _public(public: Public, folder: Path) -> _Given | Skipped:
 def _compared(
     given: _Given, of_link: Sequence[Measurement], folder: Path, longest_ns: int | None, seed: int
 ) -> Validated:
-    measurement = given.measurement
-    notes = list(measurement.notes)
+    notes = list(given.measurement.notes)
     schedule: Schedule | None = None
-    if measurement.transfer is not None:
-        recorded = of_transfer(measurement.transfer)
-        halves = halves_of_samples(recorded)
-        last = measurement.transfer
-        span_ns = int(last.t_ns[-1] + last.length_ns[-1] - last.t_ns[0])
+    if given.measurement.transfer is not None:
+        learned, held = halves(given.measurement)
+        assert learned.transfer is not None
+        assert held.transfer is not None
+        before, recorded = of_transfer(learned.transfer), of_transfer(held.transfer)
+        span_ns = int(held.transfer.t_ns[-1] + held.transfer.length_ns[-1])
         notes.append("a transfer has no replay: what it got is no capacity")
+        if given.measurement.transfer.all_retransmissions is not None:
+            notes.append("the share that was sent again is that of both halves: the file has their sum")
     else:
-        if measurement.round_trip is None or not len(measurement.round_trip):
-            raise ScenarioError(f"{measurement.source}: neither round trips nor a transfer to compare")
-        series = measurement.round_trip
-        schedule = describe(measurement).schedule
-        recorded = of_probes(series, schedule)
-        before, after = halves_of_probes(series)
-        halves = (of_probes(before, schedule), of_probes(after, schedule))
-        # Probes of the last second have no replies in a run, because the replay ends with the recording.
-        span_ns = int(series.t_ns[-1])
+        series = given.measurement.round_trip
+        if series is None or len(series) < 2:
+            raise ScenarioError(f"{given.measurement.source}: neither round trips nor a transfer to compare")
+        learned, held = halves(given.measurement)
+        assert learned.round_trip is not None
+        assert held.round_trip is not None
+        # The schedule is that of the whole: it says where slots are, and nothing of what is compared.
+        schedule = describe(given.measurement).schedule
+        zero_ns = int(series.t_ns[-1] - held.round_trip.t_ns[-1])
+        before = of_probes(learned.round_trip, schedule)
         if schedule is None:
             notes.append("nothing in it keeps a schedule: there are no slots to compare, and no profile is fitted")
+        else:
+            schedule = Schedule(schedule.period_ns, (schedule.phase_ns - zero_ns) % schedule.period_ns)
+        recorded = of_probes(held.round_trip, schedule)
+        # The last second has no replies in a run; the replay ends with the recording.
+        span_ns = int(held.round_trip.t_ns[-1])
     folder.mkdir(parents=True, exist_ok=True)
     fitted: Fit | None = None
     try:
-        fitted = fit(of_link)
+        fitted = fit([learned if one is given.measurement else one for one in of_link])
         written_preset(fitted, folder)
     except LeowarpError as error:
-        notes.append(error.message)
+        notes.append(f"the first half: {error.message}")
     duration_ns = min(span_ns, longest_ns) if longest_ns is not None else span_ns
     samples: dict[str, Samples] = {"recording": recorded}
-    for name, medium in media_of(measurement, folder).items():
+    for name, medium in media_of(held, folder).items():
         if name == "fitted" and fitted is None:
             continue
-        samples[name] = samples_of(
-            measurement, medium, name, folder, schedule=schedule, duration_ns=duration_ns, seed=seed
-        )
+        samples[name] = samples_of(held, medium, name, folder, schedule=schedule, duration_ns=duration_ns, seed=seed)
     rows = tuple(
         _row(quantity, {name: each.get(quantity, np.empty(0)) for name, each in samples.items()},
-             tuple(half.get(quantity, np.empty(0)) for half in halves))
+             before.get(quantity, np.empty(0)))
         for quantity in recorded
     )  # fmt: skip
-    return Validated(given.name, measurement.source, rows, fitted, tuple(notes), samples)
+    return Validated(given.name, given.measurement.source, rows, fitted, tuple(notes), samples)
 
 
-def _row(quantity: str, samples: Mapping[str, NDArray[np.float64]], halves: tuple[NDArray[np.float64], ...]) -> Row:
+def _row(quantity: str, samples: Mapping[str, NDArray[np.float64]], before: NDArray[np.float64]) -> Row:
     recorded = samples["recording"]
     distances = {
         name: float(ks_2samp(recorded, values).statistic)
@@ -259,8 +261,8 @@ def _row(quantity: str, samples: Mapping[str, NDArray[np.float64]], halves: tupl
         if name != "recording" and len(recorded) >= FEWEST and len(values) >= FEWEST
     }
     floor = None
-    if min(len(half) for half in halves) >= FEWEST:
-        floor = float(ks_2samp(*halves).statistic)
+    if min(len(before), len(recorded)) >= FEWEST:
+        floor = float(ks_2samp(before, recorded).statistic)
     quantiles = {
         name: tuple(np.quantile(values, QUANTILES).tolist()) if len(values) else () for name, values in samples.items()
     }

@@ -82,9 +82,9 @@ def test_quantities_of_a_transfer_add_up():
     assert len(found[GOODPUT]) == 10
 
 
-def verdict(recorded, fitted, halves=None):
-    halves = halves or (recorded[::2], recorded[1::2])
-    return _row(GOODPUT, {"recording": recorded, "fitted": fitted, "default": fitted}, halves)
+def verdict(recorded, fitted, before=None):
+    before = recorded[::2] if before is None else before
+    return _row(GOODPUT, {"recording": recorded, "fitted": fitted, "default": fitted}, before)
 
 
 def test_verdicts_go_by_distance_floor_and_noise():
@@ -94,8 +94,8 @@ def test_verdicts_go_by_distance_floor_and_noise():
     far = verdict(recorded, rng.normal(loc=2.0, size=4000))
     assert far.distances["fitted"] > LIMIT_RATIO
     assert far.verdict.startswith("differs")
-    assert "loss that bunches" in far.verdict
-    apart = (recorded - 3.0, recorded + 3.0)
+    assert "burst of loss" in far.verdict
+    apart = recorded + 6.0
     assert verdict(recorded, rng.normal(loc=2.0, size=4000), apart).verdict.startswith("no further than")
     # The distance is 0.25; for 20 samples of one distribution it can reach 0.43.
     few = np.arange(20.0)

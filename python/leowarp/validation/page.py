@@ -19,11 +19,11 @@ FIGURES_FOLDER = "figures"
 MEDIA = ("replay", "fitted", "default")
 
 _LEAD = (
-    "Each line is one quantity of a recording beside the same measurement made in the guest. Distances are those of "
-    "Kolmogorov and Smirnov: 0, the same distribution; 1, nothing in common. Floor: the recording's first half against "
-    "its second. Noise: what independent samples of one distribution stay below in 95 of 100 cases; successive samples "
-    f"are not independent, so that it is a lower bound. A fitted profile holds up to {LIMIT_RATIO:g}; it was fitted to "
-    "the recording that it is compared with."
+    "Each line is one quantity of a recording's second half beside the same measurement made in the guest. The fitted "
+    "profile was fitted to the first half, and has not seen the second. Distances are those of Kolmogorov and Smirnov: "
+    "0, the same distribution; 1, nothing in common. Floor: the recording's first half against its second. Noise: what "
+    "independent samples of one distribution stay below in 95 of 100 cases; successive samples are not independent, so "
+    f"that it is a lower bound. A fitted profile holds up to {LIMIT_RATIO:g}."
 )
 
 

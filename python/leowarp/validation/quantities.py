@@ -74,18 +74,3 @@ def of_transfer(transfer: Transfer) -> Samples:
     if known.any():
         found[TCP_RTT] = transfer.rtt_ns[known] / 1e6
     return found
-
-
-def halves_of_probes(series: Series) -> tuple[Series, Series]:
-    """The series before and after the middle of its time."""
-    middle = int(np.searchsorted(series.t_ns, (int(series.t_ns[0]) + int(series.t_ns[-1])) // 2))
-    return series.take(slice(None, middle)), series.take(slice(middle, None))
-
-
-def halves_of_samples(samples: Samples) -> tuple[Samples, Samples]:
-    """Samples in order of time, cut in the middle."""
-    cut = {name: len(values) // 2 for name, values in samples.items()}
-    return (
-        {name: values[: cut[name]] for name, values in samples.items()},
-        {name: values[cut[name] :] for name, values in samples.items()},
-    )

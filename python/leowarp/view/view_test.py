@@ -186,7 +186,8 @@ def test_the_page_is_small(run_dir):
     text = view.page([run_dir])
     demand_policy(text)
     assert len(text.encode()) < 1_000_000
-    # sum of base64 of the packets, the rows and queues of a run, its loads, and script, land and licences
+    # expected size in base64: packets, the run's rows and queues, its loads, and the fixed parts (script, land,
+    # licences)
     assert BUDGET_BYTES + 2_000_000 + loads_bytes(MOST_ROWS) + 300_000 < view.MOST_BYTES
 
 

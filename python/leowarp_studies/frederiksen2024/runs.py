@@ -140,7 +140,7 @@ EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
              "routing.update_spread": "exponential"}  # fmt: skip
 """The study's emulator switches forward entries in the random order of a Go map, then those of the return path
-(main.go). 100 ms per `podman exec` is an assumption: neither paper nor code says how long one took."""
+(main.go). A `podman exec` is assumed to take 100 ms, since neither paper nor code gives its duration."""
 
 STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
 CLASSIC_TCP = Condition(

@@ -16,7 +16,7 @@ from leowarp.cli.arrivals.reorder_request import Drawn, Request
 from leowarp.cli.output import say
 
 if TYPE_CHECKING:
-    from leowarp.reordering import Flow, Measured, Skipped, Source
+    from leowarp.reordering import Flow, Measured, Skip, Source
 
 
 def reorder(request: Request) -> None:
@@ -62,11 +62,11 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
     flow = None if measured.flow is None else asdict(measured.flow)
     at = None if measured.captured_at is None else asdict(measured.captured_at)
     return {"file": file, "format": measured.format, "flow": flow, "capture": measured.counts or None,
-            "captured_at": at, "skipped": [asdict(skipped) for skipped in measured.skipped],
+            "captured_at": at, "skipped": [asdict(skip) for skip in measured.skipped],
             "warnings": measured.notes}  # fmt: skip
 
 
-def _say_skipped(skipped: list[Skipped]) -> None:
+def _say_skipped(skipped: list[Skip]) -> None:
     """One line on stderr about skipped content, if there is any."""
     from leowarp import reordering
     from leowarp.cli.output import note
@@ -90,7 +90,7 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
     _say_skipped(found.skipped)
     if as_json:
         print_json({"file": file, "flows": [asdict(flow) for flow in listed], "capture": found.counts,
-                    "skipped": [asdict(skipped) for skipped in found.skipped]})  # fmt: skip
+                    "skipped": [asdict(skip) for skip in found.skipped]})  # fmt: skip
         return
     print_table(
         f"{_name(file)}, flows: {len(listed)}",

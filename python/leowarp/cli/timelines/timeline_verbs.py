@@ -128,6 +128,9 @@ def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[
     if format_ not in FORMATS:
         raise ScenarioError(f"--format: {format_} is no format", one_of(format_, FORMATS))
     interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
+    # As `measured.interval` has it.
+    if interval_ns is not None and not 1_000 <= interval_ns <= 3_600_000_000_000:
+        raise ScenarioError(f"--interval {interval}: outside 1 us to 1 h", "say how far apart the probes were")
     return interval_ns, parsed_columns(columns) if columns else None
 
 

@@ -40,8 +40,8 @@ def validate(
 ) -> None:
     """Hold the profiles of access links, and replays, against recordings of real links.
 
-    The measurement of each recording is made in the guest: over a replay of it, over the profile fitted to it, and over
-    the default profile. A missing recording is listed as skipped.
+    For each recording, the guest repeats the recorded measurement three times: over a replay of the recording, over the
+    profile fitted to it, and over the default profile. A missing recording is listed as skipped.
     """
     from leowarp.base import units
     from leowarp.cli.output import note, print_json, print_table

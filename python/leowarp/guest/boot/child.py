@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a guest's kernel, with the host's accounting from its first instant to its last."""
+"""The process of a guest's kernel, and the host's accounting of it from its first instant to its last."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ from leowarp.guest.machine.own_time import POLL_S
 
 
 class Child:
-    """A program in its own session that dies with this process; `launch.py` starts it.
+    """A program in its own session. `launch.py` starts it, and it dies with this process.
 
     command: An absolute path, and arguments.
     directory: Its working directory.
     environment: Its complete environment.
-    output: File for everything that it prints.
-    descriptors: Descriptors of this process that it gets in addition to the standard ones, each with its number there.
-    returncode: Exit status, or the negative signal that ended it; set once it is reaped.
-    rusage: Resources that it used; set once it is reaped. `ru_maxrss` is its largest resident size in KiB as the host's
+    output: File for everything that the program prints.
+    descriptors: Descriptors of this process that the program gets in addition to the standard ones, each with its
+        number in the program.
+    returncode: Exit status, or the negative signal that ended it; set once the process is reaped.
+    rusage: Resources that the process used; set once it is reaped. `ru_maxrss` is its largest resident size in KiB as
+        the host's
         kernel counted it; a size below the launcher's own 10 MiB is reported as 10 MiB.
     Raises HostError if the host does not allow such a process.
     """
@@ -49,7 +51,7 @@ class Child:
         self.returncode: int | None = None
         self.rusage: resource.struct_rusage | None = None
         self._ended: int | None = None
-        # The guest's process id comes back through a pipe, which its kernel closes.
+        # The guest's process id is read from a pipe, whose other end the guest's kernel closes.
         answer, pipe = os.pipe()
         told, launcher, others = b"", _launcher(), descriptors or {}
         request = {
@@ -80,7 +82,8 @@ class Child:
             words = [*launcher.end().splitlines(), *output.read_text(errors="replace").splitlines()]
             raise HostError(f"starting {command[0]}: {words[-1] if words else 'no word of the launcher'}")
         self.pid = int(told)
-        # A descriptor that becomes readable when the process has ended: select waits for it without polling or reaping.
+        # A descriptor that becomes readable when the process has ended, so that select can wait without polling or
+        # reaping.
         self._ended = os.pidfd_open(self.pid)
 
     def __enter__(self) -> Self:
@@ -90,7 +93,7 @@ class Child:
         self.end()
 
     def has_ended(self, timeout_s: float) -> bool:
-        """Whether it has ended; waits for that, but at most this long.
+        """Whether the process has ended; waits for its end, but at most this long.
 
         timeout_s: In real time; 0 does not wait.
         """
@@ -107,14 +110,15 @@ class Child:
     def end(self) -> None:
         """Kill it if it still runs; return once nothing of its session runs any more."""
         if self.rusage is None:
-            # SIGKILL, because a guest that is stuck may ignore anything milder.
+            # SIGKILL, because a guest that is stuck may ignore milder signals.
             os.kill(self.pid, signal.SIGKILL)
             self.reap()
         if self._ended is not None:
             os.close(self._ended)
             self._ended = None
-        # The processes of a guest die with their tracer (PTRACE_O_EXITKILL), as soon as the host handles it. Mostly
-        # none is left, and the host reports that at once; searching all processes of the machine takes longer.
+        # The processes of a guest die with their tracer (PTRACE_O_EXITKILL) as soon as the host handles its death.
+        # Mostly no process is left, and the host reports this at once. Searching all processes of the machine takes
+        # longer.
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
             while members_of_session(self.pid):
@@ -122,12 +126,12 @@ class Child:
 
 
 class _Launcher:
-    """A running `launch.py`: it starts guests as children of this process, until it is ended or forgotten."""
+    """A running `launch.py`. It starts guests as children of this process, until it is ended or forgotten."""
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # -I and -S: no site-packages, no user's settings. The launcher stays small, because its size is where peak
-        # memory starts.
+        # -I and -S: no site-packages, and no settings of the user. The launcher stays small, because a guest's peak
+        # memory is counted from the launcher's size.
         words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), str(os.getpid())]
         with theirs:
             process = subprocess.Popen(
@@ -139,12 +143,14 @@ class _Launcher:
 
     @property
     def serves(self) -> bool:
-        """Whether it was not ended, and belongs to this process: a forked process has its parent's launcher."""
+        """Whether the launcher has not been ended and belongs to this process. A forked process has its parent's
+        launcher, which it cannot use."""
         return self._finish.alive and self._owner_pid == os.getpid()
 
     def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        """Ask it to start a guest; `descriptors` are the guest's output, the pipe for its process id, and others."""
-        # A launcher that has died answers nothing, but has printed its last words.
+        """Ask the launcher to start a guest. `descriptors` are the guest's output, the pipe for its process id, and
+        others."""
+        # A launcher that has died does not answer, but its last words are readable.
         with suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self._socket, [json.dumps(request).encode()], descriptors)
 
@@ -163,7 +169,7 @@ def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.sock
 
 
 def _launcher() -> _Launcher:
-    """The launcher of this thread: its guests die with the thread that started the launcher (prctl(2))."""
+    """The launcher of this thread. Its guests die with the thread that started it (prctl(2))."""
     if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
         _OF_THREAD.launcher = _Launcher()
     return _OF_THREAD.launcher

@@ -35,7 +35,7 @@ def start(tmp_path):
 
 @pytest.mark.parametrize("mib", [32, 256])
 def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mib):
-    # The peak memory of the starting process must not show.
+    # The result must not include the peak memory of the starting process.
     big = bytearray(128 * MIB)
     rusage = start(f"bytearray({mib} << 20)").reap()
     assert mib * MIB < rusage.ru_maxrss * 1024 < (mib + 32) * MIB
@@ -46,10 +46,10 @@ def test_it_works_where_it_is_told_with_nothing_but_its_environment(start, tmp_p
     text = "import os; print(os.getcwd(), dict(os.environ), os.getsid(0) == os.getpid(), os.listdir('/proc/self/fd'))"
     child = start(text, {"LC_ALL": "C"})
     usage = child.reap()
-    # Added, because a short process may have spent its time in the kernel alone.
+    # User and system time are added, because a short process may have spent all its time in the kernel.
     assert usage.ru_utime + usage.ru_stime > 0
     assert child.returncode == 0
-    # Descriptor 3 is that of the directory listing itself.
+    # Descriptor 3 belongs to the directory listing itself.
     assert (tmp_path / "console").read_text() == f"{tmp_path} {{'LC_ALL': 'C'}} True ['0', '1', '2', '3']\n"
 
 
@@ -63,7 +63,7 @@ def test_it_is_ended_with_all_of_its_session(start):
 
 
 # Child of start_ptraced_child (arch/um/os-Linux/start_up.c) before it sets an option of ptrace: it asks to be traced
-# (PTRACE_TRACEME is 0) and stops. A parent that is killed before it fetches the signal leaves it stopped.
+# (PTRACE_TRACEME is 0) and stops. If its parent is killed before it fetches the signal, the child stays stopped.
 STOPPED_CHILD = """
 import ctypes, os, signal, time
 if (pid := os.fork()) == 0:
@@ -96,7 +96,7 @@ input()
 
 @pytest.fixture
 def launchers(monkeypatch):
-    """Each launcher that was started; this thread has none before."""
+    """Every launcher started in the test; before it, this thread has none."""
     children._launcher().end()
 
     class Kept(subprocess.Popen):
@@ -119,7 +119,7 @@ def test_a_launcher_holds_nothing_of_its_guests_but_their_ends(start, launchers)
     first, second = (start("import time; time.sleep(3600)") for _ in range(2))
     [launcher] = launchers
     assert Path(f"/proc/{launcher.pid}/cwd").readlink() == Path("/")
-    # Its parent's end, and those of two guests
+    # The parent's end of the launcher, and those of two guests
     wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 3], launcher)
     os.kill(first.pid, signal.SIGKILL)
     wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 2], launcher)
@@ -158,7 +158,7 @@ def test_a_launcher_that_was_killed_is_replaced(start, launchers):
 
 def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch, launchers):
     def interrupted(descriptor, size):
-        # Popen also reads, before there is a launcher.
+        # Popen also calls read, before there is a launcher.
         if launchers and not reads:
             reads.append(descriptor)
             # Until the program's process id can be read
@@ -178,7 +178,8 @@ def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch
         Child(command, tmp_path, {}, tmp_path / "console")
     [program] = ends
     [launcher] = launchers
-    # By process id: other children of a test process, such as a resource tracker, do not matter here.
+    # Processes are compared by id, because other children of a test process, such as a resource tracker, do not matter
+    # here.
     for pid in (launcher.pid, program):
         with pytest.raises(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of the guest's kernel about states that should not occur, after which it continues.
 
-Nothing else shows them: a run with a WARN_ON in TCP looks like any other. Texts and levels are those of Linux 6.12
-(kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c); the order of a WARNING's words
+Without this report, a run with a WARN_ON in TCP would look like any other run. Texts and levels are those of Linux 6.12
+(kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c). The order of a WARNING's words
 changed in 6.17.
 """
 
@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from leowarp.guest.boot.places import SYMBOL, Place, caller_in, place_of, with_loaded
 
 MOST_SENTENCES = 5
-"""Number of complaints that are listed one by one; the console has all."""
+"""Number of complaints that are listed individually; the console contains all."""
 _LONGEST_TEXT = 160
 
 _LINE = re.compile(r"\[ *(?P<seconds>\d+)\.(?P<fraction>\d{6})\] (?P<text>.*)")
 _WARNING = re.compile(
     rf"WARNING: (?:CPU: \d+ PID: \d+ at (?:(?P<file>\S+:\d+) )?|(?:(?P<file_first>\S+:\d+) )?at ){SYMBOL}"
 )
-# Some have a prefix: "rcu: INFO: ...", "watchdog: BUG: soft lockup", "iperf3: page allocation failure". Messages of
-# refcount_t and lists are the text of a WARNING; BUG() ends in a panic with the same text.
+# Some lines have a prefix: "rcu: INFO: ...", "watchdog: BUG: soft lockup", "iperf3: page allocation failure". Messages
+# of refcount_t and of lists appear as the text of a WARNING. BUG() ends in a panic with the same text.
 _COMPLAINT = re.compile(
     r"(?:\S+: )?(?:WARNING: |BUG: (?!failure at )|BUG \S+ \(|UBSAN: |"
     r"INFO: (?:task |rcu|trying to register|suspicious|possible)|"
@@ -32,13 +32,13 @@ _COMPLAINT = re.compile(
 
 @dataclass(frozen=True)
 class Complaint:
-    """One kind of complaint: the same text apart from numbers, or a warning of the same source line.
+    """One kind of complaint: messages with the same text apart from numbers, or warnings of the same source line.
 
-    headline: File, line and function of a WARNING; for others the first line.
+    headline: File, line and function of a WARNING; for other complaints the first line.
     at: The function of a WARNING.
     text: Further text of a WARNING; may be empty.
     caller: The first function of a module in the call trace.
-    boot_ns: When it was first printed, since boot.
+    boot_ns: Time since boot when it was first printed.
     count: How often it was printed. Most places in the kernel warn only once per boot.
     """
 
@@ -66,9 +66,10 @@ class Complaint:
 
 
 class Complaints:
-    """Collects them from the console's lines, which may be many, because a warning may come with every packet.
+    """Collects complaints from the console's lines. There may be many lines, because a warning may come with every
+    packet.
 
-    loaded: Names of the user's modules, which are reported if a call trace names none.
+    loaded: Names of the user's modules, which are named in the report if a call trace names none.
     start_ns: The run's time 0 on the guest's clock; None until the agent has reported it.
     """
 
@@ -76,7 +77,8 @@ class Complaints:
         self._loaded = loaded
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
-        # The complaint whose lines are being read: its key, and whether the next line is the first after its headline
+        # The complaint whose lines are being read: its key, and whether the next line is the first one after its
+        # headline
         self._key: str | None = None
         self._is_next = False
 
@@ -109,7 +111,7 @@ class Complaints:
         text = text[:_LONGEST_TEXT]
         key = text if at else re.sub(r"\d+", "0", text)
         if key in self._found:
-            # One call trace is enough, and a flood of warnings must cost no more than counting.
+            # Only one call trace is read per kind, so that a flood of warnings costs no more than counting.
             self._found[key] = replace(self._found[key], count=self._found[key].count + 1)
             self._key = None
             return

@@ -97,7 +97,7 @@ reboot: Power down
 def test_what_honest_runs_print_is_no_complaint():
     assert sentences(HONEST) == []
     complaints = Complaints([])
-    # From the agent and from programs: not lines of the kernel's log
+    # Output of the agent and of programs, which are not lines of the kernel's log
     for line in ("WARNING: CPU: 0 PID: 0 at x.c:1 f+0x1/0x2", 'leowarp: {"t_ns": 1}', "BUG: not the kernel's", ""):
         complaints.hear(line)
     assert complaints.sentences() == []
@@ -106,7 +106,7 @@ def test_what_honest_runs_print_is_no_complaint():
 def test_one_place_is_one_sentence_with_how_often_and_since_when():
     (told,) = sentences(IN_MODULE * 1200)
     assert "printed a warning 1,200 times, first at 1.187 s: mine.c:9" in told
-    # Other numbers do not make another kind
+    # Other numbers do not make a complaint another kind
     texts = "".join(f"unregister_netdevice: waiting for v3 to become free. Usage count = {n}\n" for n in range(3))
     (told,) = sentences(texts)
     assert (

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's ends of the guest's consoles: nothing, two outputs of this process, or the user's terminal.
+"""The host's ends of the guest's consoles. They are connected to nothing, to two outputs of this process, or to the
+user's terminal.
 
 A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). The guest reads input
-when it comes. The guest writes output at one instant of its clock, however long that takes on the host: its kernel
-waits until the write has ended (arch/um/drivers/chan_kern.c, `need_output_blocking`).
+when it arrives. The guest's output takes no virtual time, however long it takes on the host: the guest's kernel waits
+until the write has ended (arch/um/drivers/chan_kern.c, `need_output_blocking`).
 """
 
 from __future__ import annotations
@@ -22,20 +23,23 @@ from contextlib import suppress
 from typing import Any, Self
 
 FIRST = 100
-"""Number of the guest kernel's first descriptor that is a console; constant, like everything that reaches the guest."""
+"""Number of the first descriptor that is a console in the guest kernel. It is constant, like everything that reaches
+the guest."""
 GATE_BYTES = 4096
-"""Capacity of the pipe at which the guest waits for its user: the smallest possible. The agent's message is longer."""
+"""Capacity of the pipe on which the guest waits for its user. It is the smallest possible capacity. The agent's message
+is longer."""
 MESSAGE_BYTES = 8192
-"""Length of that message (`crates/agent/src/programs/stillness.rs`)."""
+"""Length of the message by which the guest waits (`crates/agent/src/programs/stillness.rs`)."""
 _PIECE_BYTES = 1 << 16
 
 
 class Consoles:
-    """No host end for any console, and the common part of all kinds. A context manager: within it the ends are open.
+    """Consoles without a host end; also the base class of the other kinds. A context manager: the ends are open within
+    it.
 
     words: Words for the kernel's command line.
-    descriptors: Descriptors of this process, each with its number in the kernel's process.
-    is_still: Whether the guest pauses because it waits for its user.
+    descriptors: Descriptors of this process, each with its number in the process of the kernel.
+    is_still: Whether virtual time pauses because the guest waits for its user.
     """
 
     def __init__(self) -> None:
@@ -50,7 +54,7 @@ class Consoles:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Transfer remaining bytes, if the guest has ended, and close everything."""
+        """If the guest has ended, transfer the remaining bytes. Then close everything."""
         self._close_guest_ends()
         if self._ferry is not None:
             self._ferry.join()
@@ -59,14 +63,14 @@ class Consoles:
                 os.close(descriptor)
 
     def attach(self) -> None:
-        """The guest runs: start to transfer bytes."""
+        """Called when the guest runs: start to transfer bytes."""
         self._close_guest_ends()
         if self.words:
             self._ferry = threading.Thread(target=self._carry_or_fail, name="leowarp-consoles", daemon=True)
             self._ferry.start()
 
     def check(self) -> None:
-        """Raise an error that occurred on this side.
+        """Raise an error that occurred on the host's side.
 
         Raises BrokenPipeError if nobody reads our output any more.
         Raises KeyboardInterrupt if the user ended the session, or the terminal is gone.
@@ -83,11 +87,11 @@ class Consoles:
         try:
             self._carry()
         except BaseException as error:
-            # Raised again by the code that watches the guest, which then ends it.
+            # The error is raised again in the code that watches the guest, which then ends it.
             self._failed = error
 
     def _carry(self) -> None:
-        """Runs in its own thread, until the guest has closed its ends."""
+        """This function runs in its own thread, until the guest has closed its ends."""
 
 
 class Outputs(Consoles):
@@ -115,7 +119,8 @@ class Outputs(Consoles):
 
 
 class Terminal(Consoles):
-    """The user's terminal, in raw mode while the guest runs: the guest's console does the work of a terminal driver.
+    """The user's terminal. It is in raw mode while the guest runs, because the guest's console does the work of a
+    terminal driver.
 
     keys, screen: Descriptors of the terminal.
     """
@@ -135,7 +140,7 @@ class Terminal(Consoles):
         self._own = [self._typed, self._said, self._control, self._gate, self._changed, self._change]
         self.descriptors = {end: FIRST + number for number, end in enumerate((typed, said, control, gate))}
         self.words = [f"con1=fd:{FIRST},fd:{FIRST + 1}", f"con2=fd:{FIRST + 2},fd:{FIRST + 3}"]
-        # True if there was input since the guest last paused, which it has not read yet.
+        # True if there was input since the guest last paused that it has not read yet.
         self._owed = False
         self._before: list[Any] = []
         self._escape = Escape()
@@ -161,7 +166,7 @@ class Terminal(Consoles):
         try:
             super().__exit__(*what)
         finally:
-            # A terminal that was closed has no settings any more.
+            # A terminal that was closed no longer has settings.
             with suppress(termios.error):
                 termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
 
@@ -212,7 +217,7 @@ class Terminal(Consoles):
             return b""
 
     def _release(self) -> None:
-        """The guest continues: read its message completely."""
+        """The guest continues, so its message must first be read completely."""
         left = MESSAGE_BYTES
         while left and (piece := os.read(self._gate, left)):
             left -= len(piece)
@@ -220,8 +225,8 @@ class Terminal(Consoles):
 
 
 class Escape:
-    """Looks for `~.` at the beginning of a line in typed input, as ssh does: a way out, even if the guest does not
-    respond.
+    """Looks for `~.` at the beginning of a line of typed input, as ssh does. It ends the session even if the guest does
+    not respond.
 
     At that place, `~~` stands for one `~`.
     """
@@ -231,7 +236,7 @@ class Escape:
         self.is_over = False
 
     def passed(self, typed: bytes) -> bytes:
-        """The part of the input for the guest.
+        """The part of the input that goes to the guest.
 
         >>> Escape().passed(b"a~.")
         b'a~.'
@@ -252,7 +257,7 @@ class Escape:
 
 
 def write_all(descriptor: int, piece: bytes) -> None:
-    """Write all of `piece`, with as many writes as needed."""
+    """Write all of `piece`, with as many write calls as needed."""
     view = memoryview(piece)
     while view:
         view = view[os.write(descriptor, view) :]

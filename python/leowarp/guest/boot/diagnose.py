@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the last words of a guest to one message about what happened and what to do.
+"""From the last words of a guest to one message that says what happened and what to do.
 
 The texts are those of Linux 6.12 (arch/um, mm/oom_kill.c, kernel/panic.c).
 """
@@ -31,10 +31,10 @@ _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm
 _KILLED = "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer"
 _LESS_MEMORY = "dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory"
 
-# Enough for a panic's reason and its context, little enough for a terminal
+# Long enough for a panic's reason and its context, short enough for a terminal
 LAST_WORDS = 12
 LONGEST_WORD = 200
-# The agent's lines for the host; registers, raw stack, code and call traces of a panic
+# The agent's lines for the host, and the registers, raw stack, code and call traces of a panic
 _FOR_MACHINES = re.compile(
     r"^\s*$|^\s*leowarp: \{|reboot: Power down$|^(?:\[[ \d.]+\] ?)?"
     r"(?:\s*$|R[A-Z0-9]{2}: [0-9a-f]{16}|Stack:|Code: | [0-9a-f]{8,16} [0-9a-f]{8,16}|Call Trace:|\s*\[<[0-9a-f]+>\] )"
@@ -43,7 +43,7 @@ _FOR_MACHINES = re.compile(
 # The first match is the cause; later messages on the console are its consequences.
 _SIGNS = [
     _Sign(
-        # EPERM or ENOSYS for a single request: a filter that allows the others.
+        # EPERM or ENOSYS for a single request means a filter that allows other requests.
         r"ptrace: Operation not permitted|check_ptrace : expected SIGSTOP|"
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = (1|38)\b",
         HostError,
@@ -59,7 +59,8 @@ _SIGNS = [
         "use leowarp's own kernel, or give --kernel the tree instead of a binary: then it is linked with "
         "guest/host/registers.c; Linux 6.13 and newer need no cure",
     ),
-    # ESRCH of ptrace(2), or a wait status of signal 9: the process is gone. The guest's own kernel ends its processes
+    # ESRCH of ptrace(2), or a wait status of signal 9, means that the process is gone. The guest's own kernel ends its
+    # processes
     # in other ways.
     _Sign(
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = 3\b|"
@@ -136,11 +137,11 @@ _REASONS = (
 class Words:
     """The last words of a guest.
 
-    console: Its latest output; a message ends with the last lines of it.
-    console_file: File with its complete output; None: the file is in a directory that is removed.
+    console: Its latest output. A message ends with the last lines of this output.
+    console_file: File with the guest's complete output; None: the file is in a directory that is removed.
     work: The guest's directory.
     modules: Names of the user's modules in its kernel.
-    complaints: Earlier complaints of its kernel (`complaints`), one sentence each.
+    complaints: Earlier complaints of the guest's kernel (`complaints`), one sentence each.
     """
 
     console: str
@@ -151,12 +152,13 @@ class Words:
 
 
 def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
-    """The error indicated by a guest's end, or None if it ended well.
+    """The error indicated by the end of a guest; None if it ended well.
 
-    The agent's own words come first, then the console, then the exit status: each is less specific than the one before.
+    The agent's own words are used first, then the console, then the exit status. Each source is less specific than the
+    one before.
 
-    returncode: Exit status of the kernel program; negative = the signal that ended it.
-    agent_error: The agent's own `{"error": ..., "hint": ...}`, the best source.
+    returncode: Exit status of the kernel program; negative: the signal that ended it.
+    agent_error: The agent's own `{"error": ..., "hint": ...}`, which is the best source.
     Returns: HostError if this machine is the cause, otherwise GuestError; the caller raises it.
     """
     if agent_error is not None:
@@ -168,11 +170,11 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
             return with_disk(sign.error, message, sign.hint, words)
     if panic := _PANIC.search(words.console):
         return with_disk(GuestError, *_of_panic(panic["what"].strip(), words), words)
-    # User Mode Linux ends with 0 after an out-of-memory kill as well as after a power-off, so the console was checked
-    # first.
+    # User Mode Linux ends with 0 after an out-of-memory kill as well as after a power-off. The console is therefore
+    # checked first.
     if returncode == 0:
         return None
-    # leowarp never kills a guest that it still watches: when patience ends, it raises an error before.
+    # leowarp never kills a guest that it still watches: when its patience ends, it raises an error first.
     if returncode == -signal.SIGKILL:
         return HostError(_KILLED, hint=_LESS_MEMORY)
     if returncode == -signal.SIGSYS:
@@ -188,7 +190,7 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
 
 
 def _of_panic(what: str, words: Words) -> tuple[str, str]:
-    """Message and hint for a panic: place, reason, last words, and the module to check."""
+    """Message and hint for a panic: place in the code, reason, last words, and the module to check."""
     fault = fault_in(words.console, words.modules)
     where = f" {fault.described(words.modules)}" if fault else with_loaded(words.modules)
     meaning = next((f"{meaning}: " for pattern, meaning in _REASONS if re.search(pattern, what)), "")
@@ -204,7 +206,8 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
-    """The error itself, unless the disk is full, which is then the cause. In that case the guest's own words may be
+    """The error itself, or an error about the disk if the disk is full, which is then the cause. In that case the
+    guest's own words may be
     lost.
 
     error: HostError or GuestError.
@@ -220,12 +223,12 @@ def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: 
 
 
 def with_last_words(message: str, words: Words) -> str:
-    """The message with the kernel's first complaint, the last lines that the guest printed, and the file with all of
-    them.
+    """The message, followed by the kernel's first complaint, the last lines that the guest printed, and the name of the
+    file with all lines.
 
-    Returns: Several lines if the guest printed any lines for people.
+    Returns: Several lines if the guest printed any lines meant for people.
     """
-    # Only the first, because the others may be its consequence.
+    # Only the first complaint is named, because the others may be its consequence.
     before = f"; before that, {words.complaints[0]}" if words.complaints else ""
     lines = last_words(words.console)
     if not lines:
@@ -237,16 +240,16 @@ def with_last_words(message: str, words: Words) -> str:
 
 def last_words(console: str) -> list[str]:
     """The last lines of a console, at most `LAST_WORDS`, for a person to read. The agent's messages to the host and a
-    panic's registers are left out; the first line that shows a cause is always included.
+    panic's registers are left out. The first line that shows a cause is always included.
 
-    Returns: Each cut at `LONGEST_WORD` characters.
+    Returns: Lines cut at `LONGEST_WORD` characters.
 
     >>> last_words("Kernel panic - not syncing: x")
     ['Kernel panic - not syncing: x']
     """
     lines = [line.rstrip()[:LONGEST_WORD] for line in console.splitlines() if not _FOR_MACHINES.search(line)]
     tail = lines[-LAST_WORDS:]
-    # A panic prints registers and a stack after its reason, often more lines than are shown.
+    # After its reason, a panic prints registers and a stack, often in more lines than are shown.
     causes = [*(sign.pattern for sign in _SIGNS), _PANIC.pattern]
     cause = next((line for line in lines if any(re.search(pattern, line) for pattern in causes)), None)
     return tail if cause is None or cause in tail else [cause, *tail[1:]]

@@ -42,9 +42,10 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.processor import Processor
 from leowarp.guest.setup.input import MODULES
 
-# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would affect the results.
+# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. The value is constant, because host time would affect the
+# results.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
-# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout: over
+# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout. Over
 # several boots with mem=300M, MemTotal was 278 to 293 MB.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
@@ -56,7 +57,7 @@ TABLE_SIZES = (
 class GuestProgress:
     """Progress of a guest.
 
-    virtual_ns: Virtual time from the run's start; None while the network is built.
+    virtual_ns: Virtual time from the run's start; None while the network is being built.
     cpu_s, wall_s: Processor time, and real time, since boot.
     """
 
@@ -67,9 +68,9 @@ class GuestProgress:
 
 @dataclass(frozen=True)
 class GuestResult:
-    """Results of a complete guest.
+    """Results of a guest that ran to its end.
 
-    out_dir: Holds the record files (design/interfaces.md, section 5).
+    out_dir: Directory of the record files (design/interfaces.md, section 5).
     end: Its `end.json`.
     cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; real time from launch to end.
     peak_memory_bytes: Largest resident size of the kernel program, including the guest's memory.
@@ -84,12 +85,12 @@ class GuestResult:
     kernel_warnings: tuple[str, ...]
 
     def discard(self) -> None:
-        """Remove the guest's directory, once its records are converted to Parquet."""
+        """Remove the guest's directory. Call this once its records are converted to Parquet."""
         shutil.rmtree(self.out_dir.parent)
 
 
 def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
-    """Everything that a run in `directory` needs of this machine, available or not."""
+    """Everything that a run in `directory` needs of this machine, with the result of each check."""
     _, place = host.memory_directory(memory_bytes, [directory])
     return [
         host.program(image.kernel, "the guest kernel"),
@@ -118,14 +119,14 @@ def drive(
     """Boot `image` on the input in `directory`/in and wait for its end.
 
     image: Kernel and agent.
-    directory: Holds `in/` with `setup.json` and `events.bin`. The guest sees only this directory of the host, and
-        writes to `out/` in it.
+    directory: Contains `in/` with `setup.json` and `events.bin`. The guest sees only this directory of the host, and
+        writes to its subdirectory `out/`.
     console: File for everything that the guest prints.
     duration_ns, seed, memory_bytes: As in the plan.
-    patience: When the guest counts as stuck.
+    patience: Limits after which the guest counts as stuck.
     consoles: Host ends of the guest's consoles except the first; nothing by default.
-    on_warning: Gets each of the result's `kernel_warnings` at the end, even if the user ends the guest.
-    Raises HostError if the machine lacks something: one message names everything.
+    on_warning: Called with each of the result's `kernel_warnings` at the end, even if the user ends the guest.
+    Raises HostError if the machine does not meet a requirement; one message names all of them.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
     """
     directory = prepared(image, directory, memory_bytes)
@@ -141,14 +142,15 @@ def drive(
 
 
 def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
-    """The `directory`, prepared for the guest: all requirements are met, `out/` is empty, the initramfs exists.
+    """The `directory`, prepared for the guest: all requirements are met, `out/` is empty, and the initramfs exists.
 
-    Raises HostError if the machine lacks something: one message names everything.
+    Raises HostError if the machine does not meet a requirement; one message names all of them.
     """
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
-    # Records of an earlier guest must not be mistaken for those of this one, which may end without writing any.
+    # Records of an earlier guest are removed. They must not be mistaken for records of this guest, which may end
+    # without writing any.
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
@@ -158,12 +160,13 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
 
 @functools.lru_cache(maxsize=1)
 def _initramfs(agent: Path, changed_ns: int) -> bytes:
-    """The archive with an agent last changed at `changed_ns`: a process uses the same one for all its runs."""
+    """The archive with the agent that was last changed at `changed_ns`. A process uses the same archive for all its
+    runs."""
     return initramfs(agent)
 
 
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
-    """The guest's kernel command line: the same on every machine for the same plan.
+    """The guest's kernel command line, which is the same on every machine for the same plan.
 
     With `modules` of the user's, the kernel prints function names for a fault. `consoles` are words for connected
     consoles.
@@ -172,14 +175,14 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
     return [
         f"mem={memory_mib}M",
         "initrd=init.cpio",
-        # A name for the working directory that is the same everywhere: the run's location must not reach the guest.
+        # A constant name for the working directory, because the location of the run must not reach the guest.
         "hostfs=/proc/self/cwd",
-        # Without a name, the kernel makes a random one (mkstemp in make_umid, arch/um/os-Linux/umid.c).
+        # If no name is given, the kernel makes a random one (mkstemp in make_umid, arch/um/os-Linux/umid.c).
         "umid=leowarp",
         # Computing takes no virtual time, so that the host's speed has no effect (docs/concepts/virtual-time.md).
         "time-travel=inf-cpu",
         f"time-travel-start={GUEST_EPOCH_NS}",
-        # By default, each console except the first is an xterm (CON_CHAN, arch/um/drivers/Kconfig).
+        # By default, each console except the first would be an xterm (CON_CHAN, arch/um/drivers/Kconfig).
         "con=null",
         "con0=null,fd:1",
         *consoles,
@@ -191,7 +194,7 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
 
 @dataclass(frozen=True)
 class Spent:
-    """How a guest ended and what it used.
+    """How a guest ended, and the resources that it used.
 
     returncode: Exit status of the kernel program; negative: the signal that ended it.
     peak_memory_bytes: Largest resident size of the kernel program.
@@ -219,8 +222,8 @@ class Watched:
         patience: Patience,
         consoles: Consoles | None = None,
     ) -> None:
-        # A caller that talks to a guest uses a directory that is removed at the end, so messages need not name files in
-        # it.
+        # A caller that interacts with a guest uses a directory that is removed at the end, so messages need not name
+        # files in it.
         self._is_kept = consoles is None
         self._consoles = consoles or Consoles()
         self._image = image
@@ -237,9 +240,9 @@ class Watched:
         self.error: dict | None = None
 
     def run(self, seed: int, memory_bytes: int) -> Spent:
-        """Boot it and wait for its end, whatever the end is.
+        """Boot the guest and wait for its end, whatever the end is.
 
-        Raises GuestError if it had to be ended, because it made no progress or printed without end.
+        Raises GuestError if the guest had to be ended, because it made no progress or printed without end.
         """
         began = time.monotonic()
         with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
@@ -251,22 +254,22 @@ class Watched:
             self._console_text = console.text()
         self._consoles.check()
         assert child.returncode is not None
-        # wait4 counts the kernel program to the last tick, with all processes that it waited for; the rest is as last
-        # seen.
+        # wait4 counts the kernel program to the last tick, with all processes that it waited for. Other processes are
+        # counted as last seen.
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
         return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
 
     def _boot(self, seed: int, memory_bytes: int) -> Child:
         directory, _ = host.memory_directory(memory_bytes, [self._work])
         environment = {
-            # The kernel makes ~/.uml/ for its own files and aborts if it cannot. With the run's own home, nothing is
-            # left behind.
+            # The kernel makes ~/.uml/ for its own files, and aborts if it cannot. Its home is therefore a directory of
+            # the run, so that no files are left behind.
             "HOME": ".",
-            # The kernel makes its memory file here; the file is sparse, so that only memory in use takes space.
+            # The kernel makes its memory file here. The file is sparse, so only memory in use takes space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
-            # For kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the host would
-            # kill each guest process that has lost its memory.
+            # Needed for kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the host
+            # would then kill each guest process that has lost its memory.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
         words = command_line(memory_bytes, bool(self._modules), self._consoles.words)
@@ -276,19 +279,19 @@ class Watched:
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
         stuck, usage = Standstill(self._patience), Usage(child.pid)
         memory = GuestMemory(child.pid, self._image.symbols)
-        # A flood of messages takes no virtual time, and would fill the disk before any clock advances.
+        # A flood of messages takes no virtual time, and would fill the disk before the virtual clock advances.
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         with closing(Processor()) as processor:
-            # Before the kernel starts a process of the guest, because children inherit their allowed processor.
+            # Done before the kernel starts a process of the guest, because children inherit their allowed processor.
             processor.keep([child.pid])
-            # A short guest is sampled while it grows, too, because wait4 does not count its processes.
+            # A short guest is sampled during its start, too, because wait4 does not count its processes.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
                 self._hear(console)
                 self._consoles.check()
                 now = time.monotonic()
                 cpu_s = usage.sample()
                 if self._consoles.is_still:
-                    # The guest waits for its user, who may take all day.
+                    # While the guest waits for its user, patience does not run: the user may take all day.
                     stuck = Standstill(self._patience)
                     continue
                 if processor.starved(now, cpu_s):
@@ -305,7 +308,7 @@ class Watched:
     def _stood_still(
         self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
     ) -> GuestError:
-        # Before the kernel prints its position, which is a panic but not the cause.
+        # Read before the kernel prints its position, which is a panic but not the cause.
         words = self._words(console.text())
         message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
         is_in_kernel = stuck.is_in_kernel
@@ -340,15 +343,15 @@ class Watched:
             on_warning(sentence)
 
     def result(self, out: Path, end: dict, spent: Spent) -> GuestResult:
-        """The result of the run with its records in `out`."""
+        """The result of the run whose records are in `out`."""
         complaints = tuple(self._complaints.sentences())
         return GuestResult(out, end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes, complaints)
 
     def ending(self, spent: Spent) -> dict:
         """The guest's `end.json`.
 
-        Raises LeowarpError if there is none for a good end: the agent's own error, the meaning of console and exit
-            status, or how far the guest got.
+        Raises LeowarpError if the guest did not end well. The message is the agent's own error, the meaning of console
+            and exit status, or how far the guest got.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)
@@ -366,7 +369,7 @@ def end_of(out: Path) -> dict:
     """The `end.json` in a run's output.
 
     Raises FileNotFoundError if the guest ended without one.
-    Raises GuestError if it is not JSON, or does not confirm that the run is sound.
+    Raises GuestError if the file is not JSON, or does not confirm that the run is sound.
     """
     try:
         end = json.loads((out / "end.json").read_text())

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts guest kernels for a thread of leowarp: `python -I -S launch.py PARENT_PID`, with a socket as standard input.
+"""Starts guest kernels for a thread of leowarp. It is called as `python -I -S launch.py PARENT_PID`, with a socket as
+standard input.
 
-A separate program instead of subprocess' `preexec_fn`, which may deadlock in a parent with threads (Arrow has some).
-For each request it makes a child of its own parent, which writes its process id to a pipe and becomes the kernel. The
+A separate program, because subprocess' `preexec_fn` may deadlock in a parent with threads (Arrow has some).
+For each request, it makes a child of its own parent. The child writes its process id to a pipe and becomes the kernel.
+The
 host's accounting of a process begins at its clone and continues through `exec`, including peak memory (`exec_mmap`,
-fs/exec.c). A clone of this small program starts at its 10 MB, a clone of leowarp at hundreds. It serves all guests of
-the thread, because Python takes 20 ms to start.
+fs/exec.c). A clone of this small program starts at its 10 MB; a clone of leowarp would start at hundreds of MB. One
+launcher serves all guests of the thread, because Python takes 20 ms to start.
 
-The kernel dies with its parent, whatever kills the parent, including `kill -9`. The guest's own processes die with the
-kernel once it has set PTRACE_O_EXITKILL. Before that (`start_ptraced_child` of arch/um/os-Linux/start_up.c, and the
-first instants of each process), the host leaves them stopped for ever. So the launcher ends what is left of a guest
-when its kernel has ended, and stays alive for that after its parent's death.
+The kernel dies with its parent, whatever kills the parent, even `kill -9`. The guest's own processes die with the
+kernel once it has set PTRACE_O_EXITKILL. If the kernel dies earlier, the host leaves these processes stopped for ever
+(`start_ptraced_child` of arch/um/os-Linux/start_up.c, and the first instants of each process). So when a kernel has
+ended, the launcher ends what is left of its guest. It outlives its parent to do this.
 
-A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. The latter are the kernel's numbers
-for the descriptors that follow its output and the pipe in the request.
+A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. The last is a list of the kernel's
+numbers for further descriptors. In the request, these follow the descriptors of its output and of the pipe.
 """
 
 import contextlib
@@ -34,9 +36,9 @@ MOST_BYTES, MOST_DESCRIPTORS = 1 << 17, 64
 
 
 def main(parent_pid: int) -> None:
-    """Start guests on request, until the socket is closed or the parent is gone, and all guests have ended.
+    """Start guests on request. Return when the socket is closed or the parent is gone, and all guests have ended.
 
-    Raises OSError if the parent is gone already.
+    Raises OSError if the parent is already gone.
     """
     requests, parent = socket.socket(fileno=0), os.pidfd_open(parent_pid)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -70,12 +72,12 @@ def main(parent_pid: int) -> None:
 
 
 def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -> "tuple[int | None, int]":
-    """Start a guest's kernel as a child of `parent_pid`; return its process id, None if there is none, and a descriptor
-    for its end.
+    """Start a guest's kernel as a child of `parent_pid`. Return its process id (None if it could not be started) and a
+    descriptor for its end.
 
-    An error of the host is written to the guest's output, the first of the descriptors `given`.
+    An error of the host is written to the guest's output, which is the first of the descriptors `given`.
     """
-    # os.fork would make a child of this process, but leowarp's wait4 only accepts its own children.
+    # os.fork would make a child of this process, but wait4 in leowarp only accepts leowarp's own children.
     ended = ctypes.c_int()
     pid = libc.syscall(SYS_CLONE, CLONE_PARENT | CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.byref(ended), 0, 0)
     if pid > 0:
@@ -93,24 +95,25 @@ def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -
 
 def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe: int, *others: int) -> None:
     """Become the kernel."""
-    # First of all: an interrupted leowarp ends exactly the process that has reported its id.
+    # The process id is sent first of all, so that an interrupted leowarp ends exactly the process that has reported its
+    # id.
     os.write(pipe, str(os.getpid()).encode())
-    # The session and its process group identify what is left of a guest.
+    # The session and its process group later identify the remaining processes of a guest.
     os.setsid()
-    # Kept across exec for a program without set-user-ID (prctl(2)).
+    # The setting is kept across exec for a program without set-user-ID (prctl(2)).
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     # The parent may have died before the call above.
     if os.getppid() != parent_pid:
         os._exit(1)
     os.chdir(request["directory"])
-    # This makes MemTotal of the guest equal at each boot. Containers may forbid it (EPERM). This is harmless: the
-    # command line and the agent set the buffers and table sizes that would follow from MemTotal.
+    # With this, MemTotal of the guest is equal at each boot. Containers may forbid it (EPERM). A failure is harmless:
+    # the command line and the agent set the buffers and table sizes that would otherwise follow from MemTotal.
     libc.personality(ADDR_NO_RANDOMIZE)
     standard = [os.open(os.devnull, os.O_RDONLY), output, output]
     for own, number in [*zip(standard, range(3), strict=True), *zip(others, request["numbers"], strict=True)]:
         os.dup2(own, number)
-    # Other open descriptors are closed by exec.
+    # exec closes all other open descriptors.
     os.execve(request["command"][0], request["command"], request["environment"])
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where in its code the guest's kernel was, from its output: registers, call traces, loaded modules.
+"""The place in its code where the guest's kernel was, found from its output: registers, call traces, loaded modules.
 
-Formats of Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). Symbols are from kallsyms,
-so every function of the kernel and of modules has a name.
+Formats of Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). The output contains
+symbols from kallsyms, so every function of the kernel and of modules has a name.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# %pS: function, offset, size, and the module in brackets; gcc adds .constprop.0, .isra.0, .part.0 to copies
+# %pS: function, offset, size, and the module in brackets. gcc adds .constprop.0, .isra.0, .part.0 to the names of
+# copies
 SYMBOL = r"(?P<function>\w+)[\w.]*\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)[^\]]*\])?"
 CALL = re.compile(rf"\[<[0-9a-f]+>\] (?:\? )?{SYMBOL}")
-"""A line of a call trace. "?": the address was on the stack, and may be left from an earlier call."""
+"""A line of a call trace. "?" means that the address was found on the stack, where it may remain from an earlier
+call."""
 
 _REGISTER = re.compile(rf"\bRIP: [0-9a-f]+:(?:{SYMBOL}|(?P<address>0x[0-9a-f]+))?")
-# BUG() of asm-generic, which User Mode Linux uses
+# The BUG() of asm-generic, which User Mode Linux uses
 _BUG = re.compile(r"BUG: failure at (?P<file>\S+):(?P<line>\d+)/(?P<function>\w+)\(\)!")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A function of the kernel, or of a module."""
+    """A function of the kernel or of a module."""
 
     function: str
     module: str | None = None
@@ -34,9 +36,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Fault:
-    """A kernel's output about its position.
+    """A kernel's report of its position.
 
-    at: Function, file and line, or address, for a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
+    at: Function, file and line, or address, as used in a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
     module: The module that contains this place.
     caller: The first function of a module in the call trace, if there is a trace; excludes `at` itself.
     """
@@ -47,18 +49,18 @@ class Fault:
 
     @property
     def culprit(self) -> str | None:
-        """The module to check first, if any is named."""
+        """The module to check first, if the output names one."""
         return self.module or (self.caller.module if self.caller else None)
 
     def described(self, loaded: Sequence[str] = ()) -> str:
-        """Text for a message; `loaded` are the modules named if the output names none."""
+        """Text for a message. If the output names no module, the `loaded` ones are named."""
         if self.caller is not None:
             return f"{self.at}, with {self.caller} in its call trace"
         return self.at if self.module is not None else self.at + with_loaded(loaded)
 
 
 def with_loaded(modules: Sequence[str]) -> str:
-    """The user's loaded modules, as the end of a sentence; empty if there are none.
+    """The user's loaded modules, as the end of a sentence; empty if none are loaded.
 
     >>> with_loaded(["mine", "yours"])
     ', with the modules mine and yours loaded'
@@ -72,15 +74,16 @@ def place_of(match: re.Match[str]) -> Place:
 
 
 def caller_in(text: str, at: Place | None = None) -> Place | None:
-    """The first function of a module in the call trace in `text`, other than `at`; None: there is none."""
+    """The first function of a module, except `at` itself, in the call trace in `text`; None: there is none."""
     calls = (place_of(match) for match in CALL.finditer(text))
     return next((call for call in calls if call.module is not None and call != at), None)
 
 
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
-    """The kernel's position when it printed its registers, or ran into BUG().
+    """The kernel's position when it printed its registers or met BUG().
 
-    console: Its output; of several faults, the first counts, because the others are its consequence.
+    console: The kernel's output. If it contains several faults, the first counts, because the others are its
+        consequence.
     modules: Names of the user's modules, one C file each.
     Returns: None if it printed neither.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a guest counts as stuck, and where in its kernel it then is."""
+"""When a guest counts as stuck, and where its kernel is at that time."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from leowarp.guest.machine.own_time import OwnTime
 from leowarp.guest.machine.system_calls import Calls, polling
 
 LOOKS = 500
-"""Number of instruction samples of a stuck kernel, until one is in a module. A loop that spends 1 % of its time in the
-module is found with a probability of 99 %."""
+"""Maximum number of instruction samples of a stuck kernel; sampling stops at the first one in a module. If a loop
+spends 1 % of its time in the module, this number finds it with a probability of 99 %."""
 BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
-"""Number of times that SIGSEGV is sent to a kernel before giving up."""
+"""Number of times that SIGSEGV is sent to a kernel before leowarp gives up."""
 ANSWER_S = 1.0
-"""Limit of the kernel's own time to print its answer, a few lines."""
+"""Limit of the processor time that the kernel takes to print its answer, a few lines."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """When a guest counts as stuck.
+    """Limits after which a guest counts as stuck.
 
-    frozen_cpu_s: Processor seconds without any progress of the virtual clock. With ``time-travel=inf-cpu``, a program
+    frozen_cpu_s: Processor seconds without any progress of virtual time. With ``time-travel=inf-cpu``, a program
         that neither sleeps nor reads the clock stops virtual time for good (docs/concepts/virtual-time.md).
     asleep_s: Seconds during which all its processes slept, without any processor time; waiting for a processor or the
         disk does not count.
@@ -45,10 +45,10 @@ class Patience:
 class Sample:
     """A sample of a guest's state.
 
-    asleep_s, cpu_s: Totals of all its processes so far.
-    kernel_cpu_s: Total of its kernel alone.
+    asleep_s, cpu_s: Totals over all processes of the guest so far.
+    kernel_cpu_s: Processor time of the guest's kernel alone.
     clock_ns: Virtual time since boot; None: unknown.
-    heard_ns: The run's time in the agent's latest message.
+    heard_ns: The time of the run in the agent's latest message.
     calls: System calls of its programs; None: unknown.
     """
 
@@ -63,7 +63,7 @@ class Sample:
 class Standstill:
     """Decides from samples whether a guest still makes progress.
 
-    calls: System calls when virtual time last advanced.
+    calls: Number of system calls when virtual time last advanced.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -80,10 +80,11 @@ class Standstill:
         self.calls: Calls | None = None
 
     def judge(self, now: Sample) -> str | None:
-        """Why the guest counts as stuck, or None. Without a readable clock, the agent's messages replace it."""
+        """Reason why the guest counts as stuck, or None. If the clock is not readable, the agent's messages replace
+        it."""
         # A stripped kernel has no symbols, so its clock cannot be read from memory.
         clock_ns = now.clock_ns if now.clock_ns is not None else now.heard_ns
-        # The agent reports once per virtual second: a kernel whose clock advances while its only program is dead
+        # The agent reports once per virtual second. A kernel whose clock advances while its only program is dead
         # reports nothing.
         if now.heard_ns != self._heard_ns:
             self._heard_ns, self._clock_at_word_ns = now.heard_ns, clock_ns or 0
@@ -107,9 +108,9 @@ class Standstill:
 
     @property
     def is_in_kernel(self) -> bool | None:
-        """Whether the kernel itself computes, and not a program that computes or makes system calls in a loop.
+        """Whether the kernel itself computes. If not, a program computes or makes system calls in a loop.
 
-        None: unknown, because virtual time advances, or calls are not recorded.
+        None: this is unknown, because virtual time advances, or because calls are not recorded.
         """
         assert self._last is not None
         is_busy = self._last.kernel_cpu_s - self._kernel_cpu_at_life_s > self._patience.frozen_cpu_s / 2
@@ -117,15 +118,15 @@ class Standstill:
 
 
 def make_kernel_tell(child: Child, has_modules: bool) -> None:
-    """Make a guest's computing kernel print its position, with function names; this ends the guest.
+    """Make a guest's computing kernel print its position with function names. This ends the guest.
 
-    User Mode Linux treats an external SIGSEGV as a bad address at the current instruction: it prints its registers and
-    panics (segv, arch/um/kernel/trap.c). If it had page tables to write or was copying from a process, it attributes
-    the signal to that and continues; then another one is sent.
+    User Mode Linux treats an external SIGSEGV as a bad address at the current instruction. It prints its registers and
+    panics (segv, arch/um/kernel/trap.c). If the kernel had page tables to write or was copying from a process, it
+    attributes the signal to that and continues. Then the signal is sent again.
 
     child: A child of this process.
-    has_modules: Whether to wait for an instruction of a module, because its loop may spend most time in functions that
-        it calls.
+    has_modules: Whether to wait for an instruction of a module, because a module's loop may spend most of its time in
+        functions that it calls.
     """
     for _ in range(SIGNALS):
         if child.has_ended(0) or (has_modules and not _stopped_in_module(child.pid)):
@@ -139,7 +140,7 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
 
 
 def _stopped_in_module(pid: int) -> bool:
-    """Stop the kernel, if possible at an instruction of a module; False: it has ended."""
+    """Stop the kernel, at an instruction of a module if possible; False: the kernel has ended."""
     for look in range(LOOKS):
         os.kill(pid, signal.SIGSTOP)
         # An ended process is left to its reaper.
@@ -154,16 +155,16 @@ def _stopped_in_module(pid: int) -> bool:
 
 
 def _is_in_module(pid: int) -> bool:
-    """Whether a stopped kernel is at an instruction outside its own program, where only modules have code."""
+    """Whether a stopped kernel is at an instruction outside its own program. Only modules have code there."""
     with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
-        # proc(5): number (-1 outside a system call), and at the end stack pointer and program counter
+        # Fields of proc(5): the number (-1 outside a system call), and at the end stack pointer and program counter
         instruction, program = int(file.read().split()[-1], 16), os.readlink(f"/proc/{pid}/exe")
         for line in maps:
-            # Range, access, offset, device, inode, and the file's name
+            # Fields: range, access, offset, device, inode, and the file's name
             words = line.split(maxsplit=5)
             begin, end = (int(word, 16) for word in words[0].split("-"))
             if begin <= instruction < end:
-                # [vdso] belongs to the host
+                # [vdso] is code of the host, not of a module
                 return len(words) < 6 or not words[5].startswith((program, "["))
     return False
 
@@ -182,7 +183,7 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
     """Message about a guest whose kernel computes endlessly.
 
-    fault: Its position; None: it was not printed.
+    fault: The position of the kernel; None: it was not printed.
     modules: Names of the user's modules in it.
     """
     where = f"is {fault.described(modules)}" if fault else f"computes{with_loaded(modules)}"

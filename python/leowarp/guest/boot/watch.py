@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observes a running guest from outside: its clock, its processor time, its console."""
+"""Observes a running guest from outside: its clock, its processor time, and its console."""
 
 import json
 import os
@@ -12,8 +12,8 @@ from leowarp.guest.machine import system_calls
 from leowarp.guest.machine.own_time import OwnTime, look_at
 
 CONSOLE_KEPT_BYTES = 64 * 1024
-# A guest prints a line of about 30 bytes per virtual second and its last words; more than this means that something is
-# wrong.
+# A guest prints a line of about 30 bytes per virtual second, and its last words. A larger output means that something
+# is wrong.
 CONSOLE_LIMIT_BYTES = 16 << 20
 CONSOLE_BYTES_PER_VIRTUAL_S = 64
 # TASK_COMM_LEN of the kernel (include/linux/sched.h)
@@ -23,7 +23,7 @@ _COMM_BYTES = 16
 class GuestMemory:
     """The guest kernel's own variables, read through /proc/PID/mem.
 
-    The kernel is not position independent, so `nm` gives the addresses. Without symbols (a user's stripped kernel),
+    The kernel is not position independent, so `nm` gives the addresses. Without symbols (in a user's stripped kernel),
     every query returns None.
     """
 
@@ -33,14 +33,14 @@ class GuestMemory:
         self._comm_offset: int | None = None
 
     def clock_ns(self) -> int | None:
-        """Virtual time since boot in ns, or None if unknown (no symbol, or already ended)."""
-        # A static variable of arch/um/kernel/time.c: the virtual clock itself, so that it is known even if the guest
-        # reports nothing.
+        """Virtual time since boot in ns; None if it is unknown (no symbol, or the guest has ended)."""
+        # The variable is static in arch/um/kernel/time.c. It is the virtual clock itself, so it can be read even if the
+        # guest reports nothing.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:
-        """Name of the guest's task that is on its processor now, at most 15 characters; None if unknown."""
-        # One processor has one entry, whose only member is the running task (struct cpu_task,
+        """Name of the task that is on the guest's processor now, at most 15 characters; None if unknown."""
+        # The array has one entry because there is one processor. Its only member is the running task (struct cpu_task,
         # arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
         offset = self._offset_of_name()
@@ -57,8 +57,8 @@ class GuestMemory:
         return system_calls.calls_in(raw) if raw and len(raw) == system_calls.SIZE_BYTES else None
 
     def _offset_of_name(self) -> int | None:
-        # The layout of task_struct depends on the configuration. The first task is called "swapper", so its name shows
-        # the offset of names.
+        # The layout of task_struct depends on the configuration. The first task is called "swapper", which reveals the
+        # offset of the name.
         if self._comm_offset is None and "init_task" in self._symbols:
             task = self._read(self._symbols["init_task"], 8192) or b""
             place = task.find(b"swapper\0")
@@ -75,7 +75,7 @@ class GuestMemory:
     def _read(self, address: int, size_bytes: int) -> bytes | None:
         """Bytes of the guest kernel's memory, or None if they cannot be read."""
         try:
-            # Unbuffered: a buffer would read 8 kB from the address on, which may not be mapped.
+            # Unbuffered, because a buffer would read 8 kB from the address on, and not all of it may be mapped.
             with open(self._path, "rb", buffering=0) as memory:
                 memory.seek(address)
                 return memory.read(size_bytes)
@@ -85,13 +85,13 @@ class GuestMemory:
 
 @dataclass
 class Usage:
-    """Processor time of the guest and of its processes, from /proc, and how long all of them slept.
+    """Processor time of the guest and of its processes, from /proc, and the time during which all of them slept.
 
-    A guest's processes are children of the kernel program, which waits only for those that end before it. `wait4`
-    counts those that it waited for, and not the others.
+    A guest's processes are children of the kernel program. It waits only for those that end before it does. `wait4`
+    counts the processes that the kernel program waited for, but not the others.
 
-    main_s, reaped_s: Time of the kernel program, and of its processes that it waited for, at the last sample.
-    children_s: Time of each of the others, by process id.
+    main_s, reaped_s: Processor time of the kernel program, and of the processes that it waited for, at the last sample.
+    children_s: Processor time of each other process, by process id.
     """
 
     pid: int
@@ -106,7 +106,7 @@ class Usage:
         """Take a new sample; return the total so far in CPU seconds."""
         before, looks = None, {}
         # A process that the kernel program waits for between two readings would be missed, or counted twice. Once the
-        # program has ended, they are no longer its children.
+        # program has ended, the processes are no longer its children.
         while (main := look_at(self.pid)) and not main.has_ended:
             if before and main.reaped_s == before.reaped_s:
                 self.main_s, self.reaped_s = main.cpu_s, main.reaped_s
@@ -118,11 +118,12 @@ class Usage:
 
     @property
     def total_s(self) -> float:
-        """CPU seconds at the last sample: the kernel program and each process it ever had."""
+        """CPU seconds at the last sample, of the kernel program and of each process it ever had."""
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Time that `wait4` does not count for a kernel program: that of processes it did not wait for, as last seen.
+        """Time that `wait4` does not count for a kernel program, which is that of processes it did not wait for, as
+        last seen.
 
         The program must have ended and not been reaped.
         """
@@ -132,12 +133,12 @@ class Usage:
 
     @property
     def asleep_s(self) -> float:
-        """Seconds in which, at each sample, no process ran or was ready to run (`OwnTime`)."""
+        """Seconds during which, according to the samples, no process ran or was ready to run (`OwnTime`)."""
         return self._own.asleep_s
 
 
 def _children(pid: int) -> list[int]:
-    """Processes whose parent is this process' main thread; empty if it has ended."""
+    """Processes whose parent is this process' main thread; empty if the process has ended."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
@@ -150,8 +151,8 @@ def members_of_session(session: int) -> list[int]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                # State, parent, process group, session: fields 3 to 6 of proc(5), after a name that may contain
-                # anything.
+                # Fields 3 to 6 of proc(5) are state, parent, process group and session. They follow a name that may
+                # contain anything.
                 fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
             except (FileNotFoundError, ProcessLookupError):
                 continue
@@ -170,15 +171,15 @@ class Console:
         self.tail = b""
 
     def lines(self) -> Iterator[dict | str]:
-        """New lines: the JSON of the agent's messages (`leowarp: {...}`), the text of all others.
+        """New lines of the output: for the agent's messages (`leowarp: {...}`) their JSON, for all others their text.
 
-        An incomplete line waits for the next call.
+        An incomplete line is kept until the next call.
         """
         while chunk := self._file.read(1 << 20):
             self.size_bytes += len(chunk)
             self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
             *lines, self._partial = (self._partial + chunk).split(b"\n")
-            # An endless line must not grow without limit
+            # An endless line must not take unlimited memory
             self._partial = self._partial[-CONSOLE_KEPT_BYTES:]
             for line in lines:
                 message = _message(line)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel and agent: sources, overrides, recipe, cache, image, and permission to run code."""
+"""Kernel and agent: sources, overrides, recipe, cache, image, and the permission to run code."""

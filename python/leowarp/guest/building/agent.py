@@ -27,7 +27,7 @@ from leowarp.guest.machine.host import apt
 from leowarp.guest.machine.session import own_session
 
 KIND = "agent"
-# glibc, linked statically, because the initramfs has no libraries.
+# glibc is linked statically, because the initramfs has no libraries.
 TARGET = "x86_64-unknown-linux-gnu"
 DEBIAN_PACKAGES = ["rustc-web", "cargo-web"]
 
@@ -47,12 +47,12 @@ class Agent:
 def agent(
     *, on_message: Callable[[str], None] = lambda text: None, on_wait: Callable[[], None] = lambda: None
 ) -> Agent:
-    """The agent for this installation: from the cache, built by cargo, or from the wheel.
+    """The agent for this installation, from the cache, from a build by cargo, or from the wheel.
 
     `on_wait` is called ten times per second while cargo runs; an exception in it ends cargo.
 
-    Raises HostError if cargo or rustc is missing or does not answer, and no agent was built from these sources before;
-        or if the build fails: with cargo's errors.
+    Raises HostError if cargo or rustc is missing or does not answer and no agent was built from these sources before,
+        or if the build fails; the message then has cargo's errors.
     """
     checkout = recipe.agent_sources()
     if checkout is None:
@@ -60,7 +60,7 @@ def agent(
     parts = recipe.agent_recipe(checkout)
     recipe_sha256 = recipe.recipe_sha256(parts)
     place = (cache_root(), recipe_sha256)
-    # rustup takes 50 ms to say which compiler it stands for, a sixth of a short run.
+    # rustup takes 50 ms to report the compiler's version, which is a sixth of a short run.
     if (used := _USED.get(place)) is not None and used.program.is_file():
         return used
     try:
@@ -77,7 +77,7 @@ def agent(
     def make(entry: Path) -> None:
         on_message("building the agent (cargo)")
         program = entry / "leowarp-agent"
-        # All checkouts share one directory of objects; nobody may build into it between cargo's end and the copy.
+        # All checkouts share one directory of objects. Nobody else may build into it between cargo's end and the copy.
         with locked(cache_root() / "cargo-target.lock", "agent", on_message):
             shutil.copyfile(_cargo_build(checkout, on_wait), program)
         program.chmod(0o755)
@@ -89,13 +89,13 @@ def agent(
 
 
 _USED: dict[tuple[Path, str], Agent] = {}
-"""Agents that this process has used, by the cache and the recipe's sha256: later runs take the same."""
+"""Agents that this process has used, by the cache and the recipe's sha256. Later runs use the same agent."""
 
 
 def _packaged() -> Agent:
-    """The agent from a wheel, compared with its checksums.
+    """The agent from a wheel, after a comparison with its checksums.
 
-    Raises HostError if there is none, or a file of it has changed since the wheel was made.
+    Raises HostError if the wheel has no agent, or if one of its files has changed since the wheel was made.
     """
     program = recipe.packaged("leowarp-agent")
     if program is None:
@@ -127,17 +127,18 @@ def _compiler() -> str:
     try:
         return recipe.first_line_of("rustc", "--version")
     except HostError as error:
-        # rustup's proxies are on the PATH even of users without an installed toolchain
+        # rustup's proxies may be on the PATH even if no toolchain is installed
         raise HostError(error.message, hint=hint) from error
 
 
 def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
-    """Run cargo; returns the program in the directory of objects, which all checkouts share.
+    """Run cargo. Returns the program in the directory of objects, which all checkouts share.
 
-    Raises HostError: With the first errors of cargo, and the file with its complete output.
+    Raises HostError: With the first errors of cargo, and the name of the file with its complete output.
     """
     target = cache_folder("cargo-target")
-    # Panic messages contain source paths; without remapping, the same recipe would give different bytes elsewhere.
+    # Panic messages contain source paths. Without remapping, the same recipe would give different bytes in another
+    # directory.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [
         # The initramfs has no libraries.
@@ -145,11 +146,11 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
         f"--remap-path-prefix={checkout}=leowarp",
         f"--remap-path-prefix={cargo_home}=cargo",
     ]
-    # The separator of CARGO_ENCODED_RUSTFLAGS, so that a blank in a path does not end a flag.
+    # The separator of CARGO_ENCODED_RUSTFLAGS; with it, a blank in a path does not end a flag.
     environment = {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        # Into a file and not a pipe, because nobody reads while `on_wait` runs, and a full pipe would block cargo for
+        # Output goes into a file, not a pipe: nobody reads while `on_wait` runs, and a full pipe would block cargo for
         # ever.
         with own_session(command, stdout=output, cwd=checkout, environment=environment) as process:
             while process.poll() is None:

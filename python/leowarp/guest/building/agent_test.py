@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache and the errors of the agent's build, with a fake cargo that takes no time."""
+"""The cache and the errors of the agent's build. A fake cargo takes no time."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from leowarp.base.errors import HostError
 from leowarp.guest.building import recipe
-from leowarp.guest.building.agent import agent
+from leowarp.guest.building.agent import _USED, agent
 from leowarp.guest.building.cache import sha256_of_file
 
 CARGO = """#!/bin/sh
@@ -94,6 +94,8 @@ def test_a_failed_build_names_its_log_and_its_errors(workshop):
 def test_without_a_compiler_what_was_built_earlier_is_used(workshop, monkeypatch, tmp_path):
     built = agent()
     monkeypatch.setenv("PATH", "/nonexistent")
+    # A later process has not used any agent yet.
+    _USED.clear()
     assert agent() == built
     (tmp_path / "checkout" / "Cargo.lock").write_text("changed")
     with pytest.raises(HostError, match="not on the PATH") as caught:
@@ -105,6 +107,10 @@ def test_a_stand_in_of_rustup_without_a_toolchain_is_no_compiler(workshop, monke
     built = agent()
     (tmp_path / "tools" / "rustc").write_text("#!/bin/sh\necho error: rustup could not choose a version >&2; exit 1\n")
     messages = []
+    # The same process does not ask for the compiler again.
+    assert agent(on_message=messages.append) == built
+    assert not messages
+    _USED.clear()
     assert agent(on_message=messages.append) == built
     assert "could not choose a version" in messages[0]
     assert "built earlier" in messages[0]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache of build results: a directory per content key, complete or absent.
+"""Cache of build results. Each content key has a directory, which is either complete or absent.
 
-An entry is made in a directory beside its place and then renamed, so that an interrupted build leaves nothing that
-looks complete. `files.json` holds the sha256 of each file; an entry that does not match is reported and rebuilt.
+An entry is made in a directory beside its final place and then renamed, so that an interrupted build leaves nothing
+that looks complete. `files.json` holds the sha256 of each file; an entry that does not match is reported and rebuilt.
 
-`files.json` is stored with the files, so it detects damage but not forgery. A cache is therefore used only if nobody
+`files.json` is stored beside the files, so it detects damage but not forgery. A cache is therefore used only if nobody
 except the user and root may write to it (`ownership`).
 """
 
@@ -30,7 +30,7 @@ from leowarp.base.ownership import demand_own, make_directory, open_lock
 CHECKSUMS = "files.json"
 
 MOST_FACTS_BYTES = 1 << 20
-"""Maximum size of `files.json`, and of an entry's own record; those of a kernel have 1 kB."""
+"""Maximum size of `files.json`, and of an entry's own record. Those of a kernel have 1 kB."""
 
 
 def cache_root() -> Path:
@@ -44,14 +44,14 @@ def cache_root() -> Path:
 
 
 def demand_own_cache(place: Path) -> None:
-    """Raise HostError if somebody else may change a place in the cache, because they could replace programs that run
-    from there."""
+    """Raise HostError if somebody else may change a path in the cache: they could replace programs that run from
+    there."""
     hint = "let only yourself write there (chmod go-w), or set LEOWARP_CACHE to a directory of your own"
     demand_own(place, f"using the cache {place}", hint)
 
 
 def cache_folder(kind: str) -> Path:
-    """Directory of one kind of entries; it may not exist yet.
+    """Directory for one kind of entry; it may not exist yet.
 
     Raises HostError: As `cache_root`.
     """
@@ -61,8 +61,9 @@ def cache_folder(kind: str) -> Path:
 
 
 def cache_place() -> Path:
-    """Name of that directory: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
-    # leowarp's variable first: XDG's applies to all programs, and the user may want one directory only for leowarp.
+    """Name of the cache's directory: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
+    # leowarp's variable comes first: XDG's applies to all programs, and the user may want a directory for leowarp
+    # alone.
     if own := os.environ.get("LEOWARP_CACHE"):
         return Path(own)
     if xdg := os.environ.get("XDG_CACHE_HOME"):
@@ -77,15 +78,15 @@ def cache_place() -> Path:
 
 
 def demand_path_for_make(attempted: str) -> None:
-    """Reject a cache in whose path make cannot build, with a clearer message than make's.
+    """Reject a cache whose path make cannot build in. This message is clearer than make's.
 
-    attempted: The action that needs it: "building the guest kernel".
+    attempted: The action that needs the cache: "building the guest kernel".
     Raises HostError if its path has a blank, or another character with a special meaning for make, kbuild's shell lines
     or gcc's options
         (kernel: Makefile, "source directory cannot contain spaces or colons").
     """
     root = cache_root()
-    # kbuild resolves symbolic links, and a relative name depends on the working directory.
+    # Both paths are checked: kbuild resolves symbolic links, and a relative name depends on the working directory.
     paths = (os.path.abspath(root), os.path.realpath(root))
     wrong = sorted(set(re.sub(r"[\w/.+@~-]", "", "".join(paths))))
     if wrong:
@@ -103,9 +104,11 @@ _CHARACTERS = {" ": "a blank", ":": "a colon", "'": "a quote", '"': "a double qu
 
 
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
-    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents (a Path stands for its content).
+    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents. A Path stands for its file's
+    content.
 
-    parts: iterable of (str, str, bytes or Path). The order must not depend on the machine, because it affects the key.
+    parts: iterable of (str, str, bytes or Path). The parts must be in the same order on every machine, because the
+        order affects the key.
 
     >>> content_key([("a", "x")])
     '87898619c5d0f3bf'
@@ -113,7 +116,7 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     total = hashlib.sha256()
     for name, part in parts:
         content = part.read_bytes() if isinstance(part, Path) else part.encode() if isinstance(part, str) else part
-        # Lengths first, so that no two lists of parts give the same bytes.
+        # Lengths come first, so that no two lists of parts give the same bytes.
         total.update(f"{name}\0{len(content)}\0".encode())
         total.update(content)
     return total.hexdigest()[:16]
@@ -122,7 +125,7 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
 def faults(entry: Path) -> list[str]:
     """Problems with an entry's files: missing or changed since it was built. Empty = sound."""
     try:
-        # An entry without its list was never sealed, or was damaged; it is rebuilt in both cases.
+        # An entry without its list was never completed, or was damaged. It is rebuilt in both cases.
         recorded = _recorded(entry / CHECKSUMS)
     except (OSError, ValueError, RecursionError) as error:
         return [f"{CHECKSUMS}: {error}"]
@@ -139,7 +142,8 @@ def faults(entry: Path) -> list[str]:
 def _recorded(path: Path) -> dict[str, str]:
     """Names and hashes of an entry's files.
 
-    Raises OSError, ValueError, RecursionError if the list cannot be read, or does not have the form written by `_seal`.
+    Raises OSError, ValueError, RecursionError if the list cannot be read, or does not have the form that `_seal`
+    writes.
     """
     recorded = json.loads(plainfiles.read(path, MOST_FACTS_BYTES))
     if not isinstance(recorded, dict) or not recorded:
@@ -151,7 +155,7 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """Result of `faults` for an entry of the cache, whose list must name every file.
+    """The problems (`faults`) of an entry of the cache, whose list must name every file.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """
@@ -178,12 +182,14 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
-    """A sound entry that was built from this recipe by any compiler, the last by name; None if there is none.
+    """A sound entry that was built from this recipe by any compiler; of several, the last by name; None if there is
+    none.
 
     kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
     recipe_sha256: As `recipe.recipe_sha256`: leowarp's own inputs, without source and compiler.
     """
-    # Any compiler is acceptable: this is used where there is none, and the recipe determines the guest's behaviour.
+    # An entry of any compiler is acceptable: this is used where there is no compiler, and the recipe determines the
+    # guest's behaviour.
     for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
         if read_facts(facts).get("recipe_sha256") == recipe_sha256 and not entry_faults(facts.parent):
             return facts.parent
@@ -198,16 +204,16 @@ def entry_or_build(
     on_message: Callable[[str], None],
     root: Path | None = None,
 ) -> Path:
-    """Directory of the entry `kind/key`, built by `build(directory)` if it is absent or damaged.
+    """Directory of the entry `kind/key`. `build(directory)` builds it if it is absent or damaged.
 
     Two processes that want the same entry build it once: the second waits for the first.
 
     kind, key: Folder and name below the cache's root.
-    build: Fills the given empty directory. It runs while the entry is locked.
-    on_message: Gets a line of text if another process is waited for, or if the existing entry is damaged.
+    build: Fills the given empty directory. The entry is locked while it runs.
+    on_message: Called with a line of text if another process is waited for, or if the existing entry is damaged.
     root: Replaces `cache_root`.
-    Raises HostError if the cache cannot be written, or if somebody else can write to it. Errors of `build` pass
-        through, and the entry stays absent.
+    Raises HostError if the cache cannot be written, or if somebody else can write to it. Errors of `build` are passed
+        on, and the entry then remains absent.
     """
     home = (root or cache_root()) / kind
     entry = home / key
@@ -215,7 +221,8 @@ def entry_or_build(
     if entry.is_dir() and not entry_faults(entry):
         return entry
     with _writable(home), locked(home / f"{key}.lock", kind, on_message):
-        # While the lock is held, nobody else builds this key: a partial entry is left from an interrupted build.
+        # While this process holds the lock, nobody else builds this key. A partial entry is therefore left from an
+        # interrupted build.
         for leftover in home.glob(f"{key}.tmp-*"):
             shutil.rmtree(leftover)
         if entry.is_dir():
@@ -229,7 +236,7 @@ def entry_or_build(
         try:
             build(growing)
             _seal(growing)
-            # Within one file system a rename is atomic, so a directory with this name is complete.
+            # A rename within one file system is atomic, so a directory with this name is complete.
             growing.rename(entry)
         except BaseException:
             shutil.rmtree(growing, ignore_errors=True)
@@ -238,9 +245,10 @@ def entry_or_build(
 
 
 def _seal(directory: Path) -> None:
-    """Write the sha256 of each file of a new entry beside them. Files in subdirectories are not checked later."""
+    """Write a list with the sha256 of each file of a new entry beside the files. Files in subdirectories are not
+    checked later."""
     files = sorted(p for p in directory.iterdir() if p.is_file())
-    # With a umask of 002 they would be writable for a group, and the next command would reject them.
+    # With a umask of 002 the files would be writable for a group, and the next command would reject them.
     for path in (directory, *files):
         path.chmod(path.stat().st_mode & ~0o022)
     sums = json.dumps({path.name: sha256_of_file(path) for path in files}, indent=1) + "\n"
@@ -250,13 +258,13 @@ def _seal(directory: Path) -> None:
 
 @contextmanager
 def _writable(home: Path) -> Iterator[None]:
-    """Create the directory of an entry's kind; if the file system is full or read-only within the block, the error
-    names the cache."""
+    """Create the directory for entries of this kind. If the file system is full or read-only within the block, the
+    error names the cache."""
     made = False
     try:
         make_directory(home)
         made = True
-        # Checked again, because in a sticky directory somebody else may have created it first.
+        # Checked again, because in a sticky directory somebody else may have created the directory first.
         demand_own_cache(home)
         yield
     except OSError as error:
@@ -271,11 +279,12 @@ def _writable(home: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock file; if another process holds it, wait for it after one message.
+    """Hold a lock file. If another process holds it, print one message and wait.
 
-    path: Created if missing, and never removed: a removed name could be locked twice.
+    path: Created if missing, and never removed: two processes could lock a removed name at once.
     kind: What is being built, for the message.
-    Raises HostError if the file is not a plain file, for instance a symbolic link. Its content is never changed.
+    Raises HostError if the file is not a plain file, for instance a symbolic link. The content of the file is never
+    changed.
     """
     # The host's kernel releases a flock with its process, so a killed build never leaves it locked.
     try:
@@ -294,7 +303,7 @@ def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator
                 if not told:
                     on_message(f"another leowarp is building the {kind}: waiting for it")
                     told = True
-                # LOCK_NB and a sleep instead of a blocking flock, so that Ctrl-C ends the wait, and the message comes
-                # first.
+                # LOCK_NB and a sleep instead of a blocking flock, so that the message comes first and Ctrl-C ends the
+                # wait.
                 time.sleep(0.2)
         yield

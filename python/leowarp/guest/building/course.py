@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a build of the guest kernel, from its output: steps, and their share of the total time.
+"""Progress of a build of the guest kernel, read from its output: steps, and their share of the total time.
 
-Steps differ: those of the network cost several times those of `lib/`, and an archive costs almost nothing. The share
-therefore comes from a measured curve, which makes the estimated time left accurate from the first minute
-(`bench/kernel_build.py` measures the curve and the costs).
+Steps differ in cost: a step in the network costs several times one in `lib/`, and an archive costs almost nothing. The
+    share therefore comes from a measured curve, so that the estimate of the time left is accurate from the first minute
+    (`bench/kernel_build.py` measures the curve and the costs).
 """
 
 import os
@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 from leowarp.base.progress import BuildProgress
 
-# Number of lines that kbuild prints for one build with guest/kernel.config (counted, Linux 6.12.117).
+# Number of lines that kbuild prints for one build with guest/kernel.config (counted for Linux 6.12.117).
 STEPS = 1160
-# (steps printed, share of all steps' processor time that is spent by then)
+# (steps printed, share of the processor time of all steps that is spent by then)
 CURVE = (
     (0, 0.0), (97, 0.013), (194, 0.057), (291, 0.145), (388, 0.29), (485, 0.401), (582, 0.472), (679, 0.491),
     (776, 0.547), (873, 0.593), (970, 0.597), (1067, 0.81), (STEPS, 1.0),
@@ -31,9 +31,9 @@ OnProgress = Callable[[BuildProgress], None]
 
 
 class Course:
-    """Reports to `on_progress` how far a build is.
+    """Reports the progress of a build to `on_progress`.
 
-    on_progress: Gets a `BuildProgress` for each step, and a few times per second while the source is unpacked.
+    on_progress: Called with a `BuildProgress` for each step, and a few times per second while the source is unpacked.
     clock: Seconds; by default the machine's monotonic clock.
     """
 
@@ -49,7 +49,7 @@ class Course:
         self._ends = {"unpack": UNPACK_S / whole_s, "compile": (UNPACK_S + compile_s) / whole_s, "pack": 1.0}
 
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
-        """This number of bytes of the compressed source have been read.
+        """Called when this number of bytes of the compressed source have been read.
 
         done_bytes, whole_bytes: Sizes of the compressed tarball.
         """
@@ -57,7 +57,7 @@ class Course:
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
 
     def printed(self, line: str) -> None:
-        """The build printed this line.
+        """Called when the build has printed this line.
 
         line: From kbuild (a step) or from guest/build.sh ("leowarp: pack"); any other line changes nothing.
         """
@@ -67,12 +67,12 @@ class Course:
             self._steps += 1
             begin, end = self._ends["unpack"], self._ends["compile"]
             share = begin + share_of_steps(self._steps) * (end - begin)
-            # A user's tree may have more steps than were counted; the additional ones all count as the last.
+            # A user's tree may have more steps than were counted. All additional steps count as the last.
             self._tell("compile", self._steps, max(self._steps, STEPS), share)
 
     def _tell(self, stage: str, done: int, expected: int, share: float) -> None:
-        """Report the build's progress to `on_progress`; the share counts from where this build began, which may be a
-        kept tree."""
+        """Report the build's progress to `on_progress`. The share starts at the state in which this build began, which
+        may be a kept tree."""
         now_s = self._clock()
         if stage != self._stage:
             self._stage, self._stage_began_s = stage, now_s
@@ -86,9 +86,9 @@ class Course:
 
 
 def share_of_steps(steps: int) -> float:
-    """Share of the steps' processor time that is spent after this number of steps.
+    """Share of the processor time of all steps that is spent after this number of steps.
 
-    steps: From 0; above `STEPS`, as in a newer tree, the share is 1.
+    steps: From 0. Above `STEPS`, as in a newer tree, the share is 1.
     Returns: 0 to 1, linear between the points of `CURVE`.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)

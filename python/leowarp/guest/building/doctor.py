@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that this machine lacks for building and running the guest.
+"""Checks for everything that this machine may lack for building and running the guest.
 
 One `Check` per line of `leowarp doctor`, passed or not; nothing is built, fetched or booted here.
 """
@@ -35,14 +35,14 @@ BUILD_TOOLS |= {"ld": "binutils", "perl": "perl", "tar": "tar"}
 
 
 def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
-    """Every check, passed or not: first the needs of a run, then those of building kernel and agent.
+    """Every check, passed or not. The needs of a run come first, then those of building kernel and agent.
 
     An installation with a built guest (a wheel) does not need compilers.
 
-    memory_bytes: Memory of the guest to be booted: its memory file and address space are checked.
+    memory_bytes: Memory of the guest to be booted. It determines the checks of memory file and address space.
     Returns: In display order.
     """
-    # In the order of importance: without the right machine nothing else matters.
+    # Checks are in order of importance: without the right machine, nothing else matters.
     checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
     checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
     if recipe.agent_sources() is not None:
@@ -51,13 +51,13 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
 
 def build_checks() -> list[Check]:
-    """Requirements for building the guest: commands, libc's static library, the kernel's source, Rust, and space."""
+    """Checks for building the guest: commands, libc's static library, the kernel's source, Rust, and space."""
     checks = [host.tool(name, package) for name, package in BUILD_TOOLS.items()]
     return [*checks, _path_for_make(), _static_libc(), _source(), *_rust(), _build_space()]
 
 
 def kernel_is_built() -> bool:
-    """Whether a guest can be booted without minutes of building: the package contains a kernel, or the cache does."""
+    """Whether a guest can be booted without a build of minutes, because the package or the cache contains a kernel."""
     return recipe.packaged("linux") is not None or _built() is not None
 
 
@@ -70,7 +70,7 @@ def _built() -> Path | None:
 
 
 def _machine() -> Check:
-    """Linux on x86-64: the kernel program, the agent and their addresses require it."""
+    """Whether this is Linux on x86-64, which the kernel program, the agent and their addresses require."""
     machine = f"{platform.system()} {platform.machine()}"
     return Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine")
 
@@ -82,10 +82,10 @@ def _python() -> Check:
 
 
 def _native() -> Check:
-    """Whether the package's compiled library loads, which fails with an older glibc."""
+    """Whether the package's compiled library loads. With an older glibc it does not."""
     needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
     try:
-        # Imported here, so that a missing library is a line of the table
+        # Imported here, so that a missing library becomes a line of the table
         from leowarp.reordering.native import native
     except HostError as error:
         return Check("native library", False, error.message, needed, error.hint)
@@ -98,7 +98,8 @@ def _memory_file(memory_bytes: int) -> Check:
 
 
 def _cache() -> Check:
-    """Whether the cache can be written: tested with a file, since permissions do not show a full or read-only disk."""
+    """Whether the cache can be written. A file is written as a test, since permissions do not show a full or read-only
+    disk."""
     root = cache_place()
     needed = "a directory that you may write to, and nobody else but root"
     mend = "set LEOWARP_CACHE to a directory that may be written"
@@ -114,7 +115,7 @@ def _cache() -> Check:
 
 
 def _path_for_make() -> Check:
-    """Whether make can build in the cache, judging by its path alone."""
+    """Whether make can build in the cache. Only its path is checked."""
     name, needed = "path of the cache", "letters, digits and / . _ + @ ~ - alone, for make"
     try:
         demand_path_for_make("building")
@@ -124,11 +125,11 @@ def _path_for_make() -> Check:
 
 
 def _build_space() -> Check:
-    """Space for the unpacked source and its objects, unless the kernel is already built."""
+    """Whether there is space for the unpacked source and its objects; not needed if the kernel is already built."""
     root = cache_place()
     if built := None if why_not_own(root) else _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
-    # The cache may not exist yet: the nearest existing directory above it has its file system.
+    # The cache may not exist yet. The nearest existing directory above it is on the same file system.
     place = next(p for p in (root, *root.parents) if p.is_dir())
     free_bytes = host.free_space_bytes(place)
     return Check(
@@ -141,18 +142,19 @@ def _build_space() -> Check:
 
 
 def _static_libc() -> Check:
-    """Whether gcc finds libc.a, because kernel and agent are linked statically."""
+    """Whether gcc finds libc.a. It is needed because kernel and agent are linked statically."""
     name, needed = "static libc", "libc.a, Debian package libc6-dev"
     if shutil.which("gcc") is None:
         return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))
     done = subprocess.run(["gcc", "-print-file-name=libc.a"], capture_output=True, text=True, check=False)
     path = done.stdout.strip()
-    # gcc prints the bare name if it finds none
+    # gcc prints only the file's name if it finds none
     return Check(name, os.path.isabs(path), path or "gcc does not answer", needed, host.apt(["libc6-dev"]))
 
 
 def _source() -> Check:
-    """Whether the kernel's source is here, or apt can fetch it; otherwise it is fetched by its checksum when needed."""
+    """Whether the kernel's source is here, or apt can fetch it. If neither, it is fetched by its checksum when
+    needed."""
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bootable guest: a kernel and an agent."""
+"""A bootable guest, which consists of a kernel and an agent."""
 
 import threading
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class GuestImage:
     kernel: The kernel program (User Mode Linux).
     agent: The guest's init, a static program.
     symbols: Addresses of the kernel's variables that are read from outside; may be empty.
-    kernel_facts, agent_facts: Their origin, for the manifest.
+    kernel_facts, agent_facts: Their origin, as recorded in the manifest.
     """
 
     kernel: Path
@@ -36,7 +36,7 @@ class GuestImage:
 
     @property
     def warnings(self) -> list[str]:
-        """Missing features of a user's kernel, for the manifest and the report."""
+        """Missing features of a user's kernel, as sentences for the manifest and the report."""
         return list(self.kernel_facts.get("warnings", []))
 
 
@@ -46,15 +46,15 @@ def guest_image(
     on_message: Callable[[str], None] = lambda text: None,
     on_progress: Callable[[BuildProgress], None] = silent,
 ) -> GuestImage:
-    """Kernel and agent for a run, built in parallel if missing.
+    """Kernel and agent for a run. Missing ones are built in parallel.
 
-    An error in either build, or Ctrl-C, also ends the other one, and leaves no process.
+    An error in either build, or Ctrl-C, also ends the other build and leaves no process.
 
-    kernel_choice: str, Path or Guest. A name on the shelf, a kernel tree, or a kernel binary, as the user named it; or
-        a plan's section on its guest, which records who named the kernel.
-    on_message, on_progress: Get a line of text (from two threads); and the progress of the kernel's build.
+    kernel_choice: str, Path or Guest. A name on the shelf, a kernel tree, or a kernel binary, as the user named it. A
+        plan's section on its guest is also accepted; it records who named the kernel.
+    on_message, on_progress: Called with a line of text (from two threads), and with the progress of the kernel's build.
     Raises HostError if a requirement of a build is missing, or a build fails.
-    Raises ScenarioError if `kernel_choice` is not a kernel, or a file names it and the user never accepted it
+    Raises ScenarioError if `kernel_choice` is not a kernel, or if a file names it and the user never accepted it
         (`trust`).
     """
     if isinstance(kernel_choice, str | Path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel and agent built in parallel, with fake builds that take no time."""
+"""Kernel and agent are built in parallel by fake builds that take no time."""
 
 import threading
 from pathlib import Path

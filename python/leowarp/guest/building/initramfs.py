@@ -18,7 +18,7 @@ def initramfs(init: Path) -> bytes:
     init: A static program, because the archive has no libraries.
     """
     entries = [("dev", _DIRECTORY, b"", 0, 0), ("dev/console", _CHARACTER_DEVICE, b"", 5, 1)]
-    # Device numbers of Documentation/admin-guide/devices.txt: the kernel opens /dev/console for its init.
+    # Device numbers from Documentation/admin-guide/devices.txt. The kernel opens /dev/console for its init.
     entries += [("dev/null", _CHARACTER_DEVICE, b"", 1, 3)]
     entries += [(name, _DIRECTORY, b"", 0, 0) for name in ("proc", "sys", "host", "run", "tmp")]
     entries += [("init", _PROGRAM, init.read_bytes(), 0, 0)]
@@ -29,7 +29,7 @@ def initramfs(init: Path) -> bytes:
 
 def _entry(inode: int, name: str, mode: int, content: bytes, major: int, minor: int) -> bytes:
     encoded = name.encode() + b"\0"
-    # uid, gid, one link, date 0: independent of the user and the time of creation.
+    # uid, gid, one link, date 0: these do not depend on the user or the time of creation.
     fields = (inode, mode, 0, 0, 1, 0, len(content), 0, 0, major, minor, len(encoded), 0)
     header = b"070701" + b"".join(b"%08X" % field for field in fields)
     head = header + encoded

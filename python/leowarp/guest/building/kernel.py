@@ -2,7 +2,7 @@
 """The guest kernel: Linux as a program, built once per content of its recipe.
 
 The key is a sha256 of source tarball, configuration, build script, leowarp's C files and the compiler's version.
-`guest/build.sh` is the build itself, and also works alone; this module has its cache, progress and errors.
+`guest/build.sh` is the build itself and can be called alone. This module adds the cache, progress and errors.
 """
 
 import json
@@ -41,7 +41,7 @@ from leowarp.guest.machine.session import output_of, own_session
 from leowarp.scenario import is_kernel_name
 
 KIND = "kernel"
-# Read from outside while it runs: the clock, and the variables needed to name the running program.
+# Variables that are read from outside while the kernel runs: the clock, and those needed to name the running program.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks", system_calls.SYMBOL}
 SHOWN_ERRORS = 5
 # "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and messages of build.sh itself
@@ -56,7 +56,7 @@ class Kernel:
     """A built kernel.
 
     program: The kernel, an executable file.
-    symbols: Addresses for watching it; empty if unknown.
+    symbols: Addresses of the variables that are read while the kernel runs; empty if unknown.
     facts: Version, source, checksums, compiler and warnings, for the manifest.
     """
 
@@ -73,17 +73,17 @@ def kernel(
     keep_tree: bool = False,
     force: bool = False,
 ) -> Kernel:
-    """The kernel for `choice`: leowarp's, one built from the user's tree, or the user's binary.
+    """The kernel for `choice`: leowarp's own, one built from the user's tree, or the user's binary.
 
     choice: A name on the shelf, or a path: of a directory (a kernel tree; built with leowarp's configuration and
         objects) or a file (used unchanged).
-    on_message, on_progress: Called with a line of text; with a `leowarp.base.progress.BuildProgress` during a build, a
-        few times per second while the source is unpacked and for each step of the build. Exceptions in them end the
-        build.
-    keep_tree: Keep source and build tree beside the cache entry, for compiling modules against.
+    on_message, on_progress: Called with a line of text, and with a `leowarp.base.progress.BuildProgress` during a
+        build: for each step, and a few times per second while the source is unpacked. An exception in one of them ends
+        the build.
+    keep_tree: Keep the source and build tree beside the cache entry, so that modules can be compiled against it.
     force: Build even if the cache has an entry.
-    Raises HostError if the machine lacks a requirement of a build, or the build fails: with the log's name and its last
-        errors.
+    Raises HostError if the machine lacks something that a build needs, or if the build fails; the message has the log's
+        name and its last errors.
     Raises ScenarioError if `choice` is not a kernel.
     """
     if isinstance(choice, str) and is_kernel_name(choice):
@@ -103,9 +103,9 @@ def is_built(shelved: ShelfKernel) -> bool:
 
 
 def _packaged() -> Kernel | None:
-    """The kernel in a wheel, unless there is a checkout with its own recipe."""
+    """The kernel in a wheel; None in a checkout with its own recipe."""
     program = recipe.packaged("linux")
-    # In a checkout the sources count: a packaged kernel would be of another version.
+    # In a checkout the sources count, because a packaged kernel would be of another version.
     if program is None or (recipe.CHECKOUT / "guest" / "build.sh").is_file():
         return None
     if wrong := faults(program.parent):
@@ -117,7 +117,7 @@ def _packaged() -> Kernel | None:
 
 
 def _built_earlier(on_message: OnMessage) -> Kernel | None:
-    """A kernel built earlier from the same recipe, for a machine without the source or the compiler."""
+    """A kernel built earlier from the same recipe, used on a machine without the source or the compiler."""
     directory = recipe.guest_sources()
     if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
@@ -137,7 +137,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
     else:
         source = own_source(Path(shelved.source)) if shelved.is_own else local_source() or fetch_source(on_message)
         facts = {"source": source.version, "source_sha256": source.sha256}
-    # Everything has to fit the source for which it was written; another source may lack what an object uses.
+    # leowarp's objects must fit the source for which they were written. Another source may lack what an object uses.
     leave_out = shelved.is_own or bool(shelved.patches)
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 
@@ -147,7 +147,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 growing = scratch / "unpacking"
                 if source is not None:
                     on_message(f"unpacking {source.tarball.name} {source.version}")
-                    # A patch may change files that are not compiled
+                    # A patch may change files that are not compiled, so the whole source is unpacked
                     unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
                 else:
                     assert tree is not None
@@ -155,7 +155,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 (unpacked,) = (path for path in growing.iterdir() if path.is_dir())
                 for patch in shelved.patches:
                     _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
-                # Renamed only once it is complete, so that an interrupted unpacking is not mistaken for a tree.
+                # Renamed only once it is complete, so that an interrupted unpacking does not look like a tree.
                 growing.rename(scratch / "source")
             (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
             build.run(top, scratch / "build", entry)
@@ -183,7 +183,7 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel from the user's tree, with those of leowarp's objects that fit it; others are left out and reported
+    """A kernel from the user's tree, with those of leowarp's objects that fit it. The others are left out and reported
     (`left_out`).
 
     Raises ScenarioError if the directory is not a Linux tree with ``arch/um``.
@@ -194,7 +194,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
-        # Objects are kept by the tree's location: make finds out which parts of a changed tree to recompile.
+        # Objects are kept by the tree's location, and make finds out which parts of a changed tree to recompile.
         with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
             build.run(tree, scratch / "build", entry)
 
@@ -202,7 +202,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
 
 
 def _from_binary(path: Path) -> Kernel:
-    """The user's program unchanged, after a check that it is User Mode Linux with virtual time.
+    """The user's program, unchanged, after a check that it is User Mode Linux with virtual time.
 
     Raises ScenarioError if it is missing, cannot be run, is another program, does not answer, or lacks time travel.
     """
@@ -229,13 +229,14 @@ def _from_binary(path: Path) -> Kernel:
     content = path.read_bytes()
     warnings = []
     lacking = {}
-    # The environment variable that guest/host/seed.c reads: a program without this text was not linked with it.
+    # The environment variable that guest/host/seed.c reads. A program without this text was not linked with that
+    # object.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
         lacking["leolink"] = "its program does not name it"
-    # The second is a text in cures/leolink_switch.c
+    # The second text is in cures/leolink_switch.c
     for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
         if mark not in content:
             lacking[name] = "its program does not name it"
@@ -250,7 +251,7 @@ def _from_binary(path: Path) -> Kernel:
 
 
 def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
-    """The cache's kernel for this key, built by `make` if missing; `force` removes it first."""
+    """The cache's kernel for this key. `make` builds it if missing; `force` removes an existing one first."""
     entry = cache_root() / KIND / key
     if force and entry.is_dir():
         shutil.rmtree(entry)
@@ -279,9 +280,10 @@ def _guest_sources() -> Path:
 
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Directory for source and objects: a kept one, or a fresh one that is removed unless `keep`.
+    """Directory for source and objects. It is either a kept one, or a fresh one that is removed unless `keep`.
 
-    With a kept tree, the next build with a changed object takes seconds, and modules can be compiled. It is in the
+    With a kept tree, the next build with a changed object takes seconds, and modules can be compiled against it. It is
+    in the
     cache, not in /tmp, because it takes 0.7 GB (design/kernel-config.md), and a tmpfs uses memory.
     """
     demand_path_for_make("building the guest kernel")
@@ -291,7 +293,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     with locked(kept.with_suffix(".lock"), "kernel tree", on_message):
         keep = keep or (kept.is_dir() and not busy.exists())
         if busy.exists():
-            # A build was killed in the middle, so one of its objects may be truncated.
+            # An earlier build was killed in the middle, so one of its objects may be truncated.
             shutil.rmtree(kept)
         kept.mkdir(exist_ok=True)
         busy.touch()
@@ -332,26 +334,25 @@ class _Build:
             **facts,
             **(shelved.facts() if shelved is not None else {}),
             "recipe_sha256": recipe.recipe_sha256(parts, own),
-            # Compiler and linker are part of the key: others make another program, and a run's manifest has to name
-            # them.
+            # Compiler and linker are part of the key: others make another program, and a run's manifest must name them.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }
-        # The tree_sha256 of a user's tree represents its content, like the tarball's hash.
+        # For a user's tree, tree_sha256 represents the content, as the tarball's hash does for a source.
         named = [(name, str(value)) for name, value in sorted(self._facts.items())]
-        # Two names for one kernel are two entries, because the manifest gives the name that was chosen.
+        # Two names for one kernel make two entries, because the manifest gives the name that was chosen.
         self.key = content_key(named)
         objects: list[tuple[str, str | Path]] = [
             *named,
             *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
         ]
-        # Without the recipe's sha256, so that changed objects are linked into the same kept tree in seconds.
+        # This key excludes the recipe's sha256, so that changed objects are linked into the same kept tree in seconds.
         self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
         """Build `tree` into the cache entry `entry`."""
         log = entry / "build.log"
-        # A copy, because an editor may save these files during the minutes of a build.
+        # Files are copied, because an editor may save them during the minutes of a build.
         recipe_copy = build.parent / "recipe"
         if recipe_copy.exists():
             shutil.rmtree(recipe_copy)
@@ -393,7 +394,7 @@ class _Build:
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
     def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
-        """Write the build's output to the log, and pass each line to the course, until the build has ended."""
+        """Write the build's output to the log and pass each line to the course, until the build has ended."""
         assert process.stdout is not None
         for line in process.stdout:
             log.write(line)
@@ -402,7 +403,7 @@ class _Build:
 
     def _failed(self, log: Path) -> HostError:
         """The error of a failed build, with its first errors and the name of the kept log."""
-        # The entry's directory is removed with the failed build, but its log is kept.
+        # The entry's directory is removed after a failed build, but the log is kept.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
         shown = "\n    ".join(first_errors(log.read_text(errors="replace")))
@@ -419,7 +420,7 @@ def first_errors(log: str) -> list[str]:
     """At most five lines of a build's log that explain its failure: the compiler's and the linker's errors, otherwise
     make's.
 
-    Only from the last step: earlier errors belong to objects that were left out.
+    Only the last step is searched, because earlier errors belong to objects that were left out.
     """
     lines = log.splitlines()
     steps = [number for number, line in enumerate(lines) if line.startswith("leowarp: ") and "error:" not in line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp's objects that do not fit a custom kernel and are left out: what that means for a run.
+"""leowarp's objects that do not fit a custom kernel and are left out, and what that means for a run.
 
 `guest/build.sh --leave-out` lists them when a tree is built, one line each: an object of leowarp, or an option of
 `kernel.config`, a tab, and the reason.
@@ -25,13 +25,14 @@ _OPTION = "CONFIG_"
 
 def read(entry: Path) -> dict[str, str]:
     """Objects left out of the kernel in a directory filled by build.sh, each with the reason."""
-    # A tab, because reasons are compiler messages with blanks and colons.
+    # A tab is the separator, because reasons are compiler messages with blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
 
 
 def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
-    """The overrides that a kernel of the shelf omits by choice, each with that reason; without those for speed."""
+    """The overrides that a kernel of the shelf omits by choice, each with the reason. Overrides for speed are not
+    included."""
     return {
         override.name: f'the kernel "{kernel}" is without it'
         for override in overrides.overrides()
@@ -40,7 +41,7 @@ def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
 
 
 def warnings(left_out: Mapping[str, str]) -> list[str]:
-    """For the manifest and the report: each object that a kernel lacks, and the options together."""
+    """Sentences for the manifest and the report: one for each object that a kernel lacks, and one for all options."""
     means = {override.name: override.without for override in overrides.overrides()}
     texts = [
         f"the kernel was built without leowarp's {name}: {means.get(name, 'what it adds is missing')} ({why})"
@@ -56,9 +57,10 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
     """Check that the kernel has all of leowarp's objects that a plan needs.
 
-    `kernel_facts` as in `GuestImage`; without it, the shelf's data on the plan's kernel are used, before anything is
-    built.
-    Raises ScenarioError if an object that the plan needs is missing: which one, why, and which key needs it.
+    `kernel_facts` as in `GuestImage`. Without it, the shelf's data on the plan's kernel are used, so that the check
+    works before anything is built.
+    Raises ScenarioError if an object that the plan needs is missing; the message says which one, why, and which key
+        needs it.
     """
     kernel = plan.guest.kernel
     if kernel_facts is None:
@@ -78,7 +80,7 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
 
 def _asked(plan: Plan) -> dict[str, str]:
-    """Key and value in the scenario, and the object that it needs."""
+    """The key and value in the scenario, and the object that they need."""
     asked = {
         f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
         for number, flow in enumerate(plan.flows)

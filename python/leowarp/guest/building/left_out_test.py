@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that do not fit a kernel tree: guest/build.sh itself, on a tree of a few files, and the effect on a plan."""
+"""Objects that do not fit a kernel tree: guest/build.sh runs on a tree of a few files, and the effect on a plan is
+checked."""
 
 import hashlib
 import re
@@ -16,7 +17,7 @@ from leowarp.guest.building import left_out
 
 GUEST = Path(__file__).resolve().parents[4] / "guest"
 # A tree whose make behaves like kbuild for build.sh: O= has the build, M= other objects. leowarp's objects are compiled
-# from stand-ins, so that a test determines what each of them uses.
+# from stand-ins, so that each test determines what they use.
 MAKEFILE = r"""
 .PHONY: allnoconfig prepare modules_prepare modules vmlinux_o linux
 allnoconfig:
@@ -68,7 +69,7 @@ struct = "base"
 sha256 = "{}"
 """
 BASE = "struct base {\n\tint lock;\t/* first */\n\tlong clk;\n};\n"
-# Linked only into 6.12: the function that it replaces stays, under another name
+# An object linked only into 6.12. The function that it replaces remains, under another name
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"
 OWED += "void setup_signal_stack_si(void) { leowarp_kernels_setup_signal_stack_si(); }\n"
 
@@ -101,7 +102,7 @@ def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = 
         for name in extra:
             (recipe / "clock" / f"{name}.c").write_text("")
         listed = (recipe / "overrides.toml").read_text()
-        # This small tree has no structure that an object copies
+        # This small tree has no structure that an object could copy
         (recipe / "overrides.toml").write_text(re.sub(r"\[\[override.copies\]\]\n(\S+ = .*\n)+", "", listed) + planted)
     out = tree.parent / "out"
     command = ["sh", str(recipe / "build.sh"), *choice, str(tree), str(tree.parent / "build"), str(out)]
@@ -159,7 +160,7 @@ def test_an_object_that_copies_a_structure_is_refused_for_a_tree_whose_structure
     status, said, out = build(tree, planted=planted, extra=("planted",))
     assert status == 0, said
     assert "planted_register" in (out / "symbols.txt").read_text()
-    # One more member in front: the object would compile, link, and write to the wrong word
+    # One more member in front. The object would compile, link, and write to the wrong word
     (tree / "kernel" / "base.c").write_text(BASE.replace("int lock", "int before; int lock"))
     status, said, _ = build(tree)
     assert status != 0

@@ -14,7 +14,7 @@ from leowarp.guest.building.cache import sha256_of_file
 
 LIST = "overrides.toml"
 SPEED = "speed"
-"""The purpose of overrides that only save time: a kernel without them gives the same traces."""
+"""The purpose of overrides that only save time. A kernel without these overrides gives the same traces."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Override:
 
 @dataclass(frozen=True)
 class Option:
-    """A kernel setting that differs from a distribution's, with a possible effect on a run."""
+    """A kernel setting that differs from a distribution's and may affect a run."""
 
     name: str
     ours: str
@@ -66,7 +66,7 @@ def sha256() -> str:
 
 
 def _mechanism(entry: dict) -> str:
-    """How an entry gets into the kernel, in words."""
+    """How an entry becomes part of the kernel, in words."""
     steps = []
     if included := entry.get("included_in"):
         steps.append(f"a header included first in {_counted(included, 'object')}")

@@ -57,7 +57,7 @@ def test_an_entry_has_a_test_and_a_page_that_are_there_and_functions_that_stand_
     assert (ROOT / entry["page"].partition("#")[0]).is_file()
     text = "".join((GUEST / file).read_text() for file in reader.files(entry))
     for function in entry.get("wraps", ()):
-        # Operation objects are wrapped like functions; draws.c makes some of its functions with a macro
+        # Objects that wrap operations are used like functions; draws.c makes some of its functions with a macro
         assert f"__wrap_{function}" in text
     if not entry.get("beside"):
         assert entry.get("known_by", "") in text
@@ -78,7 +78,7 @@ def test_what_an_entry_needs_stands_before_it_and_goes_with_it(reader, tmp_path,
     without = {entry["name"] for entry in reader.of_kernel("default", "leolink")[0]}
     assert without == {entry["name"] for entry in ENTRIES} - {"leolink", "cures", "direct", "sockets"}
     listed = (GUEST / "overrides.toml").read_text()
-    # A kernel without links, but with what a scenario may request
+    # A kernel without links, but with features that a scenario may request
     shelf = '[[kernel]]\nname = "few"\npurposes = ["time", "random", "scenario"]\n'
     (tmp_path / "kernels.toml").write_text(shelf)
     (tmp_path / "overrides.toml").write_text(listed)

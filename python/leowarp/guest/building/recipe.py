@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Location of the guest's own sources: in a checkout, or in an installed package with the built guest."""
+"""Location of the guest's own sources: in a checkout, or in an installed package that contains the built guest."""
 
 import functools
 import hashlib
@@ -17,16 +17,16 @@ PACKAGED = Path(__file__).resolve().parents[2] / "_guest"
 CHECKOUT = Path(__file__).resolve().parents[4]
 """The top of the repository, if this file is in one; otherwise some directory of the installation."""
 LIST = "overrides.toml"
-# Inputs of the kernel's build besides the source and the compiler, relative to guest/; together with the directories of
-# leowarp's objects.
+# Inputs of the kernel's build besides the source and the compiler, relative to guest/. The directories of leowarp's
+# objects are added to them.
 KERNEL_FILES = (
     "kernel.config", "Kconfig.top", "build.sh", "overrides.py", LIST, "module/pack.sh",
     "module/compile.sh",
 )  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
 WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
-"""Fields of the list that are only for readers: they do not change the kernel."""
-# Only a kernel's own entry counts: adding another kernel to the shelf does not change the recipe.
+"""Fields of the list that are only for readers, and do not change the kernel."""
+# Only the entry of the chosen kernel counts, so adding another kernel to the shelf does not change the recipe.
 SHELF = "kernels.toml"
 
 
@@ -54,17 +54,17 @@ def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
     """Name and file of each part of the kernel's recipe, for its content key.
 
     directory: `guest_sources`, or a copy of it.
-    Returns: list of (str, Path). In an order that does not depend on the machine. Any C file in a folder of guest/ is
-        part of it.
+    Returns: list of (str, Path). The parts are in an order that does not depend on the machine. Every C file in a
+        folder of guest/ is part of the recipe.
     """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
 
 
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
-    """Name and file of each part of the agent's recipe, for its content key: its crate, and the crates of leowarp that
-    it uses."""
-    # Toolchain and profile determine the result as much as the sources do.
+    """Name and file of each part of the agent's recipe, for its content key: the agent's crate, and the crates of
+    leowarp that it uses."""
+    # Toolchain and profile are included, because they determine the result as much as the sources do.
     tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
     crates = _with_dependencies(checkout / "crates" / "agent")
     sources = sorted(p for c in crates for p in c.rglob("*") if p.is_file() and p.suffix in (".rs", ".toml"))
@@ -92,7 +92,8 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path) -> bytes:
-    """The relevant content of a part of a recipe: its bytes; for the list of overrides, without fields for readers."""
+    """The relevant content of a part of a recipe: its bytes. For the list of overrides, fields for readers are left
+    out."""
     if path.name != LIST:
         return path.read_bytes()
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["override"]
@@ -101,7 +102,7 @@ def deciding(path: Path) -> bytes:
 
 
 def recipe_sha256(parts: list[tuple[str, Path]], also: str = "") -> str:
-    """sha256 over names and contents of a recipe, 64 hexadecimal digits; depends on the order of the parts.
+    """sha256 over names and contents of a recipe, as 64 hexadecimal digits. It depends on the order of the parts.
 
     parts: list of (str, Path)
     also: Other relevant data, such as which kernel of the shelf it is.
@@ -113,12 +114,13 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "") -> str:
 
 
 def first_line_of(*command: str) -> str:
-    """First line that a tool prints, such as its version; a tool whose file is unchanged is asked once a process.
+    """First line that a tool prints, such as its version. While its file is unchanged, a tool is called only once per
+    process.
 
     Raises HostError if the tool is missing, fails, prints nothing, or does not end.
     """
     program = Path(shutil.which(command[0]) or command[0]).resolve()
-    # rustup's stand-in for a compiler stays the same file when it stands for another version.
+    # rustup's stand-in for a compiler remains the same file when it stands for another version.
     if program.name == "rustup" or not program.is_file():
         return _printed(command)
     status = program.stat()

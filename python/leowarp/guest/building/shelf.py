@@ -32,7 +32,7 @@ _ENTRY = "kernel.json"
 class Patch:
     """A third-party change of a kernel's source.
 
-    address: Where to get it: a URL, or a file name for the user's own.
+    address: Where to get the patch: a URL, or a file name for the user's own.
     sha256: Of its content.
     """
 
@@ -44,12 +44,12 @@ class Patch:
 class ShelfKernel:
     """A kernel with a name.
 
-    name, what: As shown by `leowarp kernel list`.
+    name, what: As printed by `leowarp kernel list`.
     source: A Debian package with the source, or the path of the user's tarball or tree.
-    base: The entry of kernels.toml whose overrides and options it uses; its own name for those of leowarp.
+    base: The entry of kernels.toml whose overrides and options the kernel uses. leowarp's kernels name themselves.
     options: Lines of a kernel configuration in addition to guest/kernel.config: ``CONFIG_TUN=y``.
     patches: Applied in this order.
-    purposes: Purposes of its overrides (guest/overrides.toml); None: all.
+    purposes: Purposes of overrides (guest/overrides.toml) that the kernel includes; None: all.
     is_own: Whether the user added it.
     """
 
@@ -63,12 +63,12 @@ class ShelfKernel:
     is_own: bool = False
 
     def identity(self) -> str:
-        """64 hexadecimal digits that change if another kernel would be built from the same source."""
+        """64 hexadecimal digits that change if a different kernel would be built from the same source."""
         facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
     def facts(self) -> dict[str, Any]:
-        """Its data for the manifest, besides its source; no path of this machine."""
+        """Data of the kernel for the manifest, without its source and without any path of this machine."""
         made = {"kernel": self.name, "options": list(self.options)}
         return made | {"patches": [asdict(patch) for patch in self.patches]}
 
@@ -149,7 +149,7 @@ def add(
         taken.append(Patch(file.name, sha256))
     made = ShelfKernel(name, f"yours, {source}", str(source.resolve()), base, tuple(options), tuple(taken), is_own=True)
     facts = {"source": made.source, "base": base, "options": made.options, "patches": [asdict(p) for p in taken]}
-    # Atomically: concurrent readers see the previous entry or the new one.
+    # Written atomically, so that concurrent readers see either the previous entry or the new one.
     (home / f"{_ENTRY}.new").write_text(json.dumps(facts, indent=1) + "\n")
     os.replace(home / f"{_ENTRY}.new", home / _ENTRY)
     return made
@@ -166,9 +166,9 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """A patch as a file with the recorded content: the user's, a cached one, or fetched from its address.
+    """A patch as a file with the recorded content. It is the user's, a cached one, or fetched from its address.
 
-    Raises HostError if it cannot be fetched, or differs from the one that the shelf names.
+    Raises HostError if the patch cannot be fetched, or differs from the one that the shelf names.
     """
     kept = _home() / kernel.name / patch.sha256 if kernel.is_own else cache_root() / "patches" / patch.sha256
     if not kept.is_file():

@@ -30,7 +30,8 @@ from leowarp.guest.machine.session import own_session
 SERIES = "6.12"
 PACKAGE = f"linux-source-{SERIES}"
 INSTALLED = Path(f"/usr/src/{PACKAGE}.tar.xz")
-# Without apt: this package by name and checksum, from the archive that keeps every version of Debian's packages.
+# This package is fetched without apt, by name and checksum, from the archive that keeps every version of Debian's
+# packages.
 PINNED_VERSION = "6.12.117-1~deb12u1"
 PINNED_SHA256 = "e849faf31ca3555757f3a8877cb01af92122f744f75d1f3102734651c4e14703"
 PINNED_FILE = f"{PACKAGE}_{PINNED_VERSION}_all.deb"
@@ -68,14 +69,15 @@ class Source:
 def local_source() -> Source | None:
     """The source that is already on this machine, or None."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
-    # A source that the user names takes precedence over an installed one, and that over one fetched earlier.
+    # A source that the user names takes precedence over an installed one, which takes precedence over one fetched
+    # earlier.
     if named:
         tarball = Path(named)
         if not tarball.is_file():
             raise ScenarioError(f"looking for the kernel's source: LEOWARP_KERNEL_SOURCE={named} is not a file")
         return Source(tarball, tarball.name, remembered_sha256(tarball))
     if INSTALLED.is_file():
-        # Another version is another file.
+        # The version is part of the file's name.
         return Source(INSTALLED, _installed_version(INSTALLED.stat().st_mtime_ns), remembered_sha256(INSTALLED))
     kept = _sources() / f"{PACKAGE}.tar.xz"
     if kept.is_file():
@@ -108,7 +110,7 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
         version = package.name.split("_")[1].replace("%7e", "~")
         tarball = take_tarball(package, directory)
         (_sources() / "version").write_text(version + "\n")
-        # Last, because `local_source` assumes that an existing tarball is complete, with its version beside it.
+        # Moved last, because `local_source` assumes that an existing tarball is complete, with its version beside it.
         os.replace(tarball, _sources() / f"{PACKAGE}.tar.xz")
     source = local_source()
     assert source is not None
@@ -116,7 +118,8 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
 
 
 def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
-    """Debian's package by apt, or None after a message with the reason; apt checks its signature."""
+    """Debian's package, fetched by apt, which checks its signature; None after a message with the reason if apt
+    fails."""
     if shutil.which("apt-get") is None:
         return None
     on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
@@ -131,9 +134,9 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
-    """Debian's package from its archives by name, accepted by its sha256 alone.
+    """Debian's package from its archives, fetched by name. Its sha256 alone decides whether it is accepted.
 
-    Raises HostError: With the answer of each address, and how to get the file by hand.
+    Raises HostError: The message has the answer of each address, and explains how to get the file by hand.
     """
     refused = []
     for url in PINNED_URLS:
@@ -145,7 +148,7 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
         except (urllib.error.URLError, OSError) as error:
             refused.append(f"{url}: {error}")
             continue
-        # Only the checksum is trusted, not the server: any mirror is acceptable.
+        # Only the checksum is trusted, not the server, so any mirror is acceptable.
         if (sha256 := sha256_of_file(target)) == PINNED_SHA256:
             return target
         refused.append(f"{url}: sha256 is {sha256}, expected {PINNED_SHA256}")
@@ -179,7 +182,7 @@ def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
                 target = directory / name
                 target.write_bytes(file.read(size_bytes))
                 return target
-            # Members of an ar archive begin at even bytes (deb(5)).
+            # Members of an ar archive begin at even positions (deb(5)).
             file.seek(size_bytes + size_bytes % 2, os.SEEK_CUR)
     raise HostError(f"unpacking {archive}: it holds no {prefix}")
 
@@ -191,17 +194,17 @@ def unpack(
     *,
     whole: bool = False,
 ) -> Path:
-    """Unpack the files needed for ARCH=um, or the `whole` tree, into `directory`; return the kernel tree.
+    """Unpack the files needed for ARCH=um, or the `whole` tree, into `directory`. Returns the kernel tree.
 
-    `on_progress` gets the number of bytes read and the size of the tarball, a few times per second; an exception in it
-    ends tar.
+    `on_progress` is called with the number of bytes read and the size of the tarball, a few times per second. An
+    exception in it ends tar.
     """
     directory.mkdir(parents=True, exist_ok=True)
     whole_bytes = source.tarball.stat().st_size
     excluded = [] if whole else [f"--exclude={pattern}" for pattern in _not_unpacked(_top(source))]
     with source.tarball.open("rb") as tarball, (directory / "errors").open("w+") as errors:
-        # tar reads through our descriptor, whose position shows the progress. As root, tar would give files to the user
-        # that the tarball names, who could then change them.
+        # tar reads through our descriptor, whose position shows the progress. As root, tar would give the files to the
+        # user named in the tarball, who could then change them.
         own = ["--no-same-owner", "--no-same-permissions"]
         read = [_decompression(tarball), "-f", "-"]
         command = ["tar", "-x", *own, *read, "-C", str(directory), "--anchored", *excluded]
@@ -227,14 +230,14 @@ def unpack(
 
 
 def _decompression(tarball: IO[bytes]) -> str:
-    """tar's option for the compression found at the file's beginning; tar detects it only in files that it opens
-    itself."""
+    """tar's option for the compression, found from the beginning of the file. tar detects it only for files that it
+    opens itself."""
     begin = os.pread(tarball.fileno(), 4, 0)
     return {b"\x1f\x8b": "--gzip", b"BZ": "--bzip2", b"\x28\xb5": "--zstd"}.get(begin[:2], "--xz")
 
 
 def _top(source: Source) -> str:
-    """Name of the directory at a tarball's top, with which tar's patterns begin."""
+    """Name of the directory at the top of a tarball. tar's patterns begin with it."""
     try:
         with tarfile.open(source.tarball) as archive:
             first = archive.next()
@@ -244,7 +247,8 @@ def _top(source: Source) -> str:
 
 
 def _not_unpacked(top: str) -> list[str]:
-    """tar's patterns. kbuild also reads Kconfig files and Makefiles of parts that are not compiled."""
+    """tar's patterns for files to leave out. kbuild also reads Kconfig files and Makefiles of parts that are not
+    compiled."""
     kinds = ("[chS]", "dts*", "rst", "yaml", "json", "sh", "py")
     return [f"{top}/{name}/*.{kind}" for name in NOT_COMPILED for kind in kinds]
 
@@ -274,11 +278,11 @@ def tree_sha256(tree: Path) -> str:
     """A sha256 that changes when the content of a tree changes.
 
     With git: commit, `git diff HEAD` and the contents of untracked files. Without git, every file relevant to ARCH=um
-    is read, which takes some seconds each time: other architectures, documentation, graphics and sound are left out.
+    is read, which takes some seconds each time. Other architectures, documentation, graphics and sound are left out.
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
-        # The tree and not the commit, because an amended message does not change the kernel.
+        # The content of the tree is used, not the commit, because an amended message does not change the kernel.
         total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
         total.update(_git(tree, "diff", "HEAD", "--binary"))
         names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))
@@ -293,7 +297,7 @@ def tree_sha256(tree: Path) -> str:
 def _matters(path: Path, tree: Path) -> bool:
     """Whether a file of a tree can affect a build with ARCH=um."""
     place = path.relative_to(tree)
-    # The configuration of every architecture reads all Kconfig files.
+    # The configuration of each architecture reads the Kconfig files of all.
     return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
 
 
@@ -325,7 +329,7 @@ def _sources() -> Path:
 
 
 def remembered_sha256(path: Path) -> str:
-    """sha256 of a large file, computed once per size and modification time."""
+    """sha256 of a large file, computed once for each size and modification time."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
@@ -335,7 +339,8 @@ def remembered_sha256(path: Path) -> str:
         return str(known["sha256"])
     sha256 = sha256_of_file(path)
     make_directory(memory.parent)
-    # Reading 150 MB takes a fraction of a second in every command; and a partial file of two writers must not be used.
+    # Reading 150 MB would take a fraction of a second in every command. The record is replaced as a whole, because a
+    # partial file of two writers must not be used.
     partial = memory.with_suffix(f".{os.getpid()}")
     partial.write_text(json.dumps({"stamp": stamp, "sha256": sha256}))
     os.replace(partial, memory)

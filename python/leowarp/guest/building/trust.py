@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that a plan names runs only with the user's consent: records who named it, and what was accepted before.
+"""Code that a plan names runs only with the user's consent. This module records who named it, and what was accepted
+before.
 
 A kernel (`guest.kernel`: a program, or a tree with makefiles) and modules (`guest.cc_modules`: compiled by the host's
 compiler, then part of the kernel) can do anything with the user's rights. Programs of flows can read whatever the user
-can. A name that is typed or passed in a call implies consent. A name in a file may come from somebody else: the code
-runs only if it came with leowarp, or if this user has named or accepted exactly this content before. The record works
-like direnv's: one file per content, in a directory that only the user may write to.
+can. If the user types a name or passes it in a call, this implies consent. A name in a file may come from somebody
+else. Its code runs only if it came with leowarp, or if this user has named or accepted exactly this content before. The
+record works like direnv's. Each content has a file in a directory that only the user may write to.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow, Guest
 
 ARCHIVE = "module-tree.tar.xz"
-"""The files against which modules are compiled, stored beside a kernel; its compile.sh is executed."""
+"""The files against which modules are compiled, stored beside a kernel. Compiling a module executes compile.sh from
+them."""
 
 # Parts of a repository that can make git run a program: settings, hooks, filters by attribute.
 _GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
@@ -53,22 +55,22 @@ class Commands:
     def identity(self) -> str:
         """64 hexadecimal digits that change with any word and with the content of any named file."""
         contents = [sha256_of_file(file) for file in self.files]
-        # A different prefix than for files, so that commands and files never have the same identity.
+        # The prefix differs from that for files, so that commands and files never have the same identity.
         return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
 
     def described(self) -> str:
-        """The command lines, for a message."""
+        """The command lines, for use in a message."""
         lines = " and ".join(f"`{line}`" for line in self.words[:2] if line)
         return f"{lines}, which could read whatever you may read"
 
 
 @dataclass(frozen=True)
 class Code:
-    """Code that runs if a plan runs.
+    """Code that would run if a plan runs.
 
     path: A program, a source file, or a directory: a kernel tree.
     named_in: The file that names it; None: the user named it.
-    commands: For a flow of kind program, which involves several files; `path` is then its client's.
+    commands: Set for a flow of kind program, which involves several files; `path` is then its client's.
     """
 
     key: str
@@ -78,9 +80,9 @@ class Code:
 
 
 def code_of(guest: Guest) -> list[Code]:
-    """Code that the section `guest` of a plan runs, besides leowarp's own kernel."""
+    """Code that runs because of a plan's section `guest`, besides leowarp's own kernel."""
     codes = []
-    # A name on the shelf is leowarp's kernel, or one that the user added.
+    # A name on the shelf means leowarp's kernel, or one that the user added.
     if not is_kernel_name(guest.kernel):
         codes.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
     return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
@@ -100,7 +102,7 @@ def _commands(flow: Flow) -> Commands:
     variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
     files = []
     for word in (word for line in lines for word in shlex.split(line)):
-        # A bare name is looked up among installed programs, which do not come from the scenario.
+        # A name without a path is looked up among installed programs, which do not come from the scenario.
         place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
         if "/" in word and place.is_file():
             files.append(place)
@@ -108,19 +110,19 @@ def _commands(flow: Flow) -> Commands:
 
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
-    """Raises ScenarioError if a plan runs anything that the user did not name or accept; records new consent."""
+    """Raises ScenarioError if a plan would run anything that the user did not name or accept. Records new consent."""
     demand_code([*code_of(plan.guest), *commands_of(plan.flows)], on_message)
 
 
 def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
-    """As `demand`. A missing file is reported where it is used."""
+    """As `demand`. A missing file is reported by the code that uses it."""
     strange = []
     for code in codes:
         identity = _identity(code.path) if code.commands is None else code.commands.identity()
         if identity is None or identity in _shipped():
             continue
-        # A typed name, or one passed in a call, implies consent. It is recorded, so that `verify` of that run needs no
-        # question.
+        # If the user typed the name or passed it in a call, this implies consent. The consent is recorded, so that
+        # `verify` of that run does not need to ask.
         if code.named_in is None:
             _remember(identity, code.path, on_message)
         elif not _is_remembered(identity):
@@ -157,7 +159,7 @@ def state_home() -> Path:
 
 
 def _identity(path: Path) -> str | None:
-    """64 hexadecimal digits that change if other code would run; None: there is nothing to run."""
+    """64 hexadecimal digits that change if other code would run; None: no code would run."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -165,7 +167,7 @@ def _identity(path: Path) -> str | None:
         if not stat.S_ISREG(mode):
             return None
         sha256 = sha256_of_file(path)
-        # A module is compiled with the files beside the kernel.
+        # A module is compiled with the files beside the kernel, so these are part of its identity.
         archive = path.parent / ARCHIVE
         if path.suffix != ".c" and archive.is_file():
             return hashlib.sha256(f"{sha256}\n{sha256_of_file(archive)}\n".encode()).hexdigest()
@@ -175,18 +177,18 @@ def _identity(path: Path) -> str | None:
 
 
 def _identity_of_tree(tree: Path) -> str:
-    """Name, length, inode and times of every file, which takes a second; reading 1.5 GB would take a minute.
+    """Name, length, inode and times of every file are used, which takes a second. Reading 1.5 GB would take a minute.
 
-    Only root can set an older `ctime`, so a changed file is detected. A copy of the tree counts as another one. git is
-    not used, because it could run programs from the tree's settings.
+    Only root can set an older `ctime`, so a changed file is detected. A copy of the tree counts as another tree. git is
+    not used, because the tree's settings could make it run programs.
     """
-    # A different prefix than for files, so that trees and files never have the same identity.
+    # The prefix differs from that for files, so that trees and files never have the same identity.
     total = hashlib.sha256(b"a tree\n")
     waiting = [tree.resolve()]
     while waiting:
         directory = waiting.pop()
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-        # Objects and the index change with each git command, and cannot make anything run.
+        # Objects and the index are left out: they change with each git command, and cannot cause a program to run.
         if directory.name == ".git":
             entries = [entry for entry in entries if entry.name in _GIT_FILES]
         for entry in entries:
@@ -200,7 +202,7 @@ def _identity_of_tree(tree: Path) -> str:
 
 
 def _shipped() -> frozenset[str]:
-    """Modules and commands of programs that come with leowarp, in a checkout or a wheel."""
+    """Modules and commands of programs that come with leowarp, in a checkout or in a wheel."""
     folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
     modules = frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
     scenarios = (file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob("*.toml")))
@@ -239,14 +241,15 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         directory = memory()
         ownership.make_directory(directory, 0o700)
         demand_own(directory)
-        # Neither an existing file nor a link is overwritten.
+        # An existing file or link is not overwritten.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")
     except FileExistsError:
         pass  # accepted before
     except (OSError, HostError) as error:
-        # The run itself was requested: only the next run in which a file names the same code will need consent again.
+        # The user requested the run itself, so it continues. Only the next run in which a file names the same code will
+        # need consent again.
         on_message(f"that {path} may run is not remembered: {error}")
 
 
@@ -258,5 +261,5 @@ def demand_own(directory: Path) -> None:
             f"looking for what you trust: {directory} is not a directory that only you can write to",
             hint=f"take it away, or: chmod 700 {directory}",
         )
-    # Anyone who can replace a directory above it can put another list there.
+    # Anyone who can replace a directory above the record can put another record there.
     ownership.demand_own(directory, "looking for what you trust", "let only yourself write there (chmod go-w)")

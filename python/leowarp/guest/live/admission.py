@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits for clients of `leowarp live`: how many are accepted, and how long a request may take.
 
-Limits apply before a client is accepted: excess clients wait in the listening socket's queue, which the kernel bounds.
+Limits apply before a client is accepted. Excess clients wait in the queue of the listening socket, which the kernel
+    bounds.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from leowarp.base.errors import HostError, ScenarioError
 MOST_CONNECTIONS = 200
 """Simultaneous connections per door."""
 MOST_IN_ALL = 400
-"""Simultaneous connections over all doors: two sockets each, all of which must fit select(2)."""
+"""Simultaneous connections over all doors. Each has two sockets, and all sockets must fit select(2)."""
 MOST_DOORS = 100
 REQUEST_NS = 10_000_000_000
 """Virtual time within which a client of the proxy must send its destination. Virtual time never runs faster than real
-time, and pauses while the machine is busy, so a busy machine never causes a cut-off."""
+time, and pauses while the machine is busy. A busy machine therefore never causes a cut-off."""
 LEAST_DESCRIPTORS = 128
-"""With fewer (`ulimit -n`) a session is useless: it needs its own descriptors, the reserve, and a few connections."""
+"""With fewer descriptors (`ulimit -n`) a session is useless: it needs its own descriptors, the reserve, and a few
+connections."""
 _SELECT_MOST = 1024  # FD_SETSIZE
 RESERVE = 64
 """Descriptors reserved for other uses than clients: files for the guest, name lookups, and watching the guest's
@@ -36,9 +38,9 @@ _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def check_room(doors: int) -> None:
-    """Reject a session whose doors cannot serve clients.
+    """Reject a session if its doors could not serve clients.
 
-    Raises ScenarioError if there are too many doors.
+    Raises ScenarioError if it has too many doors.
     Raises HostError if this process has too few descriptors.
     """
     if doors > MOST_DOORS:
@@ -57,8 +59,8 @@ def check_room(doors: int) -> None:
 class Tally:
     """Clients that reached a limit.
 
-    late: Cut off, because they had not sent a destination within `REQUEST_NS`.
-    waited: Accepted late, because no descriptor was free.
+    late: Number of clients that were cut off because they had not sent a destination within `REQUEST_NS`.
+    waited: Number of clients that were accepted late because no descriptor was free.
     """
 
     late: int = 0
@@ -79,7 +81,7 @@ def free_descriptors() -> int:
     try:
         return most - len(os.listdir("/proc/self/fd"))
     except OSError:
-        # Reading the directory needs one itself.
+        # Reading the directory itself needs one descriptor.
         return 0
 
 
@@ -88,7 +90,8 @@ class Late(Exception):
 
 
 class Slot:
-    """A client's place at a door, from before it is accepted until everything that belongs to it is closed.
+    """A client's place at a door. It exists from before the client is accepted until everything that belongs to the
+    client is closed.
 
     Each of its tasks, connections and streams holds the slot, and releases it.
     """
@@ -99,12 +102,12 @@ class Slot:
         self._owes = False
 
     def accepted(self) -> None:
-        """Its client is accepted, and will need a second socket."""
+        """The client is accepted, and will need a second socket."""
         self._owes = True
         self._admission.owed += 1
 
     def dialled(self) -> None:
-        """It has its second socket, or needs none."""
+        """The client has its second socket, or needs none."""
         if self._owes:
             self._owes = False
             self._admission.owed -= 1
@@ -115,7 +118,7 @@ class Slot:
         return self
 
     def let_go(self) -> None:
-        """Remove a holder; the last one frees the place for the next client."""
+        """Remove a holder. Removing the last one frees the place for the next client."""
         self._holders -= 1
         if not self._holders:
             self.dialled()
@@ -127,7 +130,7 @@ class Admission:
 
     doors: Number of doors; each has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
     tally: Counts clients that met a limit.
-    say: Gets a line when a limit is reached for the first time.
+    say: Called with a line when a limit is reached for the first time.
     free: Usually `free_descriptors`.
     owed: Number of sockets that accepted clients will still need.
     """
@@ -162,7 +165,7 @@ class Admission:
         while True:
             await _knock(door)
             try:
-                # Its own, its future second one, and those that others will need.
+                # Descriptors for its own socket, for its later second one, and for those that other clients will need.
                 if self._free() >= RESERVE + self.owed + 2:
                     client, _ = door.accept()
                     client.setblocking(False)
@@ -183,9 +186,9 @@ class Admission:
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Limits the time in which a client sends its request.
+        """Limits the time that a client may take to send its request.
 
-        Raises Late if that takes longer than `REQUEST_NS`.
+        Raises Late if the client takes longer than `REQUEST_NS`.
         """
         try:
             async with asyncio.timeout(None) as limit:
@@ -206,7 +209,7 @@ class Admission:
             raise Late from error
 
     def look(self, virtual_ns: int) -> None:
-        """Virtual time has reached this value: end requests that have taken too long."""
+        """Called when virtual time has reached this value: ends requests that have taken too long."""
         self._now_ns = virtual_ns
         late = [limit for limit, due_ns in self._asking.items() if due_ns <= virtual_ns]
         for limit in late:

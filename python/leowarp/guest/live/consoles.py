@@ -20,8 +20,8 @@ from leowarp.guest.live.relay import Relay
 
 _PIECE_BYTES = 1 << 18
 _TIME_BYTES = 64
-"""First part of the gate's message, which begins with the virtual time; it is read before the guest may continue. The
-rest is larger than the pipe."""
+"""First part of the gate's message, which begins with the virtual time. It is read before the guest may continue. The
+rest of the message is larger than the pipe."""
 
 
 class LiveConsoles(Consoles):
@@ -30,10 +30,10 @@ class LiveConsoles(Consoles):
     pieces: The guest's `in/live/`.
     doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy. They are closed together with
         this context.
-    say: Gets a line for each event of a connection; called in this class's thread.
-    on_time: Called whenever the guest waits; in the same thread.
+    say: Called with a line for each event of a connection, in this class's thread.
+    on_time: Called whenever the guest waits; in this class's thread.
     tally: Counts clients that reached a limit.
-    to_network: Whether destinations may be other machines.
+    to_network: Whether destinations may be on other machines.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class LiveConsoles(Consoles):
             door.close()
 
     def _carry(self) -> None:
-        # select(2) has a resolution of a microsecond; epoll_wait, the loop's default, has one of a millisecond, which
-        # is a step.
+        # select(2) has a resolution of a microsecond. epoll_wait, the loop's default, has a resolution of a
+        # millisecond, which is a whole step.
         def loop() -> asyncio.AbstractEventLoop:
             return asyncio.SelectorEventLoop(selectors.SelectSelector())
 
@@ -126,12 +126,12 @@ class LiveConsoles(Consoles):
             self._loop.add_writer(self._to_guest, self._guarded(self._flush))
             return
         except BrokenPipeError:
-            # The guest has ended: read its last messages.
+            # The guest has ended, so its last messages are read.
             self._owed.clear()
         self._loop.remove_writer(self._to_guest)
 
     def _arrive(self) -> None:
-        """The guest waits; so far only the time has been read."""
+        """The guest waits. So far only the time in its message has been read."""
         told = os.read(self._gate, _TIME_BYTES)
         self._loop.remove_reader(self._gate)
         if not told:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where programs of this machine enter the guest's network, and where connections may leave it."""
+"""Where programs of this machine enter the guest's network, and where connections may leave the guest."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from leowarp.base.errors import HostError, ScenarioError
 LOOPBACK = "127.0.0.1"
 _LOCALHOST = "localhost"
 _BUFFER_BYTES = 64 << 10
-"""Buffer of this machine's own TCP at both sockets, which could otherwise hold megabytes unknown to the guest's TCP."""
+"""Buffer of this machine's own TCP at both sockets. Without a limit it could hold megabytes that the guest's TCP does
+not see."""
 
 
 @dataclass(frozen=True)
 class Forward:
     """A port of this machine that leads through the guest to a destination.
 
-    port: On loopback; 0: any free port.
+    port: Port on the loopback interface; 0: any free port.
     host: A name or an address.
     """
 
@@ -52,7 +53,7 @@ def forward_of(text: str) -> Forward:
 def check_allowed(forward: Forward, to_network: bool) -> None:
     """Check that connections may leave to a forward's destination.
 
-    Raises ScenarioError if it is another machine, and `to_network` does not allow that.
+    Raises ScenarioError if the destination is another machine, and `to_network` does not allow that.
     """
     if not to_network and not is_this_machine(forward.host):
         raise ScenarioError(
@@ -64,12 +65,12 @@ def check_allowed(forward: Forward, to_network: bool) -> None:
 def listening(port: int, flag: str) -> socket.socket:
     """A socket that listens only on loopback.
 
-    flag: The option for choosing another port; for the message.
+    flag: The option for choosing another port, for use in the message.
     Raises HostError if the port is taken or not allowed.
     """
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Before listen, because accepted sockets inherit it, and it determines the first announced window.
+    # Set before listen, because accepted sockets inherit it, and it determines the first announced window.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
     try:
         made.bind((LOOPBACK, port))
@@ -86,7 +87,7 @@ class NotAllowed(Exception):
 
 
 class Unanswered(Exception):
-    """A destination that accepts no connection; `is_refused`: it refused explicitly."""
+    """A destination that accepts no connection. `is_refused`: whether it refused explicitly."""
 
     def __init__(self, message: str, is_refused: bool) -> None:
         super().__init__(message)
@@ -94,7 +95,7 @@ class Unanswered(Exception):
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a name or an address is this machine's loopback; no name server is queried.
+    """Whether a name or an address is this machine's loopback. No name server is asked.
 
     These are the name `localhost` and those below it (RFC 6761, section 6.3).
 
@@ -118,8 +119,8 @@ def _plain(host: str) -> str:
 async def dial(host: str, port: int, to_network: bool) -> socket.socket:
     """A socket of this machine, connected to a destination.
 
-    to_network: Whether it may be on another machine.
-    Raises NotAllowed if it is and must not be.
+    to_network: Whether the destination may be on another machine.
+    Raises NotAllowed if the destination is on another machine without permission.
     Raises Unanswered if no connection is possible.
     """
     loop = asyncio.get_running_loop()

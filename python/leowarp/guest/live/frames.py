@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages between host and agent about connections (design/interfaces.md, section 4).
 
-`crates/agent/src/live/frame.rs` is the other side. A connection has two streams: 2 x its number for the end where it
-began, + 1 for the end where it was accepted.
+`crates/agent/src/live/frame.rs` is the other side. A connection has two streams. For a connection n, stream 2n belongs
+to the end where it began, and stream 2n + 1 to the end where it was accepted.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from enum import IntEnum
 FRAME = struct.Struct("<IIq")
 """Kind, number of a connection or a stream, value."""
 WINDOW_BYTES = 128 << 10
-"""Maximum number of bytes in flight between host and guest per stream and direction: two steps of the clock at 512
-Mbit/s. With more, an outside program could write far ahead of the guest's TCP."""
+"""Maximum number of bytes in flight between host and guest per stream and direction. It lasts for two steps of the
+clock at 512 Mbit/s. With a larger limit, an outside program could write far ahead of the guest's TCP."""
 
 
 class Told(IntEnum):
@@ -29,30 +29,30 @@ class Told(IntEnum):
     ACCEPTED = 3
     """It is established at its far end."""
     DATA = 4
-    """This number of bytes of a stream follow."""
+    """This number of bytes of a stream follows."""
     CREDIT = 5
-    """This number of bytes of this stream were passed to TCP: the same number may be sent again."""
+    """This number of bytes of the stream was passed to TCP, so the same number may be sent again."""
     END = 6
-    """Nothing more comes from this stream."""
+    """The stream has ended."""
     RESET = 7
-    """It was cut off; value: errno."""
+    """The stream was cut off; value: errno."""
 
 
 class Tell(IntEnum):
     """Kinds of the host's frames."""
 
     OPEN = 1
-    """Begin a connection; value 1: the program at its far end accepts it, 0: it is to be refused there."""
+    """Begin a connection. Value 1: the program at its far end accepts it; 0: it is to be refused there."""
     DATA = 2
     """The next file of bytes belongs to this stream; value: their number."""
     CREDIT = 3
-    """This number of additional bytes may come from this stream."""
+    """The guest may send this number of additional bytes of the stream."""
     END = 4
-    """Nothing more comes for this stream."""
+    """The stream has ended: no more bytes follow."""
     RESET = 5
     """The outside program has gone."""
     SPARE = 6
-    """After the next step, this number of further steps are already in the past: the guest does not wait at them."""
+    """After the next step, this number of further steps are already in the past, so the guest does not wait at them."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Frames:
         self._left = bytearray()
 
     def of(self, piece: bytes) -> Iterator[Frame]:
-        """The frames completed by `piece`; the rest waits for the next one."""
+        """The frames completed by `piece`; an incomplete rest is kept for the next call."""
         self._left += piece
         while len(self._left) >= FRAME.size:
             kind, number, value = FRAME.unpack_from(self._left)

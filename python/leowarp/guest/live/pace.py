@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable
 
 STEP_NS = 1_000_000
-"""The guest waits for real time at multiples of this."""
+"""The guest waits for real time at multiples of this virtual time."""
 SLACK_NS = 20_000_000
-"""If a guest is behind by at most this, it may run a little faster than real time, to compensate for a process that was
+"""If a guest is late by at most this, it may run a little faster than real time, to compensate for a process that was
 woken late.
-Longer delays are not caught up: packets would otherwise arrive sooner than their path allows."""
+Longer delays are not caught up, because packets would then arrive sooner than their path allows."""
 
 
 class Pace:
-    """Virtual time compared with real time: never more than a step ahead, and behind only if the guest is slow.
+    """Virtual time compared with real time: at most one step ahead, and behind only if the guest is slow.
 
     Parameters
     ----------
@@ -48,26 +48,26 @@ class Pace:
         return 0 if self.virtual_ns is None else self._clock_ns() - self._began_ns
 
     def arrive(self, virtual_ns: int) -> None:
-        """The guest waits at this virtual time, ns; excess delay is given up."""
+        """Called when the guest waits at this virtual time, ns. Delay above the slack is given up."""
         if self.virtual_ns is None:
             self._began_ns = self._clock_ns() - virtual_ns
         self.virtual_ns = virtual_ns
-        # It should have arrived when real time was here, and may continue one step later.
+        # The guest should have arrived when real time was at this point, and may continue one step later.
         late_ns = self.wall_ns - self.lost_ns - (virtual_ns + self._step_ns)
         self.lost_ns += max(0, late_ns - self._slack_ns)
 
     def wait_ns(self, has_news: bool) -> int:
-        """Remaining real time that the guest has to wait; 0: none.
+        """Real time that the guest still has to wait; 0: it may continue.
 
-        The next step is then in the past: no packet arrives too early. Only if the host has something for it
-        (`has_news`), it may continue as soon as real time reaches its waiting point, and is then up to a step ahead.
+        The next step is then in the past: no packet arrives too early. If the host has something for it (`has_news`),
+        the guest may continue as soon as real time reaches its waiting point. It is then up to a step ahead.
         """
         assert self.virtual_ns is not None
         due_ns = self.virtual_ns + (0 if has_news else self._step_ns)
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
 
     def spare_steps(self) -> int:
-        """Number of steps after the next that are already in the past, so the guest need not wait at them.
+        """Number of steps after the next one that are already in the past. The guest need not wait at these.
 
         Each wait switches processes twice, which takes milliseconds on a busy machine.
         """

@@ -71,7 +71,7 @@ def test_steps_that_lie_in_the_past_need_no_wait(pace: Pace, wall: Wall) -> None
     assert pace.spare_steps() == 0
     wall.ns += 10 * MS
     pace.arrive(MS)
-    # From 1 ms on, the next step ends at 2 ms, and the eighth after it at 10 ms: there it waits.
+    # From 1 ms on, the next step ends at 2 ms, and the eighth after it at 10 ms, where the guest waits.
     assert pace.spare_steps() == 8
     pace.arrive((1 + 1 + 8) * MS)
     assert (pace.spare_steps(), pace.wait_ns(has_news=False)) == (0, MS)

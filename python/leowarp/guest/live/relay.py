@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of this machine's programs through the guest: TCP there is the scenario's; this module only transfers
+"""Connections of this machine's programs through the guest. Their TCP is the scenario's; this module only transfers
 bytes.
 
-Neither side holds more than `WINDOW_BYTES` of a stream for the other. Bytes that the guest's TCP does not accept are
-not read from the program here. Bytes that the program does not read are not requested from the guest's TCP. So each
+Neither side holds more than `WINDOW_BYTES` of a stream for the other. If the guest's TCP does not accept bytes, they
+are not read from the program here. If the program does not read bytes, they are not requested from the guest's TCP. So
+each
 side is limited by the guest's windows.
 """
 
@@ -27,7 +28,8 @@ from leowarp.guest.live.frames import FRAME, WINDOW_BYTES, Frame, Tell, Told
 
 _PIECE_BYTES = 64 << 10
 _UNACCEPTED_S = 60.0
-"""Real time for which the far end is kept of a connection that was reset while it was established."""
+"""Real time for which the far end of a connection is kept if the connection was reset while it was being
+established."""
 
 
 class Failed(Exception):
@@ -40,7 +42,7 @@ class Failed(Exception):
 
 @dataclass
 class Stream:
-    """One end of a connection: a socket of this machine, and its flow-control state with the guest."""
+    """One end of a connection: a socket of this machine, and the state of its flow control with the guest."""
 
     number: int
     socket: socket.socket
@@ -68,9 +70,9 @@ class Connection:
 class Relay:
     """All connections; used in one event loop.
 
-    pieces: The guest's `in/live/`, which gets one file of bytes per frame `DATA`.
-    tell: Sends a frame to the guest, with a flag whether the guest has to get it before its next step.
-    say: Gets a line for each event of a connection.
+    pieces: The guest's `in/live/`, which receives one file of bytes per `DATA` frame.
+    tell: Sends a frame to the guest. The flag says whether the guest must receive it before its next step.
+    say: Called with a line for each event of a connection.
     admission: Accepts clients.
     to_network: Whether destinations may be other machines.
     """
@@ -90,13 +92,14 @@ class Relay:
 
     @property
     def count(self) -> int:
-        """Number of connections so far."""
+        """Number of connections so far, including ended ones."""
         return self._numbers
 
     # ---- doors
 
     def serve(self, door: socket.socket, forward: Forward | None) -> None:
-        """Accept clients at a listening socket: forwarded to one destination, or by SOCKS5."""
+        """Accept clients at a listening socket. Their connections are forwarded to one destination, or handled by
+        SOCKS5."""
         self._start(self._serve(door, forward))
 
     async def _serve(self, door: socket.socket, forward: Forward | None) -> None:
@@ -168,14 +171,15 @@ class Relay:
         self, client: socket.socket, host: str, port: int, slot: Slot,
         before: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:  # fmt: skip
-        """Make a connection of the guest for a client, which owns it from then on.
+        """Make a connection of the guest for a client, which owns the connection from then on.
 
-        The destination is contacted first. Its answer determines whether the guest's handshake is accepted or refused
-        at the far end, one round trip later, as on the path itself.
+        The destination is contacted first. Its answer determines whether the far end accepts or refuses the guest's
+        handshake. The client learns this one round trip later, as on the path itself.
 
         slot: The client's.
         before: Awaited once the connection is established, before any of its bytes go to the client.
-        Raises NotAllowed, Unanswered as `dial`; but not if the destination refuses, because the guest reports that.
+        Raises NotAllowed, Unanswered as `dial`. If the destination refuses, nothing is raised, because the guest
+        reports the refusal.
         Raises Failed if TCP in the guest cannot connect.
         """
         far: socket.socket | None = None
@@ -203,7 +207,7 @@ class Relay:
         self._begin(2 * number, client, slot)
 
     def hear(self, frame: Frame) -> None:
-        """Process the agent's messages. They may name a stream that has already ended here."""
+        """Process the agent's messages. Frames may name a stream that has already ended here."""
         if frame.kind in (Told.CONNECTED, Told.FAILED, Told.ACCEPTED):
             self._heard_of(frame)
             return
@@ -243,7 +247,7 @@ class Relay:
         stream.task = self._start(self._carry(stream))
 
     async def _carry(self, stream: Stream) -> None:
-        """Transfer both directions, until both have ended."""
+        """Transfer bytes in both directions until both have ended."""
         ways = [asyncio.create_task(self._inwards(stream)), asyncio.create_task(self._outwards(stream))]
         is_whole = False
         try:
@@ -253,12 +257,12 @@ class Relay:
             self._say(f"connection {stream.number // 2}: the program {_side(stream)} is gone ({error.strerror})")
             self._send(Tell.RESET, stream.number)
         except asyncio.CancelledError:
-            # The guest's TCP has cut it off, or the session ends.
+            # The guest's TCP has cut off the connection, or the session ends.
             pass
         finally:
             for way in ways:
                 way.cancel()
-            # No descriptor is closed while the loop still waits for it.
+            # A descriptor is not closed while the loop still waits for it.
             await asyncio.gather(*ways, return_exceptions=True)
             del self._streams[stream.number]
             if is_whole:
@@ -269,7 +273,7 @@ class Relay:
             self._ended(stream)
 
     async def _inwards(self, stream: Stream) -> None:
-        """From the program into the guest."""
+        """Bytes from the program into the guest."""
         loop = asyncio.get_running_loop()
         while True:
             while not stream.credit_bytes:
@@ -293,7 +297,7 @@ class Relay:
         self._written += 1
 
     async def _outwards(self, stream: Stream) -> None:
-        """From the guest to the program."""
+        """Bytes from the guest to the program."""
         loop = asyncio.get_running_loop()
         while (piece := await stream.pieces.get()) is not None:
             await loop.sock_sendall(stream.socket, piece)
@@ -313,7 +317,7 @@ class Relay:
         if connection.far is None:
             self._drop(connection)
         else:
-            # Cut off before its far end knew of it; the far end may still be notified.
+            # The connection was cut off before its far end knew of it, but the far end may still be notified.
             asyncio.get_running_loop().call_later(_UNACCEPTED_S, self._drop, connection)
 
     def _drop(self, connection: Connection) -> None:
@@ -327,12 +331,13 @@ class Relay:
     # ---- what everything here needs
 
     def close(self) -> None:
-        """Close the destinations of connections that were not established."""
+        """Close the sockets to destinations whose connections were not established."""
         for connection in list(self._connections.values()):
             self._drop(connection)
 
     def _send(self, kind: Tell, number: int, value: int = 0) -> None:
-        # More window space is not urgent: everything that the guest has for this machine has arrived by then.
+        # An increase of the window is not urgent, because everything that the guest has for this machine has arrived by
+        # then.
         self._tell(FRAME.pack(kind, number, value), kind is not Tell.CREDIT)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of all kinds at the doors of `leowarp live`; an agent without any delay replaces the guest."""
+"""Clients of all kinds at the doors of `leowarp live`. Instead of the guest, the test has an agent without any
+delay."""
 
 import asyncio
 import contextlib
@@ -19,7 +20,7 @@ PLENTY = 1000
 
 
 class Agent:
-    """The guest's part: every connection is established at once, and bytes take no time."""
+    """The guest's part: it establishes every connection at once and transfers bytes in no time."""
 
     def __init__(self, pieces):
         self.pieces, self.read = pieces, 0
@@ -128,7 +129,7 @@ class Session:
         writer.close()
 
     async def until(self, condition):
-        """Let all tasks run until the condition holds; tasks of this loop make it true."""
+        """Let all tasks of the loop run until the condition holds, which one of them causes."""
         while not condition():
             await asyncio.sleep(0)
 
@@ -162,7 +163,7 @@ def session(tmp_path):
 
 
 async def gone(reader):
-    """Waits until a client is cut off or at its end."""
+    """Waits until a client is cut off or has finished."""
     with contextlib.suppress(ConnectionError):
         await reader.read()
 
@@ -180,7 +181,7 @@ def test_clients_that_say_nothing_fill_their_door_alone_and_only_for_so_long(ses
         await asyncio.sleep(0)
         assert made.tally.late == 0
         made.admission.look(REQUEST_NS)
-        # The waiting clients are accepted now, with their own time limit.
+        # The waiting clients are accepted now, each with its own time limit.
         await honest
         assert made.tally.late == limit
         made.admission.look(2 * REQUEST_NS)
@@ -317,7 +318,7 @@ def test_descriptors_that_accepted_clients_will_need_are_kept_for_them(session):
         accepted.append(made.admission)
         silent = [await made.client() for _ in range(20)]
         await made.until(lambda: made.tally.waited == 1)
-        # One socket each, and one more each for its destination.
+        # Each client has one socket, and one more for its destination.
         assert made.admission.owed == 10
         for _, writer in silent:
             writer.close()

@@ -31,10 +31,11 @@ PIECES = "live"
 
 @dataclass(frozen=True)
 class Live:
-    """The hosts between which connections run, and the doors to them.
+    """The hosts between which connections run, and the doors through which programs reach them.
 
-    origin, destination: Stations: where connections of this machine's programs begin, and where they leave the guest.
-    congestion_control: For both ends; by default the kernel's.
+    origin, destination: Stations at which connections of this machine's programs begin, and at which they leave the
+        guest.
+    congestion_control: Congestion control of both ends; by default the kernel's.
     doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy.
     to_network: Whether destinations may be other machines.
     tally: Counts clients that reached a limit, during the session.
@@ -64,11 +65,11 @@ def run_live(
 ) -> None:  # fmt: skip
     """Run the session; return when it ends.
 
-    plan: Its flows also run.
+    plan: The flows of the plan also run.
     run_dir: Where the guest works.
-    pace: Read by `on_time`, which is called whenever the guest waits for real time.
-    say: Gets a line for each event of a connection. Both are called in a separate thread; at the end `say` also gets
-        the complaints of the guest's kernel.
+    pace: Used by `on_time`, which is called whenever the guest waits for real time.
+    say: Gets a line for each event of a connection. Both are called in a separate thread. At the end, `say` also
+        receives the complaints of the guest's kernel.
     Raises LeowarpError as `drive`.
     Raises KeyboardInterrupt if the user ends it.
     """

@@ -33,7 +33,7 @@ class Reply(IntEnum):
 
 
 class SocksError(Exception):
-    """A request that this proxy does not serve, or that is not SOCKS; `reply` is None if there is no answer."""
+    """A request that this proxy does not serve, or that is not SOCKS. `reply` is None if no answer is sent."""
 
     def __init__(self, message: str, reply: Reply | None) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class SocksError(Exception):
 
 
 def reply_of(number: int) -> Reply:
-    """The reply for a failed connection, from the errno of TCP in the guest.
+    """The reply for a failed connection, derived from the errno of TCP in the guest.
 
     RFC 1928 has no reply for an unanswered handshake; programs use "TTL expired" for it.
     """
@@ -54,7 +54,7 @@ def reply_of(number: int) -> Reply:
 
 
 def answer(reply: Reply) -> bytes:
-    """A reply; its bound address, which is useless outside the guest, is 0.0.0.0:0 (RFC 1928 has no "none")."""
+    """A reply. Its bound address would be useless outside the guest, so it is 0.0.0.0:0 (RFC 1928 has no "none")."""
     return struct.pack(">BBBB4sH", VERSION, reply, 0, _IPV4, bytes(4), 0)
 
 

@@ -10,7 +10,7 @@ from leowarp.guest.live.socks import Reply, SocksError, answer, reply_of, reques
 
 
 def asked(text: bytes) -> tuple[tuple[str, int], bytes]:
-    """Result for a client that sends `text`, with the answers sent meanwhile."""
+    """Result for a client that sends `text`, together with the answers sent to it."""
     left, answers = bytearray(text), bytearray()
 
     async def exactly(count: int) -> bytes:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of an ELF file: symbols, sections, and pointer targets, without binutils (ELF-64, little endian; elf(5))."""
+"""Content of an ELF file: symbols, sections, and pointer targets. binutils are not needed (ELF-64, little endian;
+elf(5))."""
 
 import struct
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ _EM_X86_64 = 62
 
 
 def is_static_address_program(path: Path) -> bool:
-    """Whether a file is an x86-64 ELF program that is not position independent, as User Mode Linux is.
+    """Whether a file is an x86-64 ELF program with fixed addresses, as User Mode Linux is.
 
     Raises OSError if it cannot be read.
     """
@@ -36,7 +37,7 @@ _MACHINES = {
     3: "32-bit x86", 8: "MIPS", 20: "32-bit PowerPC", 21: "PowerPC", 22: "s390", 40: "32-bit ARM", 183: "ARM64",
     243: "RISC-V",
 }  # fmt: skip
-"""e_machine of the processors for which Debian exists (elf.h)."""
+"""Values of e_machine (elf.h) for the processors that Debian supports."""
 
 
 def machine_of(head: bytes) -> int | None:
@@ -61,7 +62,7 @@ def machine_name(machine: int) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of an ELF file: its place in the file, and in memory after linking."""
+    """A part of an ELF file: its place in the file, and its place in memory after linking."""
 
     name: str
     kind: int
@@ -83,7 +84,7 @@ class Target:
 
     name: Name of the symbol, if the pointer refers to a name.
     address: In memory, for a linked program.
-    offset: In the file; None: the target is in another file.
+    offset: Offset in the file; None: the target is in another file.
     """
 
     name: str | None
@@ -99,7 +100,7 @@ class Elf:
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
-        # e_shoff; below e_shentsize, e_shnum and e_shstrndx
+        # e_shoff; the values below are e_shentsize, e_shnum and e_shstrndx
         (table,) = struct.unpack_from("<Q", self.data, 0x28)
         entry_bytes, count, names = struct.unpack_from("<HHH", self.data, 0x3A)
         heads = [_SECTION.unpack_from(self.data, table + number * entry_bytes) for number in range(count)]
@@ -127,7 +128,7 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """By the offset in the file of the place to be filled in."""
+        """Relocations, by the offset in the file of the place to be filled in."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:

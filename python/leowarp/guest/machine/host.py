@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of a run on this machine, each as a check with the value found, the requirement and the fix."""
+"""Requirements of a run on this machine. Each is a check with the value found, the requirement and the remedy."""
 
 import functools
 import mmap
@@ -18,7 +18,7 @@ from leowarp.base.machine.memory import available_memory_bytes
 MIB = 1 << 20
 # The kernel program, its page tables and the gap that execve may leave before its heap (measured: up to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
-# Console, capture buffers and the records of a short run; a long run itself reports a full disk.
+# Space for the console, capture buffers and the records of a short run. A long run itself reports a full disk.
 DISK_NEEDED_BYTES = 64 * MIB
 
 
@@ -29,7 +29,7 @@ class Check:
     name: What was checked.
     ok: Whether it is met.
     found, needed: The value found, and the requirement.
-    mend: What to type or to change if it is not met.
+    mend: What to type or to change if the requirement is not met.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Check:
 
 
 def demand(checks: list[Check], attempted: str) -> None:
-    """Raise one HostError that names every failed check, with the fix for each.
+    """Raise one HostError that names every failed check, with the remedy for each.
 
     attempted: The action that needs them, for the message: "booting the guest".
-    Raises HostError if at least one failed.
+    Raises HostError if at least one check failed.
     """
     failed = [check for check in checks if not check.ok]
     if not failed:
@@ -57,8 +57,8 @@ def demand(checks: list[Check], attempted: str) -> None:
 def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
     """The directory for the guest's memory file, and the check that explains it.
 
-    The first that is writable, allows execution and has `memory_bytes` free: $TMPDIR, /dev/shm, /tmp, /var/tmp, then
-    `others`. A tmpfs is fastest; any file system works.
+    The first directory that is writable, allows execution and has `memory_bytes` free: $TMPDIR, /dev/shm, /tmp,
+    /var/tmp, then `others`. A tmpfs is fastest, but any file system works.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
     """
     tried = []
     named = os.environ.get("TMPDIR")
-    # The user's choice first, then memory: on a disk, each touched page is eventually written back.
+    # The user's choice comes first, then memory: on a disk, each touched page is eventually written back.
     candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
     for directory in dict.fromkeys(candidates):
         why_not = _why_not_for_memory(directory, memory_bytes)
@@ -88,8 +88,8 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
-    """Why a directory cannot hold the guest's memory file, tested in the way that User Mode Linux uses it; None: it
-    can."""
+    """Why a directory cannot hold the guest's memory file; None: it can. The file is tested in the way that User Mode
+    Linux uses it."""
     if not directory.is_dir():
         return "does not exist"
     free_bytes = free_space_bytes(directory)
@@ -98,7 +98,7 @@ def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.truncate(mmap.PAGESIZE)
-            # The way in which User Mode Linux uses its memory file: a mount with noexec refuses it, whatever the
+            # User Mode Linux maps its memory file as executable. A mount with noexec refuses this, whatever the
             # permissions.
             mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
     except PermissionError as error:
@@ -127,7 +127,7 @@ def disk(directory: Path) -> Check:
 
 
 def memory(memory_bytes: int) -> Check:
-    """Whether the guest's memory would fit if all of it were used."""
+    """Whether the guest's memory would fit into the machine's if all of it were used."""
     available = available_memory_bytes()
     return Check(
         "memory",
@@ -139,7 +139,8 @@ def memory(memory_bytes: int) -> Check:
 
 
 def limits(memory_bytes: int) -> list[Check]:
-    """Resource limits (ulimit) that would end the guest silently: SIGXFSZ for a memory file that is too long, ENOMEM.
+    """Resource limits (ulimit) that would end the guest silently, by SIGXFSZ for a memory file that is too long or by
+    ENOMEM.
 
     memory_bytes: The guest's memory: the length of its file, and the minimum address space.
     """
@@ -158,15 +159,15 @@ def limits(memory_bytes: int) -> list[Check]:
         soft, _ = resource.getrlimit(number)
         endless = soft == resource.RLIM_INFINITY
         limit = "unlimited" if endless else str(soft)
-        # The soft limit counts: it ends a process, whatever the hard limit is.
+        # The soft limit is checked: it ends a process, whatever the hard limit is.
         checks.append(Check(name, endless or soft >= least, limit, f"at least {least}", fix))
     return checks
 
 
 @functools.cache
 def ptrace() -> Check:
-    """Whether a process may trace its own child, which User Mode Linux needs to run the guest's programs."""
-    # Isolated (-I -S), so that the answer depends only on the kernel and not on the user's Python.
+    """Whether a process may trace its own child. User Mode Linux needs this to run the guest's programs."""
+    # Python is isolated (-I -S), so that the answer depends only on the kernel and not on the user's settings.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(probe)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
@@ -189,7 +190,8 @@ def program(path: Path, name: str) -> Check:
 
 
 def tool(name: str, package: str, directories: str | None = None) -> Check:
-    """Whether a command is on the PATH, or in these `directories` (in PATH's form), with its Debian package."""
+    """Whether a command is on the PATH, or in these `directories` (in PATH's form). The check names its Debian
+    package."""
     path = shutil.which(name, path=directories)
     lacking = "not on the PATH" if directories is None else f"not in {directories}"
     return Check(name, path is not None, path or lacking, f"Debian package {package}", apt([package]))

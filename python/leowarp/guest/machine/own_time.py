@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patience with processes, independent of the machine's speed and load.
+"""Patience with processes that does not depend on the machine's speed and load.
 
-With only a clock, a process that waits for a processor looks like one that hangs. The host can distinguish them: a
+With only a clock, a process that waits for a processor looks like one that hangs. The host can distinguish the two. A
 hanging process sleeps, or uses processor time without end; a starved one is ready to run.
 """
 
@@ -22,8 +22,8 @@ AWAKE = frozenset("RDT")
 by a signal. In state `t`, stopped by its tracer, a guest's process waits for its kernel."""
 
 LONGEST_STEP_S = 1.0
-"""Between two samples, at most this much counts as slept, because the sampler may have been starved or stopped
-itself."""
+"""Between two samples, at most this much counts as sleep, because the sampler itself may have been starved or
+stopped."""
 
 POLL_S = 0.02
 
@@ -32,8 +32,8 @@ POLL_S = 0.02
 class Look:
     """A sample of one process from /proc/PID/stat: its parent, its processor time, whether any of its threads is awake.
 
-    `has_ended` means that nothing of it runs any more, even if its parent has not reaped it; `reaped_s` is the
-    processor time of ended children that it has waited for.
+    `has_ended`: no part of the process runs any more, even if its parent has not reaped it. `reaped_s`: the processor
+    time of ended children that it has waited for.
     """
 
     parent: int
@@ -51,23 +51,24 @@ def look_at(pid: int) -> Look | None:
         is_awake = state in AWAKE or (threads > 1 and _any_awake(pid))
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # proc(5): utime, stime, cutime and cstime are the fields 14 to 17, counted from 1, with pid and name before those
-    # here
+    # proc(5): utime, stime, cutime and cstime are the fields 14 to 17. These are counted from 1 and include the pid and
+    # the name, which are missing here
     own, reaped = (sum(map(int, fields[at : at + 2])) / TICKS_PER_S for at in (11, 13))
-    # A main thread may end before the others.
+    # A main thread may end before the other threads.
     return Look(int(fields[1]), own, reaped, is_awake, state in "ZX" and threads <= 1)
 
 
 def _fields(path: str) -> list[str]:
     """Fields of a stat file of proc(5) from the state on (field 3 there)."""
-    # By open: a Path and a text decoder would be half of a sample's cost, and a guest is sampled ten times per second.
+    # Read with plain open: a Path and a text decoder would be half of a sample's cost, and a guest is sampled ten times
+    # per second.
     with open(path, "rb", buffering=0) as file:
         # The name, in parentheses, may contain anything.
         return file.read(4096).rpartition(b")")[2].decode("ascii").split()
 
 
 def _any_awake(pid: int) -> bool:
-    """Whether any thread of a process is awake, ignoring the sampling thread itself."""
+    """Whether any thread of a process is awake, not counting the sampling thread itself."""
     for thread in os.listdir(f"/proc/{pid}/task"):
         with suppress(FileNotFoundError, ProcessLookupError):
             if int(thread) != threading.get_native_id() and _fields(f"/proc/{pid}/task/{thread}/stat")[0] in AWAKE:
@@ -90,7 +91,7 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
     members, ahead = {}, [pid for pid in roots if pid in looks]
     while ahead:
         pid = ahead.pop()
-        # A root may be a descendant of another one.
+        # A root may itself be a descendant of another root.
         if pid not in members:
             members[pid] = looks[pid]
             ahead += below.get(pid, [])
@@ -98,9 +99,9 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
 
 
 class OwnTime:
-    """Time that processes and their descendants had for themselves, from the first sample on.
+    """Time in which processes and their descendants could run, from the first sample on.
 
-    cpu_s: Processor seconds that they used; for an ended process, up to its last sample.
+    cpu_s: Processor seconds that they used. For an ended process, up to its last sample.
     asleep_s: Seconds between samples at which all of them slept. A process that was ready to run, waiting for the disk,
         or stopped had no time for itself during that time.
     """
@@ -118,12 +119,12 @@ class OwnTime:
         return self.cpu_s + self.asleep_s
 
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
-        """Take a new sample, or use a given one; return whether any of the processes is left.
+        """Take a new sample, or use a given one. Returns whether any of the processes is left.
 
         looks: By process id, as from `everything`; children of others are ignored.
         """
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
-        # Their time before the first sample does not count, because patience starts now.
+        # Their time before the first sample does not count, because patience starts at this sample.
         if self._seen_s is None:
             self._seen_s = {pid: look.cpu_s for pid, look in looks.items()}
         elif looks and not any(look.is_awake for look in looks.values()):
@@ -144,7 +145,7 @@ def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> No
             own.look(looks)
             if own.total_s > patience_s:
                 child.kill()
-        # Up to ten polls per sample, because a sample reads every process of the machine.
+        # Up to ten polls per sample: a sample reads every process of the machine, a poll does not.
         for _ in range(10):
             if all(child.poll() is not None for child, _ in waited):
                 return

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One processor for each guest.
+"""Assigns a processor to each guest.
 
-Each system call in a guest takes a dozen switches between two processes of the host. On one processor a switch takes
-microseconds; between two it wakes an idle one, which costs ten times as much on a virtual machine. A nearly idle
+Each system call in a guest takes a dozen switches between two processes on the host. On one processor a switch takes
+microseconds. Between two processors it wakes an idle one, which costs ten times as much on a virtual machine. A nearly
+idle
 network of 1000 s took 8.5 s of processor time on two processors and 1.5 s on one. The guest cannot notice the
 difference.
 """
@@ -14,19 +15,19 @@ import socket
 from collections.abc import Iterable
 from contextlib import suppress
 
-# Virtual time never waits for real time: a guest that is alone on its processor uses all of it.
+# Virtual time never waits for real time, so a guest that is alone on its processor uses all of it.
 STARVED_RATIO = 0.7
-"""A guest that gets a smaller share of its processor than this competes with other work, and moves."""
+"""A guest that gets a smaller share than this of its processor competes with other work, and moves to another one."""
 
-# Long enough that a guest that once waits for its disk does not move.
+# The time is long enough that a guest that waits for its disk once does not move.
 WINDOW_S = 3.0
 
 
 class Processor:
-    """A processor that no other guest of this machine uses, as long as there are enough.
+    """A processor that no other guest of this machine uses, if there are enough processors.
 
-    Each processor has a name in the kernel's abstract socket space: the process that holds the name has the processor,
-    and it is free again when that process ends in any way. `family` is the prefix of those names: guests of another
+    Each processor has a name in the kernel's abstract socket space. The process that binds the name has the processor,
+    which is free again when that process ends in any way. `family` is the prefix of those names: guests of another
     family do not count.
     """
 
@@ -35,21 +36,22 @@ class Processor:
         self._held: socket.socket | None = None
         self._number: int | None = None
         self._since: tuple[float, float] | None = None
-        # Starting with the last, because interrupts and early processes mostly run on the first.
+        # The search starts with the last processor, because interrupts and early processes mostly run on the first.
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
-        """Take the first of these processors with a free name; False: none is free, and the current one is kept."""
+        """Take the first of these processors with a free name; False: no name is free, and the current processor is
+        kept."""
         for number in candidates:
-            # One process at a time holds an abstract name (unix(7)), which disappears with it, however it ends: no file
-            # is left behind.
+            # Only one process at a time can bind an abstract name (unix(7)). The name disappears with the process,
+            # however it ends, so no file is left behind.
             name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             try:
                 name.bind(f"\0{self._family} {number}")
             except OSError:
                 name.close()
                 continue
-            # Only after another one is held: a guest that finds none free keeps its processor.
+            # Released only after another one is held: a guest that finds none free keeps its processor.
             self.close()
             self._held, self._number = name, number
             return True
@@ -61,7 +63,7 @@ class Processor:
         if self._number is None:
             return
         for pid in pids:
-            # a process that has ended meanwhile does not need it
+            # a process that has ended meanwhile does not need this
             with suppress(ProcessLookupError):
                 os.sched_setaffinity(pid, {self._number})
 
@@ -69,7 +71,7 @@ class Processor:
         """Whether the guest should move: it recently got too little of its processor, and another one is free.
 
         wall_s, cpu_s: Real time, and the guest's processor time so far.
-        Returns: True: another processor was taken, and the guest's processes have to be restricted to it (`keep`).
+        Returns: True: another processor was taken, and the caller must restrict the guest's processes to it (`keep`).
         """
         if self._since is None or wall_s < self._since[0]:
             self._since = (wall_s, cpu_s)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other programs: those that start programs (make, with its compilers), and short output of a program."""
+"""Running other programs: programs that start further programs (make, with its compilers), and programs whose short
+output is read."""
 
 import os
 import selectors
@@ -14,13 +15,14 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import POLL_S, OwnTime
 
 MOST_SAID_BYTES = 8 << 20
-"""Far above a version's line or a kernel's configuration; a program that never stops printing is ended here."""
+"""Far more than a version's line or a kernel's configuration. A program that never stops printing is ended at this
+size."""
 MOST_S = 20.0
-"""Limit of the program's own time (`OwnTime`), not of real time: a busy machine never causes a failure."""
+"""Limit of the program's own time (`OwnTime`), not of real time, so a busy machine never causes a failure."""
 
 
 def output_of(*command: str) -> str:
-    """Output of a program, limited in size and time, because it may be any program.
+    """Output of a program. Size and time are limited, because it may be any program.
 
     *command: A name on the PATH or a path, and its arguments.
     Returns: Its standard output. If it fails, its stderr is the message. Raises HostError if it is missing, fails,
@@ -41,7 +43,7 @@ def output_of(*command: str) -> str:
     try:
         said, complained = _heard(process, attempted)
     finally:
-        # Until it is waited for, its number cannot be reused.
+        # Its process id cannot be reused until it is waited for.
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
@@ -56,7 +58,7 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
     """Both outputs of a process that has ended; its exit status is then known."""
     assert process.stdout is not None
     assert process.stderr is not None
-    # Both at once: a program that fills one pipe while the other is read would wait for ever.
+    # Both pipes are read at once: a program that fills one pipe while the other is read would wait for ever.
     outputs = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     own = OwnTime([process.pid])
     with selectors.DefaultSelector() as open_ends:
@@ -64,10 +66,11 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
             open_ends.register(end, selectors.EVENT_READ)
         while open_ends.get_map() or process.poll() is None:
             it_runs = own.look()
-            # It may have closed both and still run. At most a second, so that the program's own time is checked while
-            # it prints nothing.
+            # A program may have closed both outputs and still run. The wait is at most a second, so that the program's
+            # own time is checked while it prints nothing.
             ready = open_ends.select(1.0 if open_ends.get_map() else POLL_S)
-            # An ended program has closed them, but a process that it started, perhaps a permanent one, has not.
+            # An ended program has closed its outputs, but a process that it started may keep them open, perhaps for
+            # ever.
             if own.total_s > MOST_S or (open_ends.get_map() and not it_runs and not ready):
                 raise HostError(
                     f"{attempted}: it has not ended, or not what it started", hint="is it the right program?"
@@ -94,9 +97,10 @@ def own_session(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator["subprocess.Popen[str]"]:
-    """A running program whose output, including errors, is text; it and everything that it starts end with the block.
+    """A running program whose output, including errors, is text. The program and everything that it starts end with the
+    block.
 
-    This covers Ctrl-C and a full disk: a separate session can be signalled as a whole.
+    This includes Ctrl-C and a full disk. The program has its own session, which can be signalled as a whole.
     """
     with subprocess.Popen(
         command,
@@ -106,7 +110,8 @@ def own_session(
         text=True,
         errors="replace",
         cwd=cwd,
-        # Messages of compilers and make are searched for in English (`kernel.first_errors`).
+        # The language is set to English, because messages of compilers and make are searched for in English
+        # (`kernel.first_errors`).
         env={**os.environ, **(environment or {}), "LC_ALL": "C"},
         start_new_session=True,
     ) as process:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last system calls of a guest's programs, and what they show about a program that stops virtual time.
+"""The last system calls of a guest's programs, and what these calls show about a program that stops virtual time.
 
 `guest/host/registers.c` records them in the kernel's memory, where `leowarp.guest.boot.watch` reads them.
 """
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 SYMBOL = "leowarp_calls"
 _KEPT = 8
-# struct leowarp_calls: the count; for each kept call, the process on the host and the number
+# struct leowarp_calls: the count, and for each kept call the process on the host and the number of the call
 _LAYOUT = struct.Struct(f"<Q{2 * _KEPT}I")
 SIZE_BYTES = _LAYOUT.size
 
 _POLLS = ("poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2")
-# arch/x86/entry/syscalls/syscall_64.tbl: calls that return at once without an error, so that a loop may contain them. A
-# call that fails takes 1 us of virtual time, and so does one that asks without waiting, or for a time
-# (guest/clock/polling.c); reading the clock takes 256 ns.
+# arch/x86/entry/syscalls/syscall_64.tbl: calls that return at once without an error, so that a loop may contain them
+# without advancing virtual time. A call that fails takes 1 us of virtual time, and so does one that polls or waits with
+# a timeout (guest/clock/polling.c); reading the clock takes 256 ns.
 _NAMES = {
     0: "read", 1: "write", 3: "close", 5: "fstat", 7: "poll", 8: "lseek", 9: "mmap", 10: "mprotect", 11: "munmap",
     12: "brk", 13: "rt_sigaction", 14: "rt_sigprocmask", 16: "ioctl", 19: "readv", 20: "writev", 23: "select",
@@ -34,7 +34,7 @@ _NAMES = {
 class Calls:
     """System calls of all programs since boot.
 
-    last: Names of the latest ones, at most 8, the newest at the end.
+    last: Names of the latest calls, at most 8, the newest at the end.
     """
 
     count: int
@@ -42,7 +42,7 @@ class Calls:
 
 
 def calls_in(raw: bytes) -> Calls:
-    """Content of `SIZE_BYTES` bytes of the guest's memory at `SYMBOL`."""
+    """Reads the calls from `SIZE_BYTES` bytes of the guest's memory at `SYMBOL`."""
     count, *words = _LAYOUT.unpack(raw)
     numbers = words[1::2]
     newest = range(max(0, count - _KEPT), count)
@@ -50,7 +50,7 @@ def calls_in(raw: bytes) -> Calls:
 
 
 def polling(then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """The calls made while virtual time paused, for the message, and what to do about them.
+    """Part of a message: the calls made while virtual time paused, and what to do about them.
 
     then, now: When virtual time last advanced, and now; None: unknown.
     """

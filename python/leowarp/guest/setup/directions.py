@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of single directions of links, for the guest: `links[].directions` of `setup.json` and `tables.bin`
-(design/interfaces.md, section 13).
+"""Settings of single directions of links, in the form for the guest: `links[].directions` of `setup.json` and
+`tables.bin` (design/interfaces.md, section 13).
 
 Tables of millions of rows are kept as columns.
 """
@@ -19,23 +19,24 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.setup.network import Network
 
 ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
-"""A row of `tables.bin`, 24 bytes: `value` is bit/s for a capacity, ns for a channel; `loss` applies to a channel."""
+"""A row of `tables.bin`, 24 bytes. `value` is bit/s for a capacity, and ns for a channel; only a channel uses
+`loss`."""
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
 """Unlimited capacity; 0 means that nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
-"""Every packet is lost. Other probabilities are in units of 2^-32, for comparison with a random u32."""
+"""Every packet is lost. Probabilities below 1 are in units of 2^-32, for comparison with a random u32."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
-"""Events that set at an instant what a table sets for the whole run."""
+"""Kinds of event that set a value at an instant, if a table may set the same value for the whole run."""
 
 
 @dataclass(frozen=True)
 class Directions:
-    """The timeline's settings of directions.
+    """Settings of directions from the timeline.
 
     capacity_rows, channel_rows: int64 (directions,). Number of rows of each direction's tables.
-    rows: structured, dtype `ROW`. All of them: by direction, for each first its capacity and then its channel, by time.
-    queues: For directions that have one, as in `setup.json`.
+    rows: structured, dtype `ROW`. Rows of all tables, ordered by direction, then capacity before channel, then time.
+    queues: For directions with a queue of their own, in the form for `setup.json`.
     """
 
     capacity_rows: np.ndarray
@@ -48,7 +49,8 @@ class Directions:
         """Tables and queues of all directions.
 
         timeline: Sorted by time, columns of `timeline.schema`.
-        network: Its nodes and links, as numbered.
+        Raises ScenarioError if a table does not begin at 0, does not increase in time, or belongs to a link of another
+            discipline than leolink.
         Raises ScenarioError if a table does not begin at 0, does not increase in time, or belongs to a link that is not
             of discipline leolink. It is also raised if an event sets a value that a table sets.
         """
@@ -58,10 +60,10 @@ class Directions:
             direction = network.ends(chosen).astype(np.int64)
             counts[event] = np.bincount(direction, minlength=2 * len(network.link_a))
             parts.append(_capacity(chosen) if event == "capacity" else _channel(chosen))
-            # All rows of a direction are consecutive, first its capacity: the order in which the guest reads them.
+            # All rows of a direction are consecutive, and its capacity comes first. The guest reads them in this order.
             places.append(2 * direction + rank)
         place, rows = np.concatenate(places), np.concatenate(parts)
-        # Stable, and the timeline is sorted by time
+        # The sort is stable, and the timeline is sorted by time
         order = np.argsort(place, kind="stable")
         place, rows = place[order], rows[order]
         directions = cls(counts["capacity"], counts["channel"], rows, _queues(timeline, network))
@@ -71,11 +73,12 @@ class Directions:
         return directions
 
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
-        """Entry `directions` of a link; None if both are plain.
+        """Entry `directions` of a link; None if both directions have only defaults.
 
-        in_order: False: packets overtake; None: the timeline is from before this column existed.
+        in_order: False: packets overtake; None: the timeline is older than this column.
         probe_bytes: IP length of the probes that measured the delays, which include their transmission time.
-        Returns: list of two dict, or None. a > b, then b > a, with what differs from the agent's defaults alone.
+        Returns: list of two dict, or None. First a > b, then b > a, each only with values that differ from the agent's
+            defaults.
         """
         common: dict[str, Any] = {"in_order": False} if in_order is False else {}
         if probe_bytes:
@@ -93,7 +96,7 @@ class Directions:
 
 
 def _records(rows: pa.Table) -> np.ndarray:
-    """Rows of `tables.bin` with the times of a table's rows, otherwise empty."""
+    """Rows of `tables.bin` with the times of a table's rows, and all other fields empty."""
     records = np.zeros(len(rows), dtype=ROW)
     records["t_ns"] = rows["t_ns"].to_numpy()
     return records
@@ -102,13 +105,13 @@ def _records(rows: pa.Table) -> np.ndarray:
 def _capacity(rows: pa.Table) -> np.ndarray:
     """Rows of capacity: bit/s, `UNSHAPED` where the timeline has null.
 
-    Raises ScenarioError if a rate is negative. 0 is valid: nothing is sent.
+    Raises ScenarioError if a rate is negative. A rate of 0 is valid: nothing is sent.
     """
     records = _records(rows)
     if len(rows):
         rate_bps = rows["rate_bps"].combine_chunks()
         known = rate_bps.fill_null(0).to_numpy()
-        # The kernel reads u64, in which a negative rate would be enormous.
+        # The kernel reads a u64, so a negative rate would become an enormous one.
         if np.any(known < 0):
             raise ScenarioError("reading the timeline: a capacity is negative")
         records["value"] = np.where(rate_bps.is_null().to_numpy(zero_copy_only=False), UNSHAPED, known.astype("<u8"))
@@ -135,7 +138,8 @@ def _channel(rows: pa.Table) -> np.ndarray:
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
-    """The queueing disciplines of directions that have their own, by direction, in the form for the agent."""
+    """The queueing disciplines of directions that have their own. They are keyed by direction, in the form for the
+    agent."""
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
@@ -154,16 +158,16 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
     """Some columns as a list of rows."""
-    # A timeline from before queues existed lacks the columns, and has no such rows
+    # A timeline that is older than queues lacks the columns, and therefore has no such rows
     return rows.select(names).to_pylist() if len(rows) else []
 
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
-    """Check that each table begins at 0 and has one row per instant: the kernel searches it by time and uses the last
+    """Check that each table begins at 0 and has one row per instant. The kernel searches it by time and uses the last
     earlier row."""
     if not len(place):
         return
-    # All tables at once: `place` is constant within each of them, so a table ends where it changes.
+    # All tables are checked at once. `place` is constant within each table, so a table ends where it changes.
     first = np.concatenate([[True], np.diff(place) != 0])
     late = np.flatnonzero(first & (t_ns != 0))
     if len(late):
@@ -180,7 +184,8 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
 
 
 def _check_disciplines(directions: Directions, network: Network) -> None:
-    """Check that tables and queues belong to leolink: netem supports no tables, and its queue has no child."""
+    """Check that tables and queues belong only to leolink: netem supports no tables, and its queue cannot have another
+    discipline inside."""
     own = np.flatnonzero(directions.capacity_rows + directions.channel_rows).tolist()
     disciplines = network.links["discipline"].to_pylist()
     for direction in {*own, *directions.queues}:
@@ -195,8 +200,7 @@ def _check_disciplines(directions: Directions, network: Network) -> None:
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
     """Check that no direction has both a table and events for the same quantity."""
     for event, table in _ROUGH.items():
-        # An event would change a value that the table sets for the whole run, and it is undefined which of them
-        # applies.
+        # An event would change a value that the table sets for the whole run, and the result would be undefined.
         if not np.any(counts[table]):
             continue
         said = network.ends(timeline.filter(pc.field("event") == event))

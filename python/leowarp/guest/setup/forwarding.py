@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 def forwarding(plan: Plan, timeline: pa.Table) -> str:
     """Value of `network.forwarding` for the guest: "direct" or "kernel".
 
-    The kernel forwards if data of TCP or of a program may pass only links without a rate. The speed of such a flow
-    depends on when the guest's processes are scheduled. Linux schedules them between two softirqs, and direct
-    forwarding has fewer of those.
-    Measured: in 4.5 million packets within 8 s, two ACKs covered one more segment.
+    The kernel forwards packets if data of TCP or of a program may take a path on which no link has a rate. The speed of
+    such a flow
+    depends on when the guest's processes are scheduled. Linux schedules processes between two softirqs, and direct
+    forwarding has fewer softirqs.
+    In a measurement, in 4.5 million packets within 8 s, two ACKs covered one more segment.
     """
     if plan.network.forwarding == "direct" and joined_without_rate(timeline, _pairs(plan)):
         return "kernel"
@@ -47,7 +48,7 @@ def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) ->
 
 
 def _pairs(plan: Plan) -> set[tuple[str, str]]:
-    """Pairs of hosts between which data go as fast as possible; programs send in both directions."""
+    """Pairs of hosts between which data flow as fast as possible. Programs may send in both directions."""
     ends = [(host_node(flow.source), host_node(flow.destination), flow.kind) for flow in plan.flows]
     there = {(source, destination) for source, destination, kind in ends if kind in ("tcp", "program")}
     return there | {(destination, source) for source, destination, kind in ends if kind == "program"}
@@ -58,7 +59,7 @@ def _directions_without_rate(timeline: pa.Table) -> list[tuple[str, str]]:
     links = timeline.filter((pc.field("event") == "link") & (pc.field("discipline") == "leolink"))
     ends = {tuple(sorted(pair)) for pair in zip(links["a"].to_pylist(), links["b"].to_pylist(), strict=True)}
     rows = timeline.filter(pc.field("event").isin(["rate", "capacity"])).select(["a", "b", "rate_bps"])
-    # A table has many rows; here each direction has one
+    # A table has many rows; the result contains each direction once
     least = rows.group_by(["a", "b"]).aggregate([("rate_bps", "min", pc.ScalarAggregateOptions(skip_nulls=False))])
     shaped = {
         (a, b)

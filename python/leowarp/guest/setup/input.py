@@ -32,17 +32,19 @@ EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), 
 # Numbers of the kinds in design/interfaces.md, section 4.
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
 SETUP_VERSION = 4
-"""The agent rejects any other version, because kernel image and library may be from different installations."""
+"""The agent rejects any other version of the input, because kernel image and library may be from different
+installations."""
 NONE = 0xFFFFFFFF
-"""No direction, no path, no change: the largest u32, as in the guest's records (design/interfaces.md, section 4)."""
-# Length of an Ethernet header: the kernel's qdiscs count it, whereas a plan's overhead is added to the IP length.
+"""The value for no direction, no path or no change: the largest u32, as in the guest's records (design/interfaces.md,
+section 4)."""
+# Length of an Ethernet header. The kernel's qdiscs include it, whereas a plan's overhead is added to the IP length.
 ETHERNET_BYTES = 14
 MODULES = "modules"
 """Place of the user's modules in the guest's `in/`."""
 ROOTS = "roots"
 """Directory in the guest's `in/` with a link to the root of each flow's programs."""
 PROGRAMS_WRITE_TO = "/run/leowarp"
-"""Meaning of `{run_dir}`; `crates/agent/src/programs/root.rs` mounts it."""
+"""Value of `{run_dir}` in the guest, where `crates/agent/src/programs/root.rs` mounts it."""
 PROGRAMS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS_ENVIRONMENT = {
     "PATH": PROGRAMS_PATH,
@@ -50,28 +52,28 @@ PROGRAMS_ENVIRONMENT = {
     "TMPDIR": PROGRAMS_WRITE_TO,
     "LANG": "C.UTF-8",
     "TZ": "UTC",
-    # OpenSSL mixes RDRAND (OPENSSL_ia32cap(3), bit 62) and RDSEED (bit 64 + 18) into its random numbers if allowed.
+    # If allowed, OpenSSL mixes RDRAND (OPENSSL_ia32cap(3), bit 62) and RDSEED (bit 64 + 18) into its random numbers.
     "OPENSSL_ia32cap": "~0x4000000000000000:~0x40000",
     # glibc selects its string functions by the processor; Python's hashes begin with a random number.
     "PYTHONHASHSEED": "0",
 }
-"""All variables that programs have unless a flow adds more; equal on every machine."""
+"""All variables of a program, unless a flow adds more. They are equal on every machine."""
 ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 
 def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHand | None = None) -> None:
     """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is created if missing.
 
-    Without tables there is no `tables.bin`. The user's modules are named, but not copied there: see `modules`.
+    Without tables there is no `tables.bin`. The user's modules are named in the setup, but not copied there: see
+    `modules`.
 
     plan: Its workload: flows, hosts, modules, observations.
     timeline: Columns of `timeline.schema`, sorted by time.
     directory: The guest's `in/`, or one of several in it.
-    by_hand: Gets the numbers of hosts by node name; returns the user's interactive part for `setup.json`: the key
-        `shell` or `live` and its value.
-    Raises ScenarioError if the timeline names a node or a link that it does not create, or is not sorted; or if its
-    tables
-        contradict it.
+    by_hand: Called with the numbers of hosts by node name. Returns the user's interactive part for `setup.json`: the
+        key `shell` or `live` and its value.
+    Raises ScenarioError if the timeline names a node or a link that it does not create, is not sorted, or contradicts
+    its tables.
     """
     network = Network.of_timeline(timeline)
     directions = Directions.of_timeline(timeline, network)
@@ -79,7 +81,7 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     if by_hand is not None:
         written |= by_hand(network.host_numbers)
     directory.mkdir(parents=True, exist_ok=True)
-    # One line per key: json's indenting encoder is slow, and a jitter table would take one line per value
+    # One line per key, because json's indenting encoder is slow, and a jitter table would take one line per value
     entries = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in written.items())
     (directory / "setup.json").write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
     with (directory / "events.bin").open("wb") as file:
@@ -93,7 +95,7 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
 
 
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
-    """Records of a timeline's events, in order, without those in the setup and the tables.
+    """Records of a timeline's events in order, except events that belong to the setup or the tables.
 
     Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4.
     Raises ScenarioError if the events are not sorted by time, or the guest does not know the kind of an event.
@@ -104,8 +106,8 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     kinds = timeline["event"].combine_chunks()
     if not pa.types.is_dictionary(kinds.type):
         kinds = kinds.dictionary_encode()
-    # One pass per kind over columns, not one per row: a constellation with all satellites has 1.6 million events
-    # (design/routes-and-timeline.md, what lives how long).
+    # One pass over columns per kind of event, not one per row: a constellation with all satellites has 1.6 million
+    # events (design/routes-and-timeline.md, what lives how long).
     names, codes = kinds.dictionary.to_pylist(), kinds.indices.to_numpy()
     records = np.zeros(len(timeline), dtype=EVENT)
     records["t_ns"] = t_ns
@@ -125,7 +127,7 @@ _IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Links up and down: a = link, value = 1 if held packets are lost when it goes down."""
+    """Links up and down. a = link; value = 1 if held packets are lost when the link goes down."""
     up = rows["up"].to_numpy().astype(bool)
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
     records["a"][at] = network.ends(rows) // 2
@@ -134,16 +136,16 @@ def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Net
 
 
 def _fill_value(kind: int, column: str):
-    """A filler for events that set one value of a direction: its rate, delay or loss."""
+    """Returns a function that fills in events that set one value of a direction: its rate, delay or loss."""
 
     def fill(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
         records["kind"][at] = kind
         records["a"][at] = network.ends(rows)
         if kind == LOSS:
-            # The record's value is an integer; a ratio is stored as the bits of its float, without rounding.
+            # The record's value is an integer. A ratio is stored as the bits of its float, so it is not rounded.
             values = rows[column].to_numpy().astype("<f8").view("<i8")
         else:
-            # A null rate is 0 here: unshaped
+            # A null rate, which means unshaped, is 0 here
             values = rows[column].fill_null(0).to_numpy()
         records["value"][at] = values
 
@@ -177,7 +179,7 @@ def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
 def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
     """Jitter: b = index in `jitter_tables`, value = standard deviation, ns."""
     names = rows["distribution"].to_pylist()
-    # Numbered by first appearance, the order in which `jitter_tables` passes them to the agent.
+    # Numbered by first appearance, which is the order in which `jitter_tables` passes them to the agent.
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     records["kind"][at] = JITTER
     records["a"][at] = network.ends(rows)
@@ -223,7 +225,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
     """`setup.json` as a dict.
 
     network: Its numbering, used wherever a node, a host or a link is named.
-    directions: If already computed; otherwise made from the timeline.
+    directions: Given if already computed; otherwise made from the timeline.
     Returns: Keys of design/interfaces.md, sections 4, 13, 15 and 18. An unknown value is None.
     """
     if directions is None:
@@ -298,7 +300,7 @@ def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def address(host: int) -> str:
-    """IPv4 address of a host: 10.1.x.y, from 10.1.0.1 on, without the first and the last of each /24.
+    """IPv4 address of a host: 10.1.x.y, starting at 10.1.0.1. The first and the last address of each /24 are skipped.
 
     >>> address(0), address(253), address(254)
     ('10.1.0.1', '10.1.0.254', '10.1.1.1')
@@ -307,7 +309,7 @@ def address(host: int) -> str:
 
 
 def _host(number: int, node: int, host: Any) -> dict[str, Any]:
-    """A host of the setup; a host that the plan does not name, for instance in a chain, has the kernel's own
+    """A host of the setup. If the plan does not name the host, for instance in a chain, it has the kernel's own
     behaviour."""
     common = {"node": node, "address": address(number)}
     if host is None:
@@ -316,9 +318,9 @@ def _host(number: int, node: int, host: Any) -> dict[str, Any]:
 
 
 def modules(plan: "Plan") -> list[dict[str, Any]]:
-    """The kernel modules of a plan: first the user's, then those of the guest kernel.
+    """The kernel modules of a plan. The user's come first, then those of the guest kernel.
 
-    The code that boots the guest copies the user's file to the boot's `in/`, under the name given here.
+    Under the name given here, the code that boots the guest copies the user's file to the boot's `in/`.
     """
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [
@@ -340,9 +342,10 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
     links = []
     for number, (a, b, row) in enumerate(zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True)):
         link = {"a": a, "b": b, **row, "arp": arp}
-        # Wires have no counts, except jittered ones; they have no neighbours to resolve
+        # Wires have no counts, except on a jittered path, and have no neighbours to resolve
         is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
-        # The kernel's disciplines already count the Ethernet header, so a plan's 14 B are 0 here.
+        # The kernel's disciplines already count the Ethernet header of 14 B, so a plan's overhead of 14 B is passed as
+        # 0.
         link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
         link["arp"] = arp and row["kind"] != "wire"
         if row["discipline"] in ("netem", "jitter"):
@@ -384,7 +387,8 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "payload_bytes": flow.payload_bytes,
         "packets": flow.packets,
         "packets_per_s": flow.packet_rate_pkts_per_s,
-        # None, for a flow that is not a ping, is not false: only a ping's explicit `false` silences a host.
+        # For a flow that is not a ping, the value is None, which is not false: only a ping's explicit `false` silences
+        # a host.
         "replies": flow.replies is not False,
         "flood": bool(flow.flood),
     }
@@ -407,7 +411,7 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int]) -> dict[str, 
             text = text.replace(name, value)
         return text
 
-    # Split before filling in: a filled-in value is always one word.
+    # Words are split before placeholders are filled in, so that a filled-in value is always one word.
     client, server = ([filled(word) for word in shlex.split(line or "")] for line in (flow.client, flow.server))
     program = {
         "client": client,
@@ -425,16 +429,18 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int]) -> dict[str, 
 
 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
-    """Periods in which packets are stored: [from, to) in ns of the run, sorted, disjoint.
+    """Periods in which packets are stored, as [from, to) in ns of the run, sorted and disjoint.
 
-    From `observe.packets_before` before to `observe.packets_after` after each route change, as numbered in the
-    timeline. Adjacent windows are merged.
+    Each period extends from `observe.packets_before` before to `observe.packets_after` after a route change, as
+    numbered in the timeline. Adjacent windows are merged.
 
-    Returns: list of [int, int]. Within the run; empty if only packets are stored that are always stored.
+    Returns: list of [int, int]. Periods lie within the run. The list is empty if only those packets are stored that are
+        always stored.
     """
     if plan.observe.packets == "none":
         return []
-    # Late, lost and repeated packets are always stored; windows select the others (design/interfaces.md, section 5).
+    # Late, lost and repeated packets are always stored. Windows select which others are stored (design/interfaces.md,
+    # section 5).
     if plan.observe.packets == "all":
         return [[0, plan.run.duration_ns]]
     changes = timeline.filter(pc.is_valid(timeline["change_id"]))

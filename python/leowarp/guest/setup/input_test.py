@@ -42,7 +42,7 @@ WIRES = [
 
 
 def plan(**changed):
-    """The parts of a plan from which the guest's input is made."""
+    """The parts of a plan that determine the guest's input."""
     flow = SimpleNamespace(kind="tcp", source="A", destination="B", congestion_control="cubic", start_ns=0, stop_ns=9)
     flow.size_bytes = flow.rate_bps = flow.interval_ns = flow.payload_bytes = None
     flow.packets = flow.packet_rate_pkts_per_s = flow.replies = flow.flood = None
@@ -87,7 +87,8 @@ def test_each_event_becomes_the_agreed_record():
         link(9, "s1", "s2", False),
     )
     records = events(table, Network.of_timeline(table)).tobytes()
-    # t_ns, kind, a, b, c, value: interfaces.md, section 4, with the layout repeated independently
+    # The fields t_ns, kind, a, b, c, value as in interfaces.md, section 4. The layout is repeated here independently of
+    # the code
     expected = [
         (0, 1, 0, 0, 0, 0),
         (0, 1, 1, 0, 0, 0),
@@ -125,7 +126,7 @@ def test_setup_has_the_agreed_keys(tmp_path):
         "a": 0, "b": 1, "kind": "wire", "discipline": "leolink", "on_down": "drain", "limit_pkts": None,
         "limit_bytes": None, "overhead_bytes": 0, "arp": False,
     }  # fmt: skip
-    # 20 bytes added to the IP length are 6 added to the Ethernet frame, which the kernel counts itself
+    # 20 bytes added to the IP length are 6 bytes added to the Ethernet frame, whose header the kernel counts itself
     assert made["links"][2]["overhead_bytes"] == 6
     assert made["links"][2]["limit_bytes"] == 64000
     assert (made["flows"][0]["source"], made["flows"][0]["destination"]) == (0, 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of a timeline's nodes, hosts, links and directions, as used in the guest.
+"""Numbers that nodes, hosts, links and directions of a timeline have in the guest.
 
-Names are converted to numbers once per name; links are found in one sorted table of node pairs.
+Each name is converted to a number only once, and links are found in one sorted table of node pairs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from leowarp.base.errors import ScenarioError
 
-# /24 by /24 from 10.1.0.1: .0 and .255 are skipped because they look like mistakes in a capture
+# Addresses are assigned /24 by /24 from 10.1.0.1. .0 and .255 are skipped because they look like mistakes in a capture
 HOSTS_PER_BLOCK = 254
 HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 
@@ -25,8 +25,8 @@ class Network:
 
     nodes: list of (name, kind)
     hosts: Node numbers, in order of appearance.
-    links: pyarrow.Table of n rows. The first event that brought each link up, with all columns.
-    link_a, link_b: int64 arrays of shape (n,). Node numbers of its ends.
+    links: pyarrow.Table of n rows. For each link, the first event that brought it up, with all columns.
+    link_a, link_b: int64 arrays of shape (n,). Node numbers of the ends of each link.
     """
 
     nodes: list[tuple[str, str]]
@@ -52,7 +52,7 @@ class Network:
         numbers = {name: number for number, (name, _) in enumerate(nodes)}
         rows = timeline.filter(pc.equal(timeline["event"], "link"))
         a, b = numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers)
-        # A link comes up again after each outage; its first event creates it and determines its number.
+        # A link comes up again after each outage. Its first event creates it and determines its number.
         _, first = np.unique(_pair(a, b, len(nodes)), return_index=True)
         first.sort()
         return cls(nodes, hosts, rows.take(pa.array(first)), a[first], b[first])
@@ -73,18 +73,18 @@ class Network:
         return self.directions(numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers))
 
     def words(self, direction: int) -> str:
-        """Text for a direction in a message: the names of its ends."""
+        """A direction as text in a message: the names of its ends."""
         ends = [self.nodes[side[direction // 2]][0] for side in (self.link_a, self.link_b)]
         return "direction " + " > ".join(ends if direction % 2 == 0 else ends[::-1])
 
     def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 for the reverse of the link's own
-        order.
+        """Direction number of each (from, to) pair of node numbers: 2 * link, plus 1 if the pair is in the reverse of
+        the link's own order.
 
         Raises ScenarioError if a pair has no link.
         """
         keys = _pair(self.link_a, self.link_b, len(self.nodes))
-        # One sort and a binary search, because timelines have millions of events.
+        # Uses one sort and a binary search, because timelines have millions of events.
         order = np.argsort(keys)
         wanted = _pair(a, b, len(self.nodes))
         at = np.searchsorted(keys, wanted, sorter=order)
@@ -98,7 +98,7 @@ class Network:
 
 
 def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
-    # A link is the same from both ends: one number for both orders.
+    # A link is the same from both ends, so both orders give one number.
     return np.minimum(a, b) * nodes + np.maximum(a, b)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything in a guest's directory when it boots for one plan: its input, modules, and roots of programs."""
+"""Everything that a guest needs in its directory when it boots for one plan: input, modules, and roots of programs."""
 
 from __future__ import annotations
 

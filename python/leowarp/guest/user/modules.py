@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The user's kernel modules, compiled against the guest kernel, once per content.
 
-A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh): 9 MB of headers, kbuild and
-exported symbols, so that a module takes seconds and needs no kernel source. The archive is unpacked into the cache when
-the first module is compiled. It includes its compiler's flags and compile.sh, which does the work and can also be
-called by hand.
+A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). Its 9 MB contain headers, kbuild
+and exported symbols, so that a module takes seconds and needs no kernel source. The archive is unpacked into the cache
+when
+the first module is compiled. The archive includes the kernel compiler's flags and compile.sh, which does the work and
+can also be called by hand.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 KIND = "module"
 TREE_KIND = "module-tree"
 NEEDED = {"gcc": "gcc", "make": "make", "ld": "binutils", "tar": "tar", "xz": "xz-utils"}
-# The kernel's own sources are included by their path in its tree; no path of this machine gets into the module
+# Source files of the kernel are included by their path in its tree. No path of this machine becomes part of the module
 KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/=\n"
 # Maximum number of compiler output lines in a message
 SHOWN_LINES = 40
@@ -43,16 +44,16 @@ OnMessage = Callable[[str], None]
 
 
 def module_name(source: Path) -> str:
-    """The kernel's name of a module: its file's stem, of letters, digits and underscores."""
+    """The kernel's name of a module: the stem of its file, which consists of letters, digits and underscores."""
     return source.stem.replace("-", "_")
 
 
 def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
     """The module `NAME.ko` of the C file `source`, compiled against `kernel`; from the cache if it is there.
 
-    source: One C file. It may include the kernel's headers and also the kernel's congestion controls, for instance
-        `"net/ipv4/tcp_cubic.c"`.
-    kernel: A built one. A binary is accepted if `module-tree.tar.xz`, which the build puts beside it, is there.
+    source: One C file. The file may include the kernel's headers and also the kernel's congestion controls, for
+        instance `"net/ipv4/tcp_cubic.c"`.
+    kernel: A built one. A kernel binary is accepted if the `module-tree.tar.xz` that its build puts beside it is there.
     on_message: Called with a line of text before every step that takes time, and with each compiler warning.
     Raises ScenarioError if the file cannot be read or does not compile: with the compiler's messages.
     Raises HostError if this machine has no compiler.
@@ -69,7 +70,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             hint="leave guest.kernel out, name the kernel's tree instead (--kernel TREE), or build the binary with "
             "guest/build.sh, which puts the archive beside it",
         )
-    # Before the cache is checked, because the compiler's version is part of the key.
+    # Checked before the cache is used, because the compiler's version is part of the key.
     _demand_tools(source)
     name = module_name(source)
     tree_sha256 = sha256_of_file(archive)
@@ -92,7 +93,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             said = _compile(tree, directory, source)
             for warning in said:
                 on_message(warning)
-            # Only the module goes into the entry, because other files of kbuild contain paths of this machine.
+            # Only the module is stored in the entry, because other files of kbuild contain paths of this machine.
             shutil.move(directory / f"{name}.ko", entry / f"{name}.ko")
 
     return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"
@@ -101,7 +102,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
 def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
     """The modules of a plan (`guest.cc_modules`), compiled against the kernel of `image`.
 
-    Raises ScenarioError, HostError: As `compiled`; ScenarioError also if a file names a module that the user never
+    Raises ScenarioError, HostError: As `compiled`. ScenarioError also if a file names a module that the user never
         accepted (`trust`).
     """
     demand(plan, on_message)
@@ -110,7 +111,7 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
 
 
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
-    """`modules_of` a plan, after a check that its modules have the plan's parameters (`modules`).
+    """`modules_of` a plan, after a check that the modules have the parameters that the plan sets (`modules`).
 
     Raises ScenarioError, HostError: As `modules_of` and `check_parameters`.
     """
@@ -126,7 +127,7 @@ def declared_parameters(image: GuestImage, made: Iterable[Path]) -> Declared:
 
 
 def put_modules(modules: Iterable[Path], directory: Path) -> None:
-    """Copy modules to the place given in `setup.json` of the guest's input `directory`."""
+    """Copy modules to the place named in `setup.json` of the guest's input `directory`."""
     for module in modules:
         (directory / MODULES).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(module, directory / MODULES / module.name)
@@ -142,7 +143,7 @@ def _demand_tools(source: Path) -> None:
 
 
 def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
-    """The archive, unpacked once per content."""
+    """The directory of the archive, which is unpacked once per content."""
 
     def make(entry: Path) -> None:
         on_message(f"unpacking {archive.name} (56 MB)")
@@ -159,7 +160,7 @@ def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
 
 
 def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
-    """Run compile.sh; return the compiler's warnings, a list of lines."""
+    """Run compile.sh. Returns the compiler's warnings as a list of lines."""
     with own_session(["sh", str(tree / "compile.sh"), str(directory)]) as process:
         output, _ = process.communicate()
     # The compiler saw a copy under the module's name.
@@ -174,7 +175,7 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     )
 
 
-# Steps of kbuild and make's own reports, which are not about the file
+# Lines with kbuild's steps and make's own reports, which are not about the user's file
 _OF_MAKE = re.compile(
     r"^  [A-Z][A-Z0-9]*( \[M\])? +\S|^make(\[\d+\])?: |^warning: the compiler differs|^  (You are|The) "
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache and the errors of compiling a module, with a compile.sh that takes no time."""
+"""The cache and the errors of compiling a module. A fake compile.sh takes no time."""
 
 import subprocess
 from pathlib import Path
@@ -26,7 +26,7 @@ cp "$1/$name.c" "$1/$name.ko"
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
-    """A kernel with an archive whose compile.sh copies; `workshop(line)` adds a line to it."""
+    """A kernel with an archive whose compile.sh only copies; `workshop(line)` adds a line to that script."""
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of kernel modules, read from their files, so that mistakes in a plan are found before a boot.
 
-Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`: in a
-module's file, or in the kernel's program for built-in modules. The functions that read it determine its type
+Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. For a
+module it is in the module's file; for a built-in module it is in the kernel's program. The functions that read it
+determine its type
 (kernel/params.c). `.modinfo` also gives types, but not those of built-in modules, and no permissions.
 """
 
@@ -29,7 +30,7 @@ _ELEMENT_OPERATIONS_AT = 16
 # struct kernel_symbol: address, name, namespace
 _EXPORT_BYTES, _EXPORT_NAME_AT = 24, 8
 _NAME = re.compile(r"\w+(?:\.\w+)?")
-# Part of every kernel that is booted here, with their own parameters
+# Modules with their own parameters that are part of every kernel booted here
 _BUILT_IN = {"printk", "tcp_cubic"}
 _WRITABLE = 0o200
 
@@ -50,8 +51,9 @@ _INTEGER = re.compile(
 class Parameter:
     """One parameter of a module.
 
-    type: As `module_param` names it; None: its own functions read it, and what they take is not known.
-    permissions: In /sys; 0: it is not there.
+    type: The type as `module_param` names it; None: the module's own functions read it, and the values that they accept
+        are unknown.
+    permissions: Permissions in /sys; 0: the parameter is not there.
     most: Maximum number of elements of an array; None: not an array.
     """
 
@@ -64,7 +66,8 @@ class Parameter:
         return kind if self.most is None else f"up to {self.most} of {kind}"
 
     def refuses(self, value: str) -> str | None:
-        """Accepted values, if the kernel would reject this one; None: it is accepted, or this is unknown."""
+        """Description of the accepted values if the kernel would reject this one; None: it would accept the value, or
+        this is unknown."""
         values = [value] if self.most is None else value.split(",")
         if self.most is not None and len(values) > self.most:
             return f"at most {self.most} values, separated by commas"
@@ -82,7 +85,7 @@ Declared = Mapping[str, Mapping[str, Parameter]]
 
 
 def _takes(kind: str | None, value: str) -> bool:
-    """Whether the kernel can read a value as this type, as `param_set_...` of kernel/params.c do."""
+    """Whether the kernel can read a value as this type. The rules are those of `param_set_...` in kernel/params.c."""
     if kind in _BOOLEANS:
         # kstrtobool reads no further.
         return re.match(r"[yYtT1nNfF0]|[oO][nNfF]", value) is not None
@@ -106,7 +109,7 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 def parameters_in(file: Path) -> Declared:
     """The parameters declared by a module's file (`NAME.ko`) or a kernel's program.
 
-    Returns: Module -> name -> `Parameter`. For a module's file there is one entry, with the file's stem. Empty if a
+    Returns: Module -> name -> `Parameter`. For a module's file, the only entry is the file's stem. Empty if a
         kernel's file does not have the structure of a 6.12 kernel.
     """
     try:
@@ -148,7 +151,7 @@ def _type_at(elf: Elf, offset: int, exported: Mapping[int, int]) -> str | None:
     if target.address is not None and target.address in exported:
         name = _text_of(elf, exported[target.address])
     kind = _ARRAY if name == "param_array_ops" else name.removeprefix("param_ops_")
-    # The accepted values of other types, such as a module's own, are unknown.
+    # Accepted values of other types, for instance a module's own, are unknown.
     return kind if kind in (_ARRAY, *_INTEGERS, *_BOOLEANS, *_TEXTS) else None
 
 
@@ -160,7 +163,8 @@ def _text_of(elf: Elf, offset: int) -> str:
 
 
 def _exported(elf: Elf) -> dict[int, int]:
-    """Each symbol that a kernel exports to modules: its address, and the place in the file of the pointer to its name.
+    """Each symbol that a kernel exports to modules: its address, and the place in the file where the pointer to its
+    name is.
 
     All other symbols are stripped from the program.
     """
@@ -176,8 +180,8 @@ def check_parameters(plan: Plan, declared: Declared) -> None:
     """Check that each parameter of a plan exists in its module, can be written, and accepts the value.
 
     declared: As from `modules.declared_parameters`. Unknown parameters, such as those of a kernel that cannot be read,
-        are left to the guest.
-    Raises ScenarioError: With every wrong parameter, and the existing ones.
+        are left for the guest to check.
+    Raises ScenarioError: With every wrong parameter, and the parameters that exist.
     """
     wrong = mistakes(plan.modules, declared)
     if not wrong:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's programs in the guest: checks before a boot, and the output that they leave.
+"""The user's programs in the guest: checks before a boot, and the output that programs leave.
 
 The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). A symbolic link
-in its own directory points to it, so that its command line stays constant.
+in its own directory points to the root, so that the kernel command line stays constant.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow
 
 HIDDEN = ("run", "dev", "proc", "sys")
-"""Directories that the guest replaces by its own mounts."""
+"""Directories that the guest covers with its own mounts."""
 
 _MOST_LINKS = 40
 # exec_binprm of fs/exec.c, and BINPRM_BUF_SIZE
 _SCRIPTS_IN_SCRIPTS = 5
 _LONGEST_INTERPRETER_BYTES = 256
-"""The kernel follows this number of symbolic links (MAXSYMLINKS, include/linux/namei.h)."""
+"""Maximum number of symbolic links that the kernel follows (MAXSYMLINKS, include/linux/namei.h)."""
 
 
 def check_programs(plan: Plan) -> None:
@@ -50,7 +50,7 @@ def check_programs(plan: Plan) -> None:
 
 
 class Surroundings(Protocol):
-    """Properties that determine where a program is looked for: flows have them, and a shell."""
+    """Properties that determine where a program is looked for. Flows and a shell have them."""
 
     @property
     def rootfs(self) -> str | None:
@@ -75,7 +75,7 @@ def check_program(command: str, surroundings: Surroundings) -> None:
 
 
 def put_roots(plan: Plan, directory: Path) -> None:
-    """Make, in the guest's `in/`, a link to the root of each flow's programs."""
+    """Make a link in the guest's `in/` to the root of each flow's programs."""
     for number, flow in enumerate(plan.flows):
         if flow.kind == "program":
             (directory / ROOTS).mkdir(exist_ok=True)
@@ -87,8 +87,8 @@ def put_roots(plan: Plan, directory: Path) -> None:
 def keep_outputs(out: Path, run_dir: Path) -> None:
     """Move output and files of programs from the guest's `out/` into a run directory, if there were any.
 
-    out: `programs/<flow>/<client or server>/` in it has `stdout`, `stderr`, `output.txt` and `files/`.
-    run_dir: Gets them as `35-programs/`.
+    out: Contains `programs/<flow>/<client or server>/` with `stdout`, `stderr`, `output.txt` and `files/`.
+    run_dir: Receives them as `35-programs/`.
     """
     target = run_dir / PROGRAMS
     if target.exists():
@@ -103,9 +103,9 @@ def root_of(flow: Surroundings) -> Path:
 
 
 def program_file(flow: Surroundings, command: str) -> Path | None:
-    """The file of this machine that a command line runs, as far as the host can tell; None: none.
+    """The file of this machine that a command line runs; None: there is none, or the host cannot tell.
 
-    Looked up in the same way as in the guest: in the directories of its PATH, below the flow's root.
+    The file is found in the same way as in the guest: in the directories of PATH, below the flow's root.
     """
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):
@@ -155,8 +155,8 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
 
 
 def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
-    """Why a file cannot be run, which is the interpreter of `scripts` nested scripts; None: it can, or the host cannot
-    tell."""
+    """Why a file cannot be run; None: it can, or the host cannot tell. The file is the interpreter of a chain of
+    `scripts` scripts."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:
@@ -206,7 +206,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _inside(root: Path, path: str) -> Path | None:
-    """Target of a path whose `/` is `root`: links within are followed as by a program below that root."""
+    """Target of a path below `root`. Links on the path are followed as by a program whose root directory is `root`."""
     # In a custom root, an absolute link refers to that root, not to this machine's.
     at, ahead, links = root, [part for part in path.split("/") if part], 0
     while ahead:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An interactive program at a host of the guest: its definition, its input, its exit status."""
+"""An interactive program at a host of the guest: its description, its input, and its exit status."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 INPUT = "stdin"
-"""Place in the guest's `in/` of the standard input of a shell without a terminal."""
+"""File in the guest's `in/` that is the standard input of a shell without a terminal."""
 STORAGE_BYTES = 64 << 20
 """Maximum size of its files, as for a flow of kind program."""
 
-# EPOCHREALTIME has six decimals (bash(1)); LEOWARP_START_US is the same clock at the run's 0 (the agent).
+# EPOCHREALTIME has six decimals (bash(1)); LEOWARP_START_US, set by the agent, is the same clock at the run's 0.
 _BASH_CLOCK = (
     "LEOWARP_US=$((${EPOCHREALTIME/./}-LEOWARP_START_US)); "
     'printf -v LEOWARP_S "%d.%06d" $((LEOWARP_US/1000000)) $((LEOWARP_US%1000000))'
@@ -58,12 +58,14 @@ class Shell:
         """The command line."""
         if self.command:
             return list(self.command)
-        # Without the user's settings: they refer to missing files, and their output takes virtual time.
+        # The shell starts without the user's settings: these refer to missing files, and their output takes virtual
+        # time.
         has_bash = program_file(self, "bash") is not None
         return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
 
     def variables(self) -> dict[str, str]:
-        """Its complete environment: that of programs; with a terminal, also its type and a prompt."""
+        """Its complete environment: the variables of programs, and with a terminal also the terminal's type and a
+        prompt."""
         prompt = {
             "PS1": f"{self.station} ${{LEOWARP_S:+$LEOWARP_S s}}$ ",
             "PROMPT_COMMAND": _BASH_CLOCK,
@@ -97,12 +99,12 @@ def run_shell(
     image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, shell: Shell,
     on_warning: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Run `shell` on this process' terminal or standard outputs, in the network of `timeline`; return its exit code.
+    """Run `shell` on this process' terminal or standard outputs, in the network of `timeline`. Returns its exit code.
 
     plan: Its flows also run.
     run_dir: Directory in which the guest works.
     on_warning: As for `drive`.
-    Raises LeowarpError: As `drive`; GuestError if the run ends before the shell.
+    Raises LeowarpError: As `drive`; GuestError also if the run ends before the shell does.
     """
     directory = run_dir / GUEST
     terminal = Terminal(0, 1) if shell.is_terminal else None

@@ -64,8 +64,8 @@ def channel_rows(
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
     """Begins of frames; frame 0 begins with the run. 1/750 s is not a whole number of ns.
 
-    The begin of each frame is rounded separately from the run's start, so that errors do not accumulate: with 750
-    frames per second, frame 750 begins at exactly 1 s.
+    The start of each frame is computed from the run's start and rounded on its own, so that errors do not accumulate:
+    with 750 frames per second, frame 750 begins at exactly 1 s.
     """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
@@ -93,15 +93,21 @@ def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # Uplink jitter is uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then sees the
-        # published mean difference of 6.7 ms within 15 %, with probes every 10 ms or one per round trip
-        # (design/starlink-profile.md, "Steps of the jitter").
-        lasts = rng.integers(math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each) + 1, count)
+        # Uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then meets the published mean
+        # difference of 6.7 ms within 15 %, whether 10 ms or a round trip apart (design/starlink-profile.md, "Steps of
+        # the jitter").
+        first, last = up_step_frames(frames_each)
+        lasts = rng.integers(first, last + 1, count)
         values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
     # Steps are whole frames up to here, then `frame_border_ns` converts them to ns: sums of rounded ns would drift away
     # from the frames.
     begins = np.append(0, np.cumsum(lasts)[:-1]).astype(np.int64)
     return frame_border_ns(access, begins), np.rint(values_ns).astype(np.int64)
+
+
+def up_step_frames(frames_each: float) -> tuple[int, int]:
+    """Shortest and longest step of the jitter up, in frames, where one lasts so many on average."""
+    return math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each)
 
 
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

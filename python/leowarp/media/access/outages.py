@@ -24,7 +24,7 @@ def outages_ns(
     The four parameters were calibrated together: 1.5 % of pings at one per second are lost, and a flood loses 15 in a
     row, 1.5 times per slot (docs/guides/access-links.md).
 
-    slots: Only the begin of the first is used: outages do not depend on the satellite of a slot.
+    slots: Only the beginning of the first slot is used: outages do not depend on the satellite of a slot.
     seed: ``run.seed``; the stream is `access.outages`.
     Returns: int64 arrays of shape (k,). Times on the run's clock; the first outage may begin before 0, and the last may
         end after the run.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Path delay over time, and the table of route changes: what changed, what was left behind, and the cost.
+"""Path delay over time, and the table of route changes: what changed, which queues were left behind, and the cost.
 
 Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not those of the route
 computation. They differ if links are updated more often than routes.
@@ -24,11 +24,12 @@ from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths, typed_frame
 
 ATTRIBUTION_NS = 5_000_000_000
-"""Default window after a change in which retransmissions, losses and DSACKs are attributed to it (shorter if the next
-change comes sooner). It is well above the longest transient reported by `frederiksen2024` (a few seconds)."""
+"""Default length of the window after a change in which retransmissions, losses and DSACKs are attributed to it. The
+window is shorter if the next change comes sooner. It is well above the longest transient reported by `frederiksen2024`
+(a few seconds)."""
 
 ARROW = " > "
-"""Separates the nodes of a path in text, because names may contain blanks ("Cape Town")."""
+"""Separates the nodes of a path in text. Names may contain blanks ("Cape Town")."""
 
 
 def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
@@ -58,7 +59,8 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     t_ns = integers(tables.routes["t_ns"].iloc[at])
     order = np.argsort(t_ns, kind="stable")
     mine = {name: tables.routes[name].array.take(at[order]) for name in ("path", "path_id", "change_id")}
-    # Tuples, which can be compared and counted as a whole; Parquet returns arrays, which compare by element.
+    # Paths are tuples, which can be compared and counted as a whole. Parquet returns arrays, which compare element by
+    # element.
     paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
     numbers = {name: mine[name].to_numpy() for name in ("path_id", "change_id")}
     return pd.DataFrame({"t_ns": t_ns[order], "path": pd.Series(paths, dtype=object), **numbers})
@@ -66,7 +68,8 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
-    """Cached, because paths without changes need no routes, and small runs of a study request them by the thousand."""
+    """Cached, because paths without changes need no routes, and small runs of a study request them thousands of
+    times."""
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
@@ -76,17 +79,18 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     pair: (str, str). Source and destination station.
     links: Values of the tables' timeline, if already computed.
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
-        or a delay of the path changed, and holds until the next row, the last until `end_ns`.
+        or a delay of the path changed. It holds until the next row, and the last row until `end_ns`.
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
-    # Instants, delays, hops and number of each path, joined once, because a run may have thousands.
+    # Instants, delays, hops and number of each path. They are joined only once, because a run may have thousands of
+    # rows.
     pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
         until_ns = starts[index + 1]
         if row.path is None:
-            # nan and not the last delay, because packets have no delay while there is no path.
+            # nan instead of the last delay, because packets have no delay while there is no path.
             pieces.append((np.array([row.t_ns], dtype="int64"), np.array([np.nan]), 0, None))
             continue
         taken = tables.links_of(row.path)
@@ -113,8 +117,8 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
     """Instants at which the path of a pair changed in either direction: int64 array of shape (n,), ns, sorted, without
     duplicates.
 
-    Both directions, because a round trip uses both: a change that affects a probe or an ACK on its way back affects the
-        flow.
+    Both directions count, because a round trip uses both. A change that affects a probe or an ACK on its way back also
+        affects the flow.
     """
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
@@ -124,11 +128,11 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
 class PathChange:
     """A route change for a flow's packets.
 
-    number: From 0 for each pair; the guest gets the same number from the timeline, and the trace's table `reordering`
-        uses it.
+    number: Counted from 0 for each pair. The guest gets the same number from the timeline, and the trace's table
+        `reordering` uses it.
     t_ns: On the run's clock.
     before, after: Nodes of the path; None: no path.
-    settled_ns: When the last node in either direction had its entry; equal to `t_ns` if all nodes switch at once.
+    settled_ns: When the last node in either direction had its new entry; equal to `t_ns` if all nodes switch at once.
     """
 
     number: int
@@ -141,14 +145,14 @@ class PathChange:
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     """Route changes from one station to another, by time, numbered as in the routes table.
 
-    The initial path is not a change; losing the path is one, and so is getting one again.
+    The initial path is not a change. Losing the path is a change, and so is getting a path again.
 
     Returns: A shared list; do not modify it.
     """
     if pair not in tables.changes_of_pairs:
         routes = pair_routes(tables, pair)
         paths = list(routes["path"])
-        # The last update has no successor that would bound it.
+        # The last update has no successor that bounds it.
         until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
         tables.changes_of_pairs[pair] = [
             PathChange(
@@ -166,8 +170,8 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
-    """When the last node had its entry for a host of the pair, after a route update and before the next; the update's
-    own instant if it changed none.
+    """When the last node had its new entry for a host of the pair, between this route update and the next; the time of
+    the update itself if it changed no entry.
     """
     last_ns = int(t_ns)
     for station in pair:
@@ -184,8 +188,8 @@ def route_changes(
 ) -> pd.DataFrame:  # fmt: skip
     """One row per route change that affects data of a flow; columns as in `CHANGE_COLUMNS`.
 
-    Packets of all flows between two stations are counted together, and by time window, regardless of the cause;
-    `metrics/route_changes/causes.py` attributes each packet.
+    Packets of all flows between two stations are counted together by time window, whatever the cause.
+    `metrics/route_changes/causes.py` attributes each packet to a cause.
 
     tables: Without packets, drops, sockets or queues, the columns that need them are null.
     pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
@@ -204,15 +208,15 @@ def route_changes(
         instants = [0, *(change.t_ns for change in changes), end_ns]
         for index, change in enumerate(changes):
             t_ns, before, after = change.t_ns, change.before, change.after
-            # `instants` contains the run's start before the first change, hence + 2.
+            # `instants` also contains the run's start before the first change, so the index is shifted by 2.
             next_ns = instants[index + 2]
-            # Windows never overlap, so that no retransmission is attributed to two changes.
+            # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
-            # Paths over the same link (that of a mobile channel) share its delay, which has the new value by now.
+            # Paths over the same link (that of a mobile channel) share its delay, which already has the new value now.
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
-            # An access link that other paths also use does not change: its delay is not part of the change.
+            # An access link that other paths also use does not change, so its delay is not part of the change.
             stay = {} if old == new else dict.fromkeys(set(old) & set(new), (instants[index], next_ns))
             row |= _what_changed(
                 before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns), stay),
@@ -228,8 +232,9 @@ def _base_delay_ns(
     tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
     stay: Mapping[Pair, tuple[int, int]],
 ) -> int | None:  # fmt: skip
-    """Propagation along a path, ns: for each link, the delay at the first of the instants. For a channel, which varies
-    within a slot, its minimum from the second instant to the third, or over the period in `stay`. None if there is no
+    """Propagation along a path, ns: for each link, the delay at the first of the instants. For a channel, whose delay
+    varies within a slot, the minimum from the second instant to the third is used, or the minimum over the period in
+    `stay`. None if there is no
     path."""
     if path is None:
         return None
@@ -245,7 +250,7 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
     delay_after_ns: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Columns of a row that compare two paths; None where both are needed but one does not exist."""
+    """Columns of a row that compare two paths; None if both are needed but one does not exist."""
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
         "path_after": None if after is None else ARROW.join(after),
@@ -258,13 +263,14 @@ def _what_changed(
         names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
                  "delay_step_ns")  # fmt: skip
         return row | dict.fromkeys(names)
-    # Counted from the source, without the last link: paths that share all links are the same path.
+    # Links are counted from the source, and the last one is left out: paths that share all other links count as the
+    # same path.
     shared = 0
     while shared < min(len(before), len(after)) - 1 and before[: shared + 2] == after[: shared + 2]:
         shared += 1
     return row | {
         "first_hop_changed": before[:2] != after[:2],
-        # Without the first and the last satellite, which the two neighbouring columns cover.
+        # The first and the last satellite are left out, because the two neighbouring columns cover them.
         "middle_hops_changed": before[2:-2] != after[2:-2],
         "last_hop_changed": before[-2:] != after[-2:],
         "shared_hops": shared,
@@ -276,7 +282,7 @@ def _what_changed(
 def _left_behind(
     tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Queues at the change: on the links that the path leaves, and on those that it newly uses.
+    """Queues at the change: on the links that the path leaves, and on the links that it newly uses.
 
     With `drain`, newer packets overtake those waiting on the old links, so their wait bounds how late those packets can
     be (docs/concepts/in-flight-rules.md).
@@ -300,26 +306,26 @@ def _left_behind(
 
 
 def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
-    """Waiting packets of a direction just before an instant (last sample), and the time that the link needs for
-    them."""
+    """Packets waiting in a direction just before an instant (from the last sample), and the time that the link needs to
+    send them."""
     direction = tables.direction_of(*link)
     if direction is None:
         return 0, 0
     samples = tables.links[tables.links["direction"] == direction]
-    # The last sample holds, because queues are sampled only when something changed. If there is none before, nothing
-    # has ever waited. A sample at exactly this instant may be from before or after the change.
+    # The last sample still holds, because queues are sampled only when something changed. If there is no sample before
+    # the instant, no packet has ever waited. A sample at exactly this instant may be from before or after the change.
     samples = samples[samples["t_ns"] < t_ns]
     if len(samples) == 0:
         return 0, 0
     last = samples.iloc[-1]
-    # The rate before the change; an unshaped link needs no time. 8e9: bits per byte times ns per second.
+    # The rate before the change is used; an unshaped link needs no time. 8e9: bits per byte times ns per second.
     rate_bps = float(links.rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns
 
 
 class _Consequences:
-    """Packets of some flows, sorted once, because a run has a hundred changes and millions of packets."""
+    """Packets of some flows. They are sorted only once, because a run has a hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows
@@ -333,7 +339,7 @@ class _Consequences:
         self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Counts from one instant to another, without the latter; None: not recorded.
+        """Counts from one instant (inclusive) to another (exclusive); None: not recorded.
 
         Late packets count when they arrive, retransmissions when they are sent, losses when they are dropped.
         """
@@ -346,8 +352,8 @@ class _Consequences:
             again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
             row |= {
                 "late_pkts": len(self._sent[late]),
-                # Sent before the change: other packets in the window were late for another reason, for instance the
-                # previous change.
+                # Only packets sent before the change count: other packets in the window were late for another reason,
+                # for instance the previous change.
                 "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
                 "retransmissions_pkts": len(self._again[again]),
                 "spurious_retransmissions_pkts": int(self._spurious[again].sum()),
@@ -362,7 +368,8 @@ class _Consequences:
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
     """Increase of a cumulative column between two instants, from the last samples at or before them."""
     mine = tables.of_flow("sockets", flow)
-    # A sample without the counter, and the time before the first sample, count as 0, because such counters start there.
+    # A sample without the counter counts as 0, and so does the time before the first sample, because such counters
+    # start at 0.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 

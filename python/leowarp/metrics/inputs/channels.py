@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Pair = tuple[str, str]
-"""Two names, in this order: stations (source, destination), or nodes of a directed link (sender, receiver)."""
+"""Two names, in this order: stations (source, destination) or nodes of a directed link (sender, receiver)."""
 Steps = tuple[np.ndarray, np.ndarray]
-"""A step function: instants (int64, ns, sorted) and the value from each on (float64)."""
+"""A step function: instants (int64, ns, sorted), and the value that holds from each instant on (float64)."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Channels:
 
 
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
-    """Separate events from the rows of tables, of which a profile has millions, which must not become objects.
+    """Separates events from the rows of tables. A profile has millions of rows, which must not become objects.
 
     timeline: As in `20-timeline.parquet`.
-    Returns: (pyarrow.Table, Channels). Neither contains rows or directions of the other; events keep their order.
+    Returns: (pyarrow.Table, Channels). Neither part contains rows or directions of the other; events keep their order.
     """
     is_capacity = pc.equal(timeline["event"], "capacity")
     is_channel = pc.equal(timeline["event"], "channel")
@@ -53,9 +53,9 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
 
 
 def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
-    """(a, b) to the step function of a column.
+    """For each direction (a, b), the step function of a column.
 
-    The rows stay in Arrow until they are numeric arrays: a profile of an hour has millions.
+    The rows stay in Arrow until they are numeric arrays, because a profile of an hour has millions.
     """
     steps = {}
     for a in pc.unique(rows["a"]).to_pylist():
@@ -63,7 +63,7 @@ def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
         for b in pc.unique(of_a["b"]).to_pylist():
             mine = of_a.filter(pc.equal(of_a["b"], b))
             t_ns = mine["t_ns"].to_numpy().astype("int64")
-            # Stable: of several rows at one instant the last one written holds, and `step_at` finds the last.
+            # The sort is stable. Of several rows at one instant the last one written holds, and `step_at` finds it.
             order = np.argsort(t_ns, kind="stable")
             value = mine[column].to_numpy().astype("float64")
             steps[a, b] = (t_ns[order], value[order])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Delay and rate of each direction of a link over time, from events or from tables of the timeline.
 
-A direction's rate comes either from `rate` events or from `capacity` rows, its delay either from `delay` events or from
-`channel` rows; users of `LinkValues` need not know which.
+A direction's rate comes from `rate` events or from `capacity` rows, and its delay from `delay` events or from `channel`
+rows. Users of `LinkValues` need not know the source.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def link_values(tables: Tables) -> LinkValues:
 class LinkValues:
     """Delay and rate of every direction as step functions of time, from the timeline.
 
-    timeline: Events without those of tables.
+    timeline: Events, without the rows of tables.
     channels: Tables of directions; those of a run are in `tables.channels`.
     """
 
@@ -48,7 +48,7 @@ class LinkValues:
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Rate in force, bit/s, likewise; nan = unshaped, which a link is before its first rate."""
+        """Rate in force, bit/s, for the same arguments. nan: unshaped, as a link is before its first rate."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 
@@ -65,11 +65,11 @@ class LinkValues:
         return bool(np.isfinite(self._rate.get((a, b), _NOTHING)[1]).any())
 
     def has_channel(self, a: str, b: str) -> bool:
-        """Whether the direction's delay is a table, and therefore varies within a slot."""
+        """Whether the direction's delay comes from a table, and therefore varies within a slot."""
         return (a, b) in self._channels.delay_ns
 
     def has_capacity_table(self, a: str, b: str) -> bool:
-        """Whether the direction's rate is a table."""
+        """Whether the direction's rate comes from a table."""
         return (a, b) in self._channels.capacity_bps
 
     def base_delay_ns(self, a: str, b: str, from_ns: int, until_ns: int) -> float:
@@ -81,7 +81,8 @@ class LinkValues:
         return min(start, float(inside.min())) if len(inside) else start
 
     def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-        """Bits that a direction can carry from each edge to the next: the integral of its rate; nan if unshaped.
+        """Bits that a direction can carry from each edge to the next, which is the integral of its rate; nan if
+        unshaped.
 
         edges_ns: int64 array of shape (n + 1,), strictly increasing
         nan for a bin in which the direction was unshaped at any time, because its capacity is then unlimited.
@@ -91,7 +92,8 @@ class LinkValues:
             return np.zeros(max(len(edges_ns) - 1, 0))
         t_ns = self.rate_instants_ns(a, b)
         low, high = np.searchsorted(t_ns, [edges_ns[0], edges_ns[-1]], side="right")
-        # Also split at every change of the rate, so that each piece has one rate; pieces are then summed per bin.
+        # Bins are also split at every change of the rate, so that each piece has one rate. The pieces are then summed
+        # per bin.
         every = np.unique(np.concatenate([edges_ns, t_ns[low:high]]))
         every = every[every <= edges_ns[-1]]
         bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9
@@ -115,14 +117,14 @@ def hops(path: Sequence[str]) -> list[Pair]:
 
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
-    """(a, b) -> the step function of a column in the events of one kind."""
+    """For each direction (a, b), the step function of a column in the events of one kind."""
     if len(timeline) == 0:
         return {}
     *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)
     t_ns, values = instants.to_numpy(dtype="int64"), floats(held)
     (senders, a), (receivers, b) = map(pd.factorize, ends)
-    # One sort of all events instead of one per direction, of which there may be thousands. Stable: of several events at
-    # one instant, the last one written holds.
+    # All events are sorted once, instead of once per direction, because there may be thousands of directions. The sort
+    # is stable: of several events at one instant, the last one written holds.
     order = np.argsort(t_ns, kind="stable")
     directions, t_ns, values = (senders * len(b) + receivers)[order], t_ns[order], values[order]
     return {

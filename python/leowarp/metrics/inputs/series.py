@@ -12,11 +12,11 @@ from leowarp.base.errors import TraceError
 def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
     """Mean rate of a cumulative byte counter in each bin.
 
-    Between two samples the counter is assumed to grow evenly, so bins that end at sample instants are exact. Other bins
-    are the best estimate from the samples; the bins of a span always add up to the bytes of the span.
+    Between two samples the counter is assumed to grow evenly, so bins whose edges are sample instants are exact. Other
+    bins are the best estimate from the samples. The bins of a span always add up to the bytes of the span.
 
     t_ns: int64 array of shape (n,), strictly increasing. Sample instants.
-    counter_bytes: array of shape (n,). The counter at those instants.
+    counter_bytes: array of shape (n,). Values of the counter at those instants.
     edges_ns: int64 array of shape (k + 1,). Bin edges, increasing, within [t_ns[0], t_ns[-1]].
     Returns: float64 array of shape (k,)
     Raises TraceError if an edge is outside the samples: the counter is unknown there, and a guess would look like a
@@ -29,14 +29,15 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
     if len(t_ns) == 0 or edges_ns[0] < t_ns[0] or edges_ns[-1] > t_ns[-1]:
         span = f"{t_ns[0]}..{t_ns[-1]} ns" if len(t_ns) else "no samples"
         raise TraceError(f"rate in bins: the bins span {edges_ns[0]}..{edges_ns[-1]} ns but the samples {span}")
-    # Relative to the first sample, so that float64 keeps every nanosecond of a run of up to 104 days.
+    # Times are relative to the first sample, so that float64 keeps every nanosecond of a run of up to 104 days.
     at_edges = np.interp(edges_ns - t_ns[0], t_ns - t_ns[0], np.asarray(counter_bytes, dtype="float64"))
     # 8e9: bits per byte times ns per second.
     return np.diff(at_edges) * 8e9 / np.diff(edges_ns)
 
 
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
-    """Value of a step function (each value holds from its instant on) at some instants; `before` ahead of the first.
+    """Value of a step function at some instants, where each value holds from its instant on; `before` applies ahead of
+    the first.
 
     t_ns: array of shape (n,), ascending. If several values have the same instant, the last one holds.
     values: array of shape (n,)
@@ -54,7 +55,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 
 
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
-    """How long each sample of a step function holds: until the next, the last until `end_ns`.
+    """How long each sample of a step function holds: until the next sample, and the last until `end_ns`.
 
     This is the weight of a sample in every time-weighted mean, quantile and distribution here.
 
@@ -68,7 +69,7 @@ def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> float | None:
     """Smallest value whose cumulative weight reaches the share `q`; None if the total weight is 0.
 
-    No interpolation: the result is a value that was measured.
+    Values are not interpolated, so the result is a value that was measured.
 
     values, weights: arrays of shape (n,). Values that are nan, and weights that are not positive, are ignored.
     """
@@ -106,19 +107,20 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
     x, inverse = np.unique(values[keep], return_inverse=True)
     mass = np.bincount(inverse, weights=weights[keep])
     share = np.cumsum(mass) / mass.sum()
-    # Rounding of the sum may give 0.9999999999999999, and then `ccdf` would be above 0 where nothing is above.
+    # Rounding of the sum may give 0.9999999999999999. Then `ccdf` would be above 0 where no value is above.
     share[-1] = 1.0
     return x, share
 
 
 def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Complementary distribution: distinct values, and the share of weight strictly above each; otherwise as `cdf`."""
+    """Complementary distribution: distinct values, and the share of weight strictly above each. Everything else is as
+    for `cdf`."""
     x, share = cdf(values, weights)
     return x, 1.0 - share
 
 
 def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
-    """Edges at whole multiples of `bin_ns` from `start_ns`; the last, incomplete bin is omitted.
+    """Edges at whole multiples of `bin_ns` from `start_ns`. The last bin is omitted if it is incomplete.
 
     Raises TraceError if the length of a bin is not positive.
 
@@ -132,7 +134,8 @@ def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
 
 
 def optional(value: object) -> float | int | None:
-    """None for null or nan, otherwise a plain Python number: for JSON, where missing is null, never 0."""
+    """None for null or nan, otherwise a plain Python number. This is for JSON, where a missing value is null, never
+    0."""
     if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
         return None
     if isinstance(value, int | np.integer):

@@ -2,7 +2,7 @@
 """The tables of one run as data frames, from any source.
 
 Metrics do not depend on the origin of a trace: they read only the columns of `leowarp.trace.TABLES`. A missing table is
-an empty frame with the right columns; `Tables.has` distinguishes "no packet was dropped" from "drops were not
+an empty frame with the right columns. `Tables.has` distinguishes "no packet was dropped" from "drops were not
 recorded".
 """
 
@@ -36,8 +36,8 @@ from leowarp.trace.schema.packets import CAUSES as CAUSES
 DATA, ACK = 0, 1
 """`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
 
-# Not all columns of `leowarp.trace.TABLES`, so that runs of older versions, which lack the newest columns, remain
-# readable.
+# These are not all columns of `leowarp.trace.TABLES`, so that runs of older versions, which lack the newest columns,
+# remain readable.
 NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
@@ -64,7 +64,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "measures": ("flow", "kind", "name", "number", "start_ns", "request_ns", "first_byte_ns", "end_ns", "bytes",
                  "bitrate_bps", "media_ns", "buffer_ns", "latency_ns"),
 }  # fmt: skip
-"""The columns of trace tables that metrics need; a table of an older run may lack others."""
+"""The columns of trace tables that metrics need. A table of an older run may lack other columns."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
@@ -117,8 +117,8 @@ class Tables:
     channels: Channels = field(default_factory=Channels)
 
     def has(self, table: str) -> bool:
-        """Whether the run recorded this table at all, even if it is empty: a name in `leowarp.trace.TABLES`, "routes"
-        or "timeline"."""
+        """Whether the run recorded this table at all, even if it is empty. The name is one in `leowarp.trace.TABLES`,
+        "routes" or "timeline"."""
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
@@ -132,18 +132,19 @@ class Tables:
             if table not in self._rows:
                 self._rows[table] = rows_by(floats(frame["flow"]))
             mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
-            # Most runs have one flow; then no copy of the table is made.
+            # Most runs have one flow; the table is then returned without a copy.
             self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
         return self._selected[table, flow]
 
     @property
     def knows_drops(self) -> bool:
-        """Whether every loss is in the table `drops`: without the hosts' capture, only some links report drops."""
-        # netem does not report drops; then `drops` contains packets missing in the capture, which requires the capture.
+        """Whether the table `drops` contains every loss. Without the hosts' capture, only some links report drops."""
+        # netem does not report drops. `drops` then contains packets that are missing in the capture, so the capture is
+        # needed.
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
-        """Number of the direction from node `a` to node `b`, or None if there never was such a link."""
+        """Number of the direction from node `a` to node `b`; None if there was never such a link."""
         return self._numbers.get((a, b))
 
     def direction_name(self, direction: int) -> str:
@@ -159,19 +160,19 @@ class Tables:
 
     @cached_property
     def reorders(self) -> bool:
-        """Whether packets may overtake each other on a single link: one with jitter, or without order."""
+        """Whether packets may overtake each other on a single link, because a link has jitter or keeps no order."""
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
-        # Null (no such row) is not False, so `not` would be wrong.
+        # Null (no such row) is not False, so `not` would give a wrong result.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
         """Directed links of a path between two stations, source first.
 
-        Access links of stations at the ends are included: a path does not name the routers behind them. A path of an
-        access link names its satellite, which is not a node of the network: then the links follow the routing tables,
-        from the source's router to the destination's.
+        Access links of stations at the ends are included, because a path does not name the routers behind them. The
+            path of an access link names a satellite that is not a node of the network. The links then follow the
+            routing tables, from the source's router to the destination's.
         """
         if path is None:
             return []
@@ -181,8 +182,10 @@ class Tables:
             return named
         node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
-        # Entries are those at the timeline's end. The path of an access link always uses the same nodes: only the
-        # satellite in its name changes. Bounded by the number of entries, in case a user's own table contains a loop.
+        # The routing entries are those at the timeline's end. The path of an access link always uses the same nodes:
+        # only the
+        # satellite in its name changes. The number of steps is bounded by the number of entries, in case a user's own
+        # table contains a loop.
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
             nodes.append(node)
@@ -190,7 +193,8 @@ class Tables:
 
     @cached_property
     def _next_hops(self) -> Mapping[tuple[str, str], str]:
-        """(node, destination host) -> the next node at the end of the timeline; empty: there are no routing tables."""
+        """(node, destination host) -> the next node at the end of the timeline. Empty if there are no routing
+        tables."""
         if "next_hop" not in self.timeline:
             return {}
         nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
@@ -252,7 +256,7 @@ class Tables:
 
     @cached_property
     def entries_ns(self) -> dict[str, np.ndarray]:
-        """Times of new entries in nodes for each host, ns, sorted; by the name of the host's node.
+        """Times at which nodes got new entries for each host, ns, sorted; by the name of the host's node.
 
         Withdrawn entries are not included: they belong to a link that goes down, not to a new path.
         """
@@ -288,7 +292,7 @@ class Tables:
         """Last value of each counter, by its name, for each host, by its number."""
         names = self.counters["counter"].to_numpy(dtype=object)
         values = self.counters["value"].to_numpy()
-        # In chronological order: the last value of a name is the one at the end.
+        # Rows are in chronological order, so the last value of a name is the one at the end.
         return {
             host: dict(zip(names[at].tolist(), values[at].tolist(), strict=True))
             for host, at in rows_by(self.counters["host"].to_numpy()).items()
@@ -316,7 +320,7 @@ def read_tables(run_dir: str | Path) -> Tables:
     paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
     tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
     read = tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
-    # Last, so that visible damage is reported by its own message.
+    # Checked last, so that visible damage is reported by its own message.
     for path in paths.values():
         if path.exists():
             recorded.refuse_changed(run_dir, path.relative_to(run_dir).as_posix())
@@ -327,7 +331,7 @@ def tables_of(
     trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
     where: str | Path = "the trace",
 ) -> Tables:  # fmt: skip
-    """trace: Trace tables by name, as from `leowarp.trace.read_output`; missing ones were not recorded.
+    """trace: Trace tables by name, as from `leowarp.trace.read_output`. Missing tables were not recorded.
 
     trace: Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
     routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
@@ -341,7 +345,7 @@ def tables_of(
         if table is None:
             frames[name] = _empty(name)
             continue
-        # Columns and types are checked first: a foreign file gives a clear sentence, not a traceback.
+        # Columns and types are checked first, so that a foreign file causes a clear message instead of a traceback.
         _check_columns(table, NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
         frames[name] = data_frame(table, units=False)
         for key in ("directions", "hosts", "virtual_ns", "programs", "connections"):
@@ -352,8 +356,8 @@ def tables_of(
         if given is None:
             frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
             continue
-        # For runs of versions that did not store the numbers of changes, they are computed when read; otherwise the
-        # numbers are the routes' own, which the guest also uses.
+        # If the version that made the run did not store the numbers of changes, they are computed here. Otherwise the
+        # numbers are those of the routes, which the guest also uses.
         if name == "routes":
             given = with_change_ids(given)
         _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])
@@ -384,16 +388,16 @@ def tables_of(
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
     """Columns of a timeline's events of one kind, in order.
 
-    Without copying rows of the whole table, which has thirty columns.
+    Rows of the whole table, which has thirty columns, are not copied.
     """
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
     return [timeline[column].array.take(mine) for column in columns]
 
 
 def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
-    """Indexes of each key in an array of shape (rows,), ascending; a missing one (nan) is not a key.
+    """Indexes of each key in an array of shape (rows,), ascending. A missing value (nan) is not a key.
 
-    One sort instead of one pass over the array per key.
+    Uses one sort instead of one pass over the array per key.
     """
     order = np.argsort(keys, kind="stable")
     values, starts = np.unique(keys[order], return_index=True)
@@ -443,7 +447,7 @@ def truths(series: pd.Series) -> np.ndarray:
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
     """Rows as a frame with the types given by `columns`; missing text is None, missing numbers are pandas' NA.
 
-    rows: By column; missing values stay missing, other keys are ignored.
+    rows: Values by column. Missing values remain missing; other keys are ignored.
     columns: mapping of str to (type, unit, meaning). pandas' types "Int64" and "Float64" may have missing values,
         "int64" and "float64" may not.
     Returns: DataFrame with exactly these columns, rows in their order.
@@ -459,13 +463,14 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
 
 @functools.cache
 def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    """A frame without rows; cached, because a study with thousands of small runs needs the same ones each time."""
+    """A frame without rows. It is cached, because a study with thousands of small runs needs the same ones each
+    time."""
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})
 
 
 @functools.cache
 def _empty(name: str) -> pd.DataFrame:
-    """A table without rows; shared, because no code modifies a table."""
+    """A table without rows. It is shared, because no code modifies a table."""
     return data_frame(TABLES[name].arrow().empty_table(), units=False)
 
 

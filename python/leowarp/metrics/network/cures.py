@@ -43,7 +43,7 @@ def _of_switches(tables: Tables) -> dict[str, int | None]:
         return {}
     switches = tables.switches
     longest_ns = switches["held_back_longest_ns"].max()
-    # missing in a table from before copies existed
+    # The column is missing in a table that is older than copies
     copied = switches["copied_bytes"].dropna() if "copied_bytes" in switches else ()
     return {
         "moved_pkts": int(switches["moved_pkts"].sum()),

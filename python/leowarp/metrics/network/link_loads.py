@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Use of each direction of a link over time, waiting packets, and drops.
 
-A trace counts what a link carried only over the whole run (`linktotals`). Over time it is computed from the flows'
-traffic: every packet is counted in the bin of its sending time (`bins`), on every link of the path in force then. Links
-after the one that dropped it (`drops`) are excluded. The load is therefore early by the packet's time to the link,
-about a tenth of a second. Packets waiting at a full link are counted before they are sent, so a step may have more than
-the rate can carry. Over a run the sums equal those of `linktotals`, except for packets sent around a route change or
+A trace counts what a link carried only over the whole run (`linktotals`). Load over time is computed from the flows'
+traffic. Every packet is counted in the bin of its sending time (`bins`), on every link of the path in force then. Links
+behind the one that dropped the packet (`drops`) are excluded. The load therefore appears too early, by the packet's
+time to the link, about a tenth of a second. Packets waiting at a full link are counted before they are sent, so a step
+may contain more than the rate can carry. Over a run the sums equal those of `linktotals`, except for packets sent
+around a route change or
 belonging to no flow.
 """
 
@@ -63,7 +64,8 @@ def link_loads(tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: 
 
 
 def _carried_bits(tables: Tables, flows: Sequence[Any], step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Bits sent over each direction in each step, by sending time, without packets dropped before it."""
+    """Bits sent over each direction in each step, by sending time. Packets dropped before that direction are left
+    out."""
     sent = tables.bins
     if len(sent) == 0 or "sent_bytes" not in sent:
         return {}
@@ -93,7 +95,7 @@ def _carried_bits(tables: Tables, flows: Sequence[Any], step_ns: int, steps: int
         ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
     for bits in found.values():
         for step in range(steps - 1, 0, -1):
-            # It was dropped in the step after its sending.
+            # The packet was dropped in the step after that of its sending.
             if bits[step] < 0:
                 bits[step - 1 : step + 1] += (bits[step], -bits[step])
     return found
@@ -125,7 +127,7 @@ class _Ways:
         return np.searchsorted(self._t_ns, t_ns, side="right") - 1
 
     def add(self, found: dict[int, np.ndarray], sent: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """Add the sent bits to every link of the path in force."""
+        """Add the sent bits to every link of the path in force at that time."""
         row = self._at(sent["t_ns"].to_numpy())
         step = sent["t_ns"].to_numpy() // step_ns
         for place in np.unique(row[row >= 0]):
@@ -142,7 +144,7 @@ class _Ways:
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
         sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
         for (row, direction, step), bits in sums.items():  # type: ignore[misc]
-            # The path in force at the drop, or the latest earlier one that has the link.
+            # The path in force at the drop. If it lacks the link, the latest earlier path that has it.
             for place in range(int(row), -1, -1):
                 if direction in self._links[place]:
                     for behind in self._links[place][self._links[place].index(direction) :]:
@@ -164,7 +166,8 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         # There are rows only where something changed; the previous value holds until then.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
-        # It covers the time since the previous sample, so it also belongs to the step that ends with the sample.
+        # The maximum covers the time since the previous sample, so it also belongs to the step that ends with the
+        # sample.
         place = np.maximum(t_ns - 1, 0) // step_ns
         inside = place < steps
         np.maximum.at(most, place[inside], np.where(np.isnan(peak), waiting, peak)[inside])
@@ -181,9 +184,10 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 
 
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
-    """Bits that a direction can carry in each step; nan: it was unshaped throughout."""
+    """Bits that a direction can carry in each step; nan: the direction was unshaped throughout."""
     whole = links.capacity_bits(*link, edges_ns)
-    # A link built within a step has no rate before: treated as if it had its rate from the start of the step.
+    # A link built within a step has no rate before that. It is treated as if it had its rate from the start of the
+    # step.
     late = links.rate_bps(*link, edges_ns[1:] - 1) * np.diff(edges_ns) / 1e9
     return np.where(np.isnan(whole), late, whole)
 

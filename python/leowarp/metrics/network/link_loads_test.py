@@ -44,7 +44,7 @@ def found(made):
 def test_a_link_of_the_path_is_as_busy_as_the_sender_makes_it(found):
     # one packet per millisecond
     assert found.loc[(QUEUED, 5), "busy_ratio"] == pytest.approx(1000 * FRAME_BYTES * 8 / RATE_BPS)
-    # one acknowledgement for every second one
+    # one acknowledgement for every second packet
     assert found.loc[(QUEUED + 1, 5), "busy_ratio"] == pytest.approx(500 * ACK_BYTES * 8 / RATE_BPS)
 
 
@@ -71,7 +71,7 @@ def test_what_waits_unchanged_waits_in_every_step(made):
 
 def test_what_is_dropped_is_counted_where_it_was_and_not_carried_from_there_on(found):
     assert found["dropped_pkts"][found["dropped_pkts"] > 0].to_dict() == {(DROPS, 50): DROPPED_PKTS}
-    # The three are retransmitted in the same second.
+    # The three lost packets are retransmitted in the same second.
     for direction in (DROPS, BEHIND):
         assert found.loc[(direction, 50), "busy_ratio"] == pytest.approx(1000 * FRAME_BYTES * 8 / RATE_BPS)
 
@@ -92,7 +92,7 @@ def test_drops_in_the_step_after_the_sending_take_from_the_one_before(made):
     late = tables.drops.assign(t_ns=END_NS - 1)
     sent = tables.bins[tables.bins["t_ns"] < 59 * S]
     frame = loads(dataclasses.replace(tables, drops=late, bins=sent), flows)
-    # Nothing was sent in the last second, in which they were dropped.
+    # Nothing was sent in the last second, in which the packets were dropped.
     assert frame.loc[(DROPS, 59), ["busy_ratio", "dropped_pkts"]].tolist() == [0, DROPPED_PKTS]
     assert frame.loc[(DROPS, 58), "busy_ratio"] == pytest.approx((1000 - DROPPED_PKTS) * FRAME_BYTES * 8 / RATE_BPS)
 

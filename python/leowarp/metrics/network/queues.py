@@ -2,7 +2,7 @@
 """Queues, use and drops of links.
 
 A direction is one of the two directions of a link, with its own queue, rate and delay; its number is that of the trace.
-Waiting packets do not include the one in transmission and those in flight (design/leolink.md).
+Waiting packets include neither the packet in transmission nor packets in flight (design/leolink.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DROP_STEMS = ("queue", "loss", "down")
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     """Queue of one direction as a step function: `t_ns, queue_pkts, queue_bytes, queue_max_pkts`, from 0 to `end_ns`.
 
-    The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
+    The trace has a row only where something changed, so each value holds until the next one. The queue is empty at 0.
 
     direction: Its number (`tables.direction_of(a, b)`).
     Returns: It is shared; do not modify it.
@@ -38,7 +38,7 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 
 
 def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
-    # Columns as arrays of the whole table: one frame per direction would take ten times as long.
+    # Arrays of columns of the whole table are used: one frame per direction would take ten times as long.
     at = tables.rows_of_directions.get(direction, np.empty(0, dtype=np.intp))
     columns = {name: values[at] for name, values in tables.sampled_queues.items()}
     # The table has rows only where something changed, and a queue is empty until a packet waits.
@@ -51,7 +51,7 @@ def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 def path_queues(
     tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Each link of each path that a pair of stations used, with its waiting packets.
+    """Each link of each path that a pair of stations used, with the packets waiting at it.
 
     pair: (str, str). Source and destination station.
     grid_ns: int64 array. Instants at which queues are evaluated, ascending.
@@ -59,7 +59,7 @@ def path_queues(
     Yields waiting_pkts: float array of the grid's shape. Packets waiting at this link, over the whole grid.
     """
     routes = pair_routes(tables, pair)
-    # Paths share links and return: each queue is evaluated on the grid once.
+    # Different paths share links, and paths recur, so each queue is evaluated on the grid only once.
     known: dict[int, np.ndarray] = {}
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
@@ -77,7 +77,8 @@ def path_queues(
 def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """One row per direction of a link to which a packet was offered; columns as in `LINK_COLUMNS`.
 
-    `utilisation_ratio` is delivered bits divided by what the rate in force could have carried while the link was up.
+    `utilisation_ratio` is the number of delivered bits, divided by what the rate in force could have carried while the
+    link was up.
     For `use_on_path_ratio`, the divisor is what it could have carried while a path of the flows used the direction.
     Both use the bytes counted by the kernel; null for unshaped links. They differ for a link that stays up after its
     path is gone; the second may exceed 1, because such a link still delivers packets of its queue.
@@ -88,7 +89,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     up = _up_spans(tables, end_ns)
     on_path = on_path_spans(tables, end_ns)
     queues = _queues(tables)
-    # An older version counted only packets, including those that wait while the links drain after the run's end.
+    # An older version counted only packets, and included those that the links send after the run's end.
     maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
@@ -103,7 +104,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
         capacity_bits = _capacity_bits(links, (a, b), up_spans)
         path_bits = _capacity_bits(links, (a, b), path_spans)
         queue = queue_series(tables, direction, end_ns)
-        # A run that sampled no queues does not have empty ones either.
+        # If a run sampled no queues, they are unknown, not empty.
         weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
         # A direction without a `queue` event has a FIFO with the link's limits.
         discipline, ecn = queues.get((a, b), ("fifo", False))
@@ -131,7 +132,7 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
     direction: `DATA` or `ACK`.
     Returns: dict of the words of `CAUSES` to packets
     """
-    # `cause` through float64, because a column that may have missing values is not an integer array.
+    # `cause` is converted through float64, because a column that may have missing values is not an integer array.
     drops = tables.drops if flow is None else tables.of_flow("drops", flow)
     causes = floats(drops["cause"])
     if direction is not None:
@@ -146,7 +147,7 @@ def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
 
 
 def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
-    """Queueing discipline of each direction with its own one, and whether it marks."""
+    """For each direction with its own queueing discipline: the discipline, and whether it marks packets."""
     timeline = tables.timeline
     if "queue" not in timeline.columns:
         return {}
@@ -205,8 +206,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Bits that the direction could have carried: the integral of its rate over the spans; None if it was ever
-    unshaped."""
+    """Bits that the direction could have carried, which is the integral of its rate over the spans; None if the
+    direction was ever unshaped."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 

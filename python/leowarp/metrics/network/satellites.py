@@ -22,7 +22,8 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
     spans = on_path_spans(tables, end_ns)
     rows = []
     for name, mine in links[links["a"].isin(set(satellites))].groupby("a", sort=True):
-        # Merged, not added: two of its links may be on a path at the same time, and that time counts once.
+        # Spans are merged, not added: two of a satellite's links may be on a path at the same time, and that time
+        # counts once.
         mine_spans = joined([span for (a, _), of_link in spans.items() if a == name for span in of_link])
         rows.append({
             "satellite": name, "directions": len(mine),
@@ -37,18 +38,18 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
 
 def _sum(column: pd.Series) -> int | None:
     """The sum; None if a value is unknown."""
-    # A sum over the known ones would look complete.
+    # A sum over only the known values would look complete.
     return None if column.isna().any() else int(column.sum())
 
 
 def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
-    """The longest queue of all directions, its instant, and its place; of equal ones, the first in time."""
+    """The longest queue of all directions, with its instant and its place. Of equally long ones, the first in time."""
     stem = f"queue_max_{unit}"
     longest = floats(links[stem])
     at = np.flatnonzero(~np.isnan(longest))
     if len(at) == 0:
         return {}
-    # By length, then by instant; an unknown one (nan) is last.
+    # Sorted by length, then by instant; an unknown length (nan) is last.
     order = np.lexsort((floats(links[f"{stem}_at_ns"])[at], -longest[at]))
     row = links.iloc[at[order[0]]]
     return {stem: row[stem], f"{stem}_at_ns": row[f"{stem}_at_ns"], f"{stem}_to": row["b"] if row[stem] else None}

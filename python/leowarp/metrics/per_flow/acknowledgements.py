@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ACKs of a TCP flow and their effects at the sender: ACKs per segment, how long segments waited for their ACK,
-duplicate ACKs, timeouts, and which retransmissions were spurious or due to a timeout.
+"""ACKs of a TCP flow and their effects at the sender: ACKs per segment, the time that segments waited for their ACK,
+duplicate ACKs and timeouts. Also counted are retransmissions that were spurious or due to a timeout.
 
-An ACK answers the data segments that arrived since the previous ACK, in order or not, as counted by the receiver's rule
-for delaying (RFC 5681, 4.2); the first of them waited longest. All of this except the timeouts is known from packets
-captured at the hosts (`observe.truth`). The timeouts come from the kernel's counters of the sender's host (None if
-another TCP flow starts there).
+An ACK answers the data segments that arrived since the previous ACK, in order or not. The receiver counts them by its
+rule for delaying (RFC 5681, 4.2). The first of them waited longest. All of this except the timeouts is known from
+packets
+captured at the hosts (`observe.truth`). The timeouts come from the kernel's counters of the sender's host; None if
+another TCP flow starts there.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 
 LONG_WAIT_NS = 10_000_000
-"""Threshold of a long wait in `ack_waits_long_ratio`: in tauran2018, a tenth of the waits were longer."""
+"""Threshold of a long wait in `ack_waits_long_ratio`. In tauran2018, a tenth of the waits were longer."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
@@ -41,7 +42,7 @@ def acknowledgement_scalars(
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
         row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
-    # Linux counts timeouts by network namespace, so by host: with two flows they cannot be attributed.
+    # Linux counts timeouts per network namespace, so per host. With two flows at a host they cannot be attributed.
     if is_only_sender:
         row |= _timeouts(host_counters(tables, source))
     sent_pkts, spurious_pkts = _data_sent(tables, number)
@@ -52,7 +53,7 @@ def acknowledgement_scalars(
 
 
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
-    """The ACKs of a flow that answer segments; empty: none, or not recorded.
+    """The ACKs of a flow that answer segments. Empty if there are none, or if they were not recorded.
 
     Returns: DataFrame with `segments_pkts` (answered at once), `wait_ns` (of the first of them, in steps of 0.1 ms),
         `acks_pkts` (number of such ACKs).
@@ -68,13 +69,13 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
 
 
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
-    """ACKs per segment, and quantiles over ACKs of the first segment's wait, ns; empty without ACKs."""
+    """ACKs per segment, and quantiles over ACKs of the first segment's wait, ns; empty if there are no ACKs."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
     # A row represents many equal ACKs: sums and quantiles are weighted by their number.
     answered = float((segments * count).sum())
     if not answered:
         return {}
-    # ACKs that answer no segment (window updates, repeated ones) count as ACKs, but have no wait.
+    # ACKs that answer no segment (window updates, repeated ACKs) count as ACKs, but have no wait.
     answers = segments > 0
     wait, weight = wait[answers], count[answers]
     quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
@@ -89,14 +90,14 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
     """Timeouts of a host, and the resulting retransmissions; empty if a counter is missing.
 
     At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Other packets that
-    it marks lost are sent in the following slow start, which has its own counter (tcp_xmit_retransmit_queue,
+    the timer marks lost are sent in the following slow start, which has its own counter (tcp_xmit_retransmit_queue,
     net/ipv4/tcp_output.c). SYNs are not data.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
     if any(name not in counters for name in names):
         return {}
     timeouts, slow_start, syns = (int(counters[name]) for name in names)
-    # A retransmitted SYN is also a timeout, of a handshake without data.
+    # The retransmission of a SYN is also counted as a timeout, although a handshake has no data.
     return {"timeouts": timeouts, "timeout_retransmissions_pkts": timeouts - syns + slow_start}
 
 
@@ -107,8 +108,8 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
     bins = tables.of_flow("bins", number)
     is_data = bins["direction"].to_numpy() == DATA
     again, spurious = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
-    # The ratios of tauran2018 are per data packet sent, without handshakes and bare ACKs. The table counts first
-    # transmissions with payload; the bins of this direction also contain SYN, FIN and bare ACKs.
+    # The ratios of tauran2018 are per data packet sent; handshakes and bare ACKs do not count. The table counts first
+    # transmissions with payload. The bins of this direction also contain SYN, FIN and bare ACKs.
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
     return int(np.nansum(first)) + again, spurious

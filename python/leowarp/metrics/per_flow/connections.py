@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unplanned flows: the connections of programs, which follow the plan's flows."""
+"""Unplanned flows: the connections of programs. They are numbered after the planned flows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 
     plan: As planned, or already with these connections.
     connections: From `Tables`.
-    Returns: A plan for reading the trace; it is never run. The plan itself if no program had any connection.
+    Returns: A plan for reading the trace; it is never run. If no program had any connection, the plan itself.
     """
     if not connections:
         return plan
@@ -59,7 +59,7 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
 
 
 def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """How the programs of a flow ended, and the data of their connections, with each byte counted once.
+    """How the programs of a flow ended, and the amount of data in their connections, with each byte counted once.
 
     Returns: The scalars of `scalars.of_programs.PROGRAMS`; None if unknown, or if there was no such program.
     """

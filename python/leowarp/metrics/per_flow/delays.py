@@ -2,10 +2,11 @@
 """Delays of all packets of a flow, stored or not: one-way delays in both directions, and round trips.
 
 The guest counts each packet in a narrow bin when it passes (table `delays`). It also keeps the minimum, maximum and sum
-of all (one-way in `bins`, round trips in `flows`), so number, mean, minimum and maximum are exact. A quantile is the
-smallest delay that a share of the packets does not exceed. Its bin and its rank there are known: it is placed as if the
-delays of the bin were evenly spread. Its error is less than the bin's width, so less than 1/128 of the delay and less
-than 8.192 us; `error_ns` is an upper bound.
+of all delays (one-way in `bins`, round trips in `flows`). Number, mean, minimum and maximum are therefore exact. A
+quantile is the
+smallest delay that a share of the packets does not exceed. The bin of the quantile and its rank there are known. Its
+place within the bin assumes that the delays of the bin are evenly spread. The error is less than the bin's width, so
+less than 1/128 of the delay and less than 8.192 us; `error_ns` is an upper bound.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Delays:
     lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). Start of each bin, its end (exclusive), number of packets
         in it; ascending.
     min_ns, max_ns, sum_ns: Minimum, maximum and sum of all delays; 0 without packets.
-    unanswered_pkts: Data packets that arrived but have no round trip: no packet that left later in the other direction
-        arrived.
+    unanswered_pkts: Data packets that arrived but have no round trip, because no packet that left later in the other
+        direction arrived.
     """
 
     lower_ns: np.ndarray
@@ -77,7 +78,7 @@ class Delays:
             "mean_ns": round(self.sum_ns / self.total_pkts),
             **{f"{name}_ns": value for name, (value, _) in quantiles.items()},
             "max_ns": self.max_ns,
-            # One error for all quantiles, the largest, for simplicity.
+            # One error is given for all quantiles, the largest, to keep the result simple.
             "error_ns": max(error for _, error in quantiles.values()),
         }
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
@@ -91,12 +92,12 @@ class Delays:
         if rank in (1, int(below[-1])):
             return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
-        # The outermost bins end at the minimum and maximum.
+        # The outermost bins are cut at the minimum and the maximum.
         low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)
-        # In integers, so that the same trace gives the same number everywhere. The middle of its share of the bin: of n
-        # packets the k-th (from 0) is at (2 k + 1) / 2 n.
+        # Computed in integers, so that the same trace gives the same number everywhere. The middle of the packet's
+        # share of the bin: of n packets, the k-th (from 0) is at (2 k + 1) / 2 n.
         value = low + (high - low) * (2 * number + 1) // (2 * count)
         return value, max(value - low, high - value)
 
@@ -106,7 +107,7 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
     quantity: `DATA`, `ACK`: one-way delays in that direction; `ROUND_TRIP`: of TCP flows, as in
         `metrics/per_flow/round_trips.py`.
-    Returns: Without bins if nothing arrived, or if a flow has no round trips (pings and UDP).
+    Returns: The result has no bins if nothing arrived, or if a flow has no round trips (pings and UDP).
     """
     if not tables.has("delays"):
         return None
@@ -118,7 +119,8 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
 
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
-    """Delays by flow and quantity, of all flows at once: a thousand selections of few rows each would take seconds."""
+    """Delays by flow and quantity. All flows are handled at once, because a thousand selections of few rows each would
+    take seconds."""
     # A row without edges counts packets without a delay; this occurs only for round trips.
     rows = tables.delays.sort_values("lower_ns")
     lower, upper, pkts = (floats(rows[name]) for name in ("lower_ns", "upper_ns", "pkts"))

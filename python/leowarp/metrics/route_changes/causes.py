@@ -216,7 +216,7 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change of each retransmission: that of the candidates, first transmissions, that contained its bytes.
+    """Change of each retransmission: the change of those candidates, first transmissions, that contained its bytes.
 
     data: Data packets of one flow.
     again, candidates: bool arrays of shape (len(data),). The retransmissions to attribute, and the first transmissions

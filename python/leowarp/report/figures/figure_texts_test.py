@@ -40,6 +40,8 @@ CASES = {
     "two runs of many flows": ("many", "three"),
     "two access links": ("access", "access"),
 }
+THIRDS = ("chain", "jittered", "measured")
+"""Cases with the same figures apart from the footer: each lays out another third of them."""
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +64,9 @@ def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
 @pytest.mark.parametrize("case", CASES)
 def test_texts_of_every_figure_stand_apart_and_inside(made, case):
     found, runs = {}, [made(name) for name in CASES[case]]
-    for name, kind in FIGURES.items():
+    for number, (name, kind) in enumerate(FIGURES.items()):
+        if case in THIRDS and number % 3 != THIRDS.index(case):
+            continue
         if not kind.concerns(runs) or (len(runs) > 1 and not kind.several):
             continue
         try:

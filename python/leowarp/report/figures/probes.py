@@ -183,7 +183,9 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
                     # Probes of two flows never leave at the same ns: columns of 10 ms give the bands common instants.
                     of_flows.append((np.floor(sent / 1e7) / 100, delay_ms))
             lost = sent[np.isnan(floats(echoes["received_ns"]))]
-            axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
+            # Unclipped markers without points are laid out at the lower left corner of the figure.
+            if len(lost):
+                axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
         if not shown_apart(group):
             draw_bands(axes, of_flows)
             number = 1

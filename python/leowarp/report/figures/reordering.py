@@ -81,7 +81,9 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
             if len(windows):
                 axes.plot(*_levels(windows, column), label=f"{label}, windows", **style)
             wide = {"linewidth": 2.6, "color": style["color"], "solid_capstyle": "butt", "alpha": 0.55}
-            axes.plot(*_levels(around, column), zorder=2.5, clip_on=False, **wide)
+            # An unclipped line without points is laid out at the lower left corner of the figure.
+            if len(around):
+                axes.plot(*_levels(around, column), zorder=2.5, clip_on=False, **wide)
     if not found:
         raise TraceError(
             f"cannot draw the reordering of {_names(runs)} over time: it was measured over the whole run alone",

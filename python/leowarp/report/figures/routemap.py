@@ -80,7 +80,8 @@ def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figu
 
 
 class _View:
-    """Orthographic projection onto the plane seen from above the middle of some points; lengths in Earth radii."""
+    """Orthographic projection onto the plane, seen from above the centre of the given points; lengths in Earth
+    radii."""
 
     def __init__(self, points_m: np.ndarray, radius_m: float) -> None:
         self.radius_m = radius_m

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A section for each medium, and their union."""
+"""One section for each medium, and the union of all."""

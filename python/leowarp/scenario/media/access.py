@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[access]`: the link of a terminal to a satellite network, from a profile.
 
-A key without a direction applies to the downlink (gateway to terminal) or to both; a key that ends in `_up` applies to
-the uplink. The source of each value is given beside it, and in full in docs/guides/access-links.md. *Study*: G. Huston,
+A key without a direction applies to the downlink (gateway to terminal) or to both directions. A key that ends in `_up`
+applies to the uplink. The source of each value is given beside it, and in full in docs/guides/access-links.md. *Study*:
+G. Huston,
 A transport protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of SpaceNetLab/LeoCC at 867e673.
 *LENS*: the pings of clarkzjw/LEONetEM at 780a063. *Calibrated*: chosen so that the profile's statistics match the
 published ones (design/starlink-profile.md). *Assumption*: nothing is published about it.
@@ -35,18 +36,19 @@ class Access(QueueKeys, FollowsConstellation):
 
     period_ns, phase_ns: A reconfiguration every `period_ns`, the first `phase_ns` after 0:00 on the wall clock that
         `clock` sets.
-    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and its smallest change from
-        one slot to the next. Unused with ``geometry = "constellation"``, where the base comes from slant ranges.
-    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three; empty: those three
-        apply.
+    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and the smallest change from
+        one slot to the next. These keys are unused with ``geometry = "constellation"``, where the base comes from slant
+        ranges.
+    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three keys; empty: those
+        three apply.
     base_kept_ratio: Probability that a slot keeps the base round trip of the previous slot.
     jitter_ns, jitter_up_ns: Mean delay above the base, down and up; a value lasts `jitter_step_ns` and
         `jitter_up_step_ns` on average.
     handover_min_ns, handover_max_ns: How long a reconfiguration stops sending (hold) or raises the delay (spike).
     outage_min_ns, outage_max_ns, outage_reach_ns: Length of an outage, and its largest distance from the
         reconfiguration.
-    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages; None only until the
-        preset is filled in.
+    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. They are None only until
+        the preset is filled in.
     loss_burst_ns: Length of a burst of residual loss; 0: packets are lost independently.
     capacity_bps, capacity_up_bps: Medians, bit/s; None: sampled from the ``schedule_*`` values, by `clock` and the
         run's seed.
@@ -114,8 +116,8 @@ class Access(QueueKeys, FollowsConstellation):
 
     # The study.
     frames_per_s: int = count("Frames of the radio link per second; jitter changes at their borders.", 750, 1, 10_000)
-    # A sawtooth within each frame changes the mean difference of RTTs by 0.4 % and takes 15 to 118 times as many rows
-    # (design/starlink-profile.md, the model of a frame).
+    # A sawtooth within each frame would change the mean difference of RTTs by only 0.4 %, and take 15 to 118 times as
+    # many rows (design/starlink-profile.md, the model of a frame).
     frame_steps: int = count(
         "Waiting for the next frame: in so many steps within each frame (0: half a frame, always).", 0, 0, 16
     )
@@ -128,8 +130,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "How long one value of it lasts, on average (geometric, whole frames).", "28 ms", low="1 ms",
         high="10 s",
     )  # fmt: skip
-    # Calibrated: successive RTTs then differ by 6.3 ms at a distance of 10 ms and by 7.2 ms at a distance of one round
-    # trip; the study's 6.7 ms lies between. Any step from 3 to 9 ms keeps both within 15 % of the study.
+    # Calibrated: successive RTTs then differ by 6.3 ms if they are 10 ms apart, and by 7.2 ms if they are one round
+    # trip apart. The study's 6.7 ms lies between. Any step from 3 to 9 ms keeps both values within 15 % of the study's.
     jitter_up_ns: int = quantity(
         units.TIME, "Mean delay above the base on the way up: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",
@@ -182,7 +184,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "Outages lie this far from their reconfiguration at most, before or after it.", "1 s", low="1 ms",
         high="10 s",
     )  # fmt: skip
-    # None: the preset provides it.
+    # None until the preset sets it.
     residual_loss_ratio: float | None = quantity(
         units.RATIO, "Share of all other packets lost at random, down.", None, low="0 %", high="100 %"
     )
@@ -210,8 +212,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at twice that.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
-    # LeoCC: 15 % within a slot over 100 ms; about half of that variance has decayed after 100 ms (scheduling, here
-    # jitter), and a tenth is left after 500 ms. The split of the rest between wander and modulation is an assumption.
+    # LeoCC: 15 % within a slot over 100 ms. About half of that variance has decayed after 100 ms (scheduling, here
+    # jitter), and a tenth remains after 500 ms. The split of the rest between wander and modulation is an assumption.
     wander_ratio: float = quantity(
         units.RATIO, "How much it wanders within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
         high="100 %",
@@ -245,7 +247,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.RATE, "The same: median.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
     )
     schedule_up_max_bps: int = quantity(units.RATE, "The same: best.", "50 Mbit/s", low="100 kbit/s", high="100 Gbit/s")
-    # Assumption: 20:00 in eastern Australia, where the study was made, is 10:00 UTC.
+    # Assumption: 20:00 in eastern Australia (where the study was made), which is 10:00 UTC.
     busy_hour_ns: int = quantity(
         units.TIME, "Of a schedule: the time of day of `clock` at which capacity is least.", "10 h", low="0 s",
         high="24 h",
@@ -288,7 +290,7 @@ class Access(QueueKeys, FollowsConstellation):
     pop_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "151.21 deg", low="-180 deg", high="360 deg"
     )
-    # SpaceX's filings with the FCC, and the study.
+    # From SpaceX's filings with the FCC, and the study.
     min_elevation_deg: float = quantity(
         units.ANGLE, "The same: lowest elevation at which terminal and gateway use a satellite.", "25 deg",
         low="0 deg", high="90 deg",
@@ -307,8 +309,7 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys that no medium but a constellation uses, and all keys of `[network]` except neighbours and packet
-        length."""
+        """Keys that only a constellation uses, and all keys of `[network]` except neighbours and packet length."""
         # An access link always uses leolink, because only leolink supports tables of delays and capacities.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
         return {**super().idle(follows=follows), "network": only}
@@ -318,13 +319,13 @@ class Access(QueueKeys, FollowsConstellation):
         """Fill in the preset's values and check keys against each other; every broken rule goes to `problems`.
 
         section: Section ``[access]``; the preset's losses are added where the text gives none.
-        problems: Gets minima above maxima, a base step that is too large for its range, outages that do not fit into
-            their reach, a handover as long as a slot, and keys without effect.
+        problems: Receives minima above maxima, a base step that is too large for its range, outages that do not fit
+            into their reach, a handover as long as a slot, and keys without effect.
         """
         known = keys(Access)
         for key, written in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
             attribute, declared = known[key]
-            # Decoded like user input, so that a preset obeys units and ranges as well.
+            # The preset is decoded like user input, so that its values also obey units and ranges.
             if not section.gave(key):
                 section.values[attribute] = decode(written, declared, section.origin)
         for least, most in _ORDERED:
@@ -339,7 +340,7 @@ class Access(QueueKeys, FollowsConstellation):
         if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
             problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
-        # Otherwise a hold could still last when the next reconfiguration begins.
+        # Otherwise a hold could continue until the next reconfiguration begins.
         if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
         for when, idle in _idle(section).items():
@@ -409,7 +410,7 @@ def _check_base(section: Section, problems: Problems) -> None:
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
     )
-    # `_ORDERED` reports a reversed range; reporting it here too would give two messages for one mistake.
+    # `_ORDERED` reports a reversed range; a report here would give two messages for one mistake.
     if low <= high < low + 2 * step:
         rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
         hint = f"at most {units.TIME.format((high - low) // 2)}"
@@ -422,7 +423,7 @@ def base_rtt_quantiles_ns(base_rtts: Sequence[str]) -> list[int]:
     Raises
     ------
     ScenarioError
-        If one is not a time from 0 s to 10 s, if they decrease, or if there is only one.
+        If a quantile is not a time from 0 s to 10 s, if they decrease, or if there is only one.
     """
     quantiles_ns = [int(units.TIME.parse(each)) for each in base_rtts]
     if any(not 0 <= each <= 10 * 10**9 for each in quantiles_ns):
@@ -443,7 +444,7 @@ def _check_quantiles(section: Section, problems: Problems) -> None:
 
 
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
-    """Keys that have no effect in combination with the others, by reason.
+    """Keys that have no effect in combination with the others, grouped by reason.
 
     Returns: Text of the message ("has no effect with ...") -> TOML keys of ``[access]``.
     """

@@ -27,7 +27,8 @@ class Chain(RateKeys, MediumSection):
     loss_ratio: 0 to 1, independent per packet and link, in each direction.
     """
 
-    # GOVERNS comes from QueueKeys, which is therefore listed before MediumSection among the bases: the first base wins.
+    # GOVERNS must come from QueueKeys, because the first base class wins. QueueKeys is therefore listed before
+    # MediumSection.
     NAME: ClassVar = "chain"
 
     hops: int = count("Number of links between routers.", 1, 1, 200)

@@ -2,7 +2,8 @@
 """`[constellation]`: the positions of the satellites.
 
 A Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984), given by the Walker
-keys; several of them, the shells; or a file of orbital elements, propagated by SGP4. The three exclude each other.
+keys; several of them, the shells; or a file of orbital elements, propagated by SGP4. Only one of the three may be
+given.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from leowarp.scenario.text.key import InputFile, count, file, instant, keys, nam
 from leowarp.scenario.text.problems import Problems
 
 SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
-"""Keys of a single-shell constellation that each shell has separately if there are several."""
+"""Keys of a single-shell constellation. If there are several shells, each shell has these keys separately."""
 
 ELEMENT_KEYS = ("leave_out", "element_sets")
 """Keys that have no effect without a file of orbital elements."""
@@ -66,19 +67,19 @@ class Shell:
 class Constellation(MediumSection):
     """The positions of the satellites: a Walker pattern, several of them (`shells`), or a file of orbital elements.
 
-    preset: The name in `presets.PRESETS` that filled the keys below; None: the text gave each key.
+    preset: The name in `presets.PRESETS` whose values fill the keys below; None: the text gave each key.
     pattern: ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
     planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
     altitude_m, inclination_deg, node_offset_deg: Of circular orbits; altitude above `earth_radius_m`.
     shells: Several Walker patterns; the six attributes above are then None. Empty: a single pattern, or a file of
         elements.
-    tle: TLE, 3LE or OMM; None: the Walker keys apply.
+    tle: File of elements as TLE, 3LE or OMM; None: the Walker keys apply.
     leave_out: Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
     element_sets: ``refuse`` or ``nearest epoch``: how several element sets of one satellite in `tle` are handled.
     epoch: ISO 8601 in UTC, ending in Z.
     earth: ``sphere`` or ``wgs84``: the surface on which stations stand.
-    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: Of the sphere; they determine period and ground track of the
-        Walker orbits.
+    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: Values of the sphere; they determine period and ground track
+        of the Walker orbits.
     greenwich_deg: Right ascension of Greenwich at clock 0; None: sidereal time at `epoch`.
     """
 
@@ -119,7 +120,7 @@ class Constellation(MediumSection):
         "during the run, which are an error otherwise."
     )
     element_sets: str = word(
-        "Several element sets of one satellite in `tle`: an error, or the set nearest to the begin of the run is used.",
+        "Several element sets of one satellite in `tle`: an error, or the set nearest to the run's start is used.",
         ("refuse", "nearest epoch"),
         "refuse",
     )
@@ -155,7 +156,8 @@ class Constellation(MediumSection):
 
     @property
     def patterns(self) -> tuple[Shell, ...]:
-        """Its Walker patterns: the shells, or the one given by its own keys; none for a file of elements.
+        """The Walker patterns: the shells, or the pattern given by the constellation's own keys; none for a file of
+        elements.
 
         Raises ValueError if there are neither shells nor a file and a Walker key is None: this is not a resolved plan.
         """
@@ -169,7 +171,8 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Every key of the other sections has an effect: a constellation uses all their links, routes and routers."""
+        """Every key of the other sections has an effect, because a constellation uses all their links, routes and
+        routers."""
         return {}
 
     @classmethod
@@ -177,15 +180,15 @@ class Constellation(MediumSection):
         """Fill in the preset. Without a preset the Walker keys are required; with a file of elements they have no
         effect.
 
-        section: Section ``[constellation]``; the preset's values are added, and keys in the text stay.
-        problems: Gets an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F not below P, and a
-            hash of no file.
+        section: Section ``[constellation]``; the preset's values are added, and keys given in the text are kept.
+        problems: Receives an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F not below P,
+            and a hash without a file.
         """
         preset = section.values.get("preset")
         if preset is not None and preset not in PRESETS:
             rule = f'there is no constellation "{preset}"'
             problems.add(section.where("preset"), "constellation.preset", rule, one_of(preset, PRESETS, "known:"))
-        # Elements have their own planes, so the preset's numbers are ignored.
+        # The elements determine the planes, so the preset's numbers are ignored.
         if section.values.get("tle") is not None:
             _complete_elements(section, problems)
             return
@@ -197,19 +200,20 @@ class Constellation(MediumSection):
         for key in ("tle_sha256", *ELEMENT_KEYS):
             if section.gave(key):
                 problems.add(section.where(key), f"constellation.{key}", "has no effect without tle", "take it out")
-        # A wrong list of shells has been reported already; the keys that it replaces are then not missing as well.
+        # A wrong list of shells has been reported already, so the keys that it replaces are not also reported as
+        # missing.
         if section.values.get("shells") or (section.gave("shells") and "shells" not in section.values):
             _complete_shells(section, problems)
             return
         for key in ("pattern", "planes", "satellites_per_plane", "altitude", "inclination"):
-            # An unknown preset, or one that is not text, has been reported already; five missing keys would hide that
-            # message.
+            # An unknown preset, or one that is not text, has been reported already. Messages about five missing keys
+            # would hide that report.
             wrong_preset = section.gave("preset") and (preset is not None or "preset" not in section.values)
             if known[key][0] not in section.values and not section.gave(key) and not wrong_preset:
                 hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
                 problems.add(section.origin, f"constellation.{key}", "is missing", hint)
         planes, phasing = section.values.get("planes"), section.values.get("phasing", 0)
-        # F and F + P put the satellites at the same places: P times 360 / T deg is one slot.
+        # F and F + P put the satellites at the same places: a shift of P times 360 / T deg is exactly one slot.
         if planes is not None and phasing >= planes:
             rule = f"{phasing} is not below the number of planes ({planes}), as Walker's F is"
             problems.add(section.where("phasing"), "constellation.phasing", rule, f"allowed: 0 to {planes - 1}")
@@ -219,8 +223,9 @@ class Constellation(MediumSection):
 class FollowsConstellation(MediumSection):
     """Base of media that can take their delays from moving satellites.
 
-    FOLLOWS: (str, str). The key that selects this by the value "constellation", and a preset to propose.
-    constellation: The scenario's ``[constellation]``; not a key of this section. None: the medium does not follow one.
+    FOLLOWS: (str, str). The medium's key that selects this with the value "constellation", and a preset to propose.
+    constellation: The scenario's ``[constellation]``; not a key of this section. None: the medium does not follow a
+        constellation.
     """
 
     FOLLOWS: ClassVar[tuple[str, str]]
@@ -229,7 +234,7 @@ class FollowsConstellation(MediumSection):
 
 
 def _complete_shells(section: Section, problems: Problems) -> None:
-    """Check shells: no Walker pattern beside them, and F below P in each."""
+    """Check shells: no Walker pattern is given beside them, and F is below P in each shell."""
     for key in SHAPE_KEYS:
         if section.gave(key):
             rule = "has no effect: each of [[constellation.shells]] has one of its own"
@@ -249,8 +254,8 @@ def _complete_elements(section: Section, problems: Problems) -> None:
         if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
             rule = "has no effect: the orbits come from the file named by tle"
             problems.add(section.where(key), f"constellation.{key}", rule, f"take out {key} or tle")
-    # No default would be right: elements describe orbits near their own epoch, and at another date the run would have
-    # an unreal sky.
+    # No default epoch would be right. Elements describe orbits near their own epoch, and a run at another date would
+    # have an unreal sky.
     if not section.gave("epoch"):
         rule = "is missing, and a file of orbital elements (tle) is only right near its own epoch"
         problems.add(section.where("tle"), "constellation.epoch", rule, 'write epoch = "2022-09-14T00:00:00Z"')
@@ -261,9 +266,9 @@ def _complete_elements(section: Section, problems: Problems) -> None:
     if section.gave("shells") and section.values.get("shells") != ():
         rule = "have no effect: the orbits come from the file named by tle"
         problems.add(section.where("shells"), "constellation.shells", rule, "take out the shells or tle")
-    # None instead of the default: the plan would otherwise list planes that no satellite follows.
+    # None instead of the default: the plan would otherwise list planes that no satellite belongs to.
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
         section.values[attribute] = None
-    # Elements belong to the real Earth, where a station of geodetic latitude stands on the ellipsoid.
+    # Elements belong to the real Earth, where a station of geodetic latitude is on the ellipsoid.
     section.values.setdefault("earth", "wgs84")

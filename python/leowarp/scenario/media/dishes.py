@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[stations.access]`: a station of a constellation that is connected by the access link of a dish.
 
-Its keys are those of `[access]`. The satellites are the constellation's, so keys that place a terminal, a gateway or a
-point of presence have no effect here, nor do those of base round trips.
+Its keys are those of `[access]`. The satellites are the constellation's. Keys that place a terminal, a gateway or a
+point of presence therefore have no effect here; neither do keys of base round trips.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 DISH = "access"
-"""The key of a station that holds its access link."""
+"""Name of the key under which a station has its access link."""
 _PLACES = (
     "geometry", "terminal_latitude", "terminal_longitude", "gateway_latitude", "gateway_longitude", "pop_latitude",
     "pop_longitude",
@@ -26,7 +26,7 @@ DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
 
 
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
-    """Fill in each dish's preset, and check what it requires of the rest of the scenario.
+    """Fill in each dish's preset, and check what the dish requires of the rest of the scenario.
 
     is_constellation: Whether the medium is a constellation.
     problems: Gets each rule that is broken.

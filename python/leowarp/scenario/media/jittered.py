@@ -31,7 +31,7 @@ class Jittered(MediumSection):
 
     NAME: ClassVar = "jittered"
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
-    # `--set jittered.distribution=table` on a plan must not remove the table that the plan names.
+    # `--set jittered.distribution=table` on a plan must not remove the plan's table.
     KEEPS: ClassVar = {"distribution": "table"}
 
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
@@ -73,27 +73,27 @@ class Jittered(MediumSection):
 
     @property
     def left_bps(self) -> int | None:
-        """Rate that is left for packets, as for links with background traffic (`background.RateKeys`)."""
+        """The rate that remains for packets, as for links with background traffic (`background.RateKeys`)."""
         return self.rate_bps
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys that no medium but a constellation uses, and all keys of `[network]` except the length of packets."""
+        """Keys that only a constellation uses, and all keys of `[network]` except the length of packets."""
         # A jittered link always uses netem, and its hosts are connected by wires.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
         return {**super().idle(follows=follows), "network": only}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check that a table of samples comes with `distribution = "table"` and only then, and that netem's limit is in
-        packets.
+        """Check that a table of samples is given if, and only if, `distribution = "table"`, and that netem's limit is
+        in packets.
 
         section: Section ``[jittered]``; nothing is added to it.
-        problems: Gets a table that is missing or without effect, and a queue in bytes.
+        problems: Receives a table that is missing or without effect, and a queue in bytes.
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None
-        # A wrong table has been reported already; it is not missing as well.
+        # A wrong table has been reported already, so it is not also reported as missing.
         if drawn and not given and not (section.gave("table") and "table" not in section.values):
             rule = 'is missing, and distribution is "table"'
             problems.add(section.where("distribution"), "jittered.table", rule, 'write table = "delays.txt"')

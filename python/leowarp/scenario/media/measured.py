@@ -31,13 +31,13 @@ class Measured(QueueKeys, MediumSection):
     capacity, capacity_up: Measured capacity of each direction, if it is not in the file of delays.
     rate_bps, rate_up_bps: bit/s of a direction whose capacity was not measured; None: unshaped.
     repeat: Each file restarts when it ends, with its own length, as in Mahimahi and LeoReplayer.
-    rtt, lost_probes: How a round trip is divided between the two directions, and how a lost probe is, if its direction
-        is unknown.
+    rtt, lost_probes: How a round trip is divided between the two directions, and how the loss of a probe is assigned to
+        them if its direction is unknown.
     rtt_from: The host at which the round trips begin.
-    gaps, gap_after_ns: How to treat times without measurement, and the length from which they count as gaps; None: ten
-        median intervals.
-    resample_ns, interpolation_step_ns: Width of a row that combines several probes; distance between rows of a straight
-        line.
+    gaps, gap_after_ns: How to treat times without measurement, and how long such a time must be to count as a gap;
+        None: ten median intervals.
+    resample_ns, interpolation_step_ns: Width of a row that combines several probes; distance between the rows of a
+        straight line.
     probe_size_bytes: IP length of the probes, whose own transmission time is part of the measurement; None: by the
         format.
     clock: Wall-clock time at the measurement's 0, if the file does not give it.
@@ -135,7 +135,8 @@ class Measured(QueueKeys, MediumSection):
     def complete(cls, section: Section, problems: Problems) -> None:
         """Check for keys that have no effect beside another; every broken rule goes to `problems`.
 
-        The files' content is not checked here: a scenario is checked as text, and `media/measured` reads its files.
+        The files' content is not checked here: at this point only the scenario's text is read, and `media/measured`
+        reads its files.
         """
         # A capacity table has a value at every instant, so a rate beside it would never apply.
         for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What carries the packets: a plan has exactly one of these media."""
+"""The media, which carry the packets. A plan has exactly one."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in ge
 
 
 def medium_of(given: Iterable[str]) -> type[MediumSection]:
-    """The medium among the given sections; one that follows a constellation comes first.
+    """The medium among the given sections. If several are given, one that follows a constellation comes first.
 
     given: Names of sections, with at least one of `MEDIA`. Others are ignored.
-    Returns: type. A class of the union `Medium`. If several exclude each other, the first by `MEDIA`; `completion`
-        reports them.
+    Returns: type. A class of the union `Medium`. If several media exclude each other, the first one in `MEDIA` is
+        taken; `completion` reports them.
 
     >>> medium_of(["constellation", "access"]).NAME
     'access'
     """
-    # In the order of MEDIA, not of the file: the same mistake gives the same message in any order.
+    # In the order of MEDIA, not of the file, so that the same mistake gives the same message in any order.
     media = [MEDIA[name] for name in MEDIA if name in set(given)]
     return next((medium for medium in media if issubclass(medium, FollowsConstellation)), media[0])

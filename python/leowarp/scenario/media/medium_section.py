@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of the media's sections: what a medium's section tells the rest of a scenario."""
+"""Base of the media's sections: the values through which a medium affects the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Idle = Mapping[str, tuple[str, ...] | None]
 class MediumSection:
     """Base of the sections of which a scenario has exactly one: its medium.
 
-    A medium is a frozen dataclass whose fields are its keys. Presets, defaults and checks of other sections use the
-    class attributes and methods here. Its behaviour is in `leowarp.media`, under the same name.
+    A medium is a frozen dataclass whose fields are its keys. These class attributes and methods are used by presets,
+    defaults and checks of other sections. The behaviour of the medium is in `leowarp.media`, under the same name.
 
     NAME: Name of the section, ``[NAME]``.
     STATIONS: (str, str) or None. Its two stations; None: those of ``[[stations]]``.
-    GOVERNS: Key -> neighbouring keys that are removed when a higher layer sets it (see `scenario.document`).
-    KEEPS: Governing key -> the value at which it removes nothing, if that is not "none".
+    GOVERNS: Key -> neighbouring keys that are removed when a higher layer sets this key (see `scenario.document`).
+    KEEPS: Governing key -> the value for which no keys are removed, if that is not "none".
     """
 
     NAME: ClassVar[str]
@@ -33,17 +33,18 @@ class MediumSection:
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys of other sections that have no effect with this medium; `follows`: it follows a constellation.
+        """Keys of other sections that have no effect with this medium. `follows`: whether the medium follows a
+        constellation.
 
-        follows: Whether its delays come from the routes over a ``[constellation]`` of the same scenario.
+        follows: Whether the medium's delays come from routes over a ``[constellation]`` in the same scenario.
         Returns: dict of str to (tuple of str or None). Section -> its keys without effect; None: the whole section.
-            `completion` refuses them in a text, `write` leaves them out of a plan.
+            `completion` rejects these keys in a text, and `write` leaves them out of a plan.
         """
         return {"isl": None, "ground": None, "routing": None, "cures": None, "network": ("instantiate", "endpoints")}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in keys that follow from others, and check them; every broken rule goes to `problems`.
+        """Fill in keys that follow from others, and check all keys; every broken rule goes to `problems`.
 
         section: The medium's own, decoded; changed in place.
         problems: Gathers the mistakes. Nothing is raised here.
@@ -51,7 +52,7 @@ class MediumSection:
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Section -> key -> default as a user would write it, where this medium changes another section's default.
+        """Section -> key -> default as a user would write it, for defaults of other sections that this medium changes.
 
         sections: All given sections; this medium's is already complete.
         Returns: ``{"run": {"duration": "60 s"}}``. A key in the text keeps its value.
@@ -61,7 +62,7 @@ class MediumSection:
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
         """Places on the Earth for the ephemeris, from the plan's stations.
 
-        stations: The plan's stations; if the medium defines them, they have no coordinates.
-        Returns: With latitude and longitude in degrees; by default the plan's own.
+        stations: The plan's stations. If the medium defines them, they have no coordinates.
+        Returns: With latitude and longitude in degrees; by default the plan's own stations.
         """
         return stations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[mobile]`: the fading radio link from the last satellite to a moving terminal, repaired by hybrid ARQ.
 
-design/lms-harq.md has the source of each value; docs/concepts/mobile-channel.md explains the model.
+The source of each value is in design/lms-harq.md; docs/concepts/mobile-channel.md explains the model.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Mobile(QueueKeys, FollowsConstellation):
     snr_db: Es/N0 at line of sight, dB; the table's fading is relative to it.
     environment, elevation_deg, environments: Row of the table of environments; None: leowarp's own table
         (`timeline/channel/environments.toml`).
-    speed_m_per_s, carrier_hz: Determine the half width v / lambda of the Doppler spectrum; at 0 m/s, one sample holds
-        for the whole run.
+    speed_m_per_s, carrier_hz: They determine the half width v / lambda of the Doppler spectrum. At 0 m/s, one sample
+        holds for the whole run.
     correlation_m, transition_m, frame_m: m; None: taken from the table.
     samples_per_wavelength: Spacing of the power series.
     data_bits, codeword_bits: Bits of a codeword, which carries one IP packet; their quotient is the mother code's rate.
     rate_bps: Data bits per second without retransmissions: one codeword per `data_bits` / `rate_bps` s.
-    retransmissions_take_capacity: False: `rate_bps` at all times.
+    retransmissions_take_capacity: False: the link's rate is `rate_bps` at all times.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
     threshold_ratio, first_target_ratio, target_ratio: Mutual information per data bit that is enough to decode; success
@@ -72,7 +72,7 @@ class Mobile(QueueKeys, FollowsConstellation):
     environments: InputFile | None = file(  # noqa: RUF009
         "A table of environments of your own, TOML or JSON."
     )
-    # Assumption: a car on a road between trees. From 10 km/h on, losses hardly depend on speed; at walking speed all
+    # Assumption: a car on a road between trees. From 10 km/h on, losses hardly depend on speed. At walking speed, all
     # transmissions of a packet meet the same fade (design/lms-harq.md).
     speed_m_per_s: float = quantity(
         units.SPEED, "Of the terminal; 0 m/s: a frozen channel, one draw for the whole run.", "60 km/h", low="0 m/s",
@@ -87,7 +87,7 @@ class Mobile(QueueKeys, FollowsConstellation):
     transition_m: float | None = quantity(
         units.LENGTH, "Length of the slope between two states.", "table", low="0 m", high="1000 km", none="table"
     )
-    # The published shares of the states are the stationary distribution of the chain, so all its steps had the same
+    # The published shares of the states are the stationary distribution of the chain, which implies steps of equal
     # length. With a separate length per state, deep shadow would cover 19 % of the path instead of 25 %.
     frames: str = word(
         "Step of the chain of states: one length for all (common), or each state's shortest stay (by-state).",
@@ -124,11 +124,11 @@ class Mobile(QueueKeys, FollowsConstellation):
     )
     # tauran2018: 10 ms without a retransmission, 70 ms with three; even spacing is our interpretation.
     first_delay_ns: int = quantity(
-        units.TIME, "From the begin of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
+        units.TIME, "From the beginning of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
         high="10 s",
     )  # fmt: skip
     retransmission_delay_ns: int = quantity(
-        units.TIME, "From the begin of a transmission to the next one's.", "20 ms", low="0 s", high="10 s"
+        units.TIME, "From the beginning of a transmission to that of the next.", "20 ms", low="0 s", high="10 s"
     )
     threshold_kind: str = word(
         "What decodes: the same multiple of the data bits always, or by the rate of the code that was sent so far.",
@@ -148,7 +148,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("received", "predicted", "statistics", "equal"),
         "received",
     )
-    # Nothing is known of the channel at this point; one half is neutral between delay and symbols.
+    # The first transmission is sized without knowledge of the channel; one half is neutral between delay and symbols.
     first_target_ratio: float = quantity(
         units.RATIO, "Probability of decoding that the first transmission is sized for.", "50 %", low="0.1 %",
         high="99.9 %",
@@ -157,7 +157,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         units.RATIO, "The same of a later transmission, by the rules predicted and statistics.", "50 %", low="0.1 %",
         high="99.9 %",
     )  # fmt: skip
-    # A packet that the last transmission does not complete is lost, so there is no reason to save bits.
+    # A packet that is not complete after the last transmission is lost, so there is no reason to save bits.
     last_sends_rest: bool = flag("The last transmission sends all that is left of the codeword.", True)
     first_bits: int | None = count(
         "Bits of the first transmission; rule: by `first_target`, or a part.", "rule", 8, 10_000_000, none="rule"
@@ -191,8 +191,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("kept", "highest", "shortest"),
         "kept",
     )
-    # Frankfurt and Lima: of all pairs of the gazetteer's places from six cities, the nearest to the study's 70 to 90
-    # ms.
+    # Frankfurt and Lima. Of all pairs of the gazetteer's places from six cities, this pair is nearest to the study's 70
+    # to 90 ms.
     gateway_latitude_deg: float = quantity(
         units.ANGLE, "The same: where the gateway is, beside the server.", "50.11 deg", low="-90 deg", high="90 deg"
     )
@@ -215,9 +215,10 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """As for every medium. Over a constellation, only link and route keys that an unbuilt path cannot obey."""
-        # Routes over a constellation determine its delays; their links are not built. Its own link always uses leolink,
-        # because only leolink supports tables of delays and capacities.
+        """As for every medium. For a channel over a constellation, only the link and route keys that have no effect on
+        a path that is not built."""
+        # Routes over a constellation determine the channel's delays, but the constellation's links are not built. The
+        # channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {
             "isl": ("rate", "overhead", "loss", *ACQUISITION_KEYS, *keys(QueueKeys)),
             "ground": ("rate", "overhead", "loss", *GAP_KEYS, *keys(QueueKeys)),
@@ -231,8 +232,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         """Check keys against each other; every broken rule goes to `problems`.
 
         section: Section ``[mobile]``; nothing is added to it.
-        problems: Gets data bits that are not whole bytes or exceed the codeword, a first transmission outside both,
-            keys without effect, and an unlimited queue on a link that keeps no order.
+        problems: Receives data bits that are not whole bytes or exceed the codeword, a first transmission outside both
+            limits, keys without effect, and an unlimited queue on a link that keeps no order.
         """
         data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which consists of whole bytes.
@@ -242,7 +243,8 @@ class Mobile(QueueKeys, FollowsConstellation):
             rule = f"{data} is more than the codeword has ({code})"
             problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
         first = value_of(section, Mobile, "first_bits")
-        # Fewer than the data bits can never decode: mutual information is at most one bit per transmitted bit.
+        # A codeword of fewer bits than the data bits can never be decoded: mutual information is at most one bit per
+        # transmitted bit.
         if first is not None and not data <= first <= code:
             rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
             problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
@@ -268,7 +270,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """An MTU that fills a codeword; over a constellation, also the links and intervals of `ROUTED_DEFAULTS`.
+        """An MTU that fills a codeword. For a channel over a constellation, also the links and intervals of
+        `ROUTED_DEFAULTS`.
 
         Returns: ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
         """
@@ -279,14 +282,14 @@ class Mobile(QueueKeys, FollowsConstellation):
         sky = sections.get("constellation")
         if sky is None:
             return defaults
-        # A file of elements has a grid only if its satellites are evenly spaced.
+        # A file of elements forms a grid only if its satellites are evenly spaced.
         without = ("isl",) if sky.values.get("tle") is not None else ()
         return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
         """Terminal and gateway, in this order, under the names of the medium's stations.
 
-        Returns: tuple of two Station. ``mobile`` and ``server``, heights 0 m; for the routes the terminal does not
+        Returns: tuple of two Station. ``mobile`` and ``server``, at height 0 m. For the routes the terminal does not
             move, whatever `speed_m_per_s` is.
         """
         terminal, gateway = self.STATIONS
@@ -311,11 +314,11 @@ ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "ground": {"rule": "min-elevation", "min_elevation": "8.2 deg"},
     "routing": {"interval": "10 s", "link_interval": "1 s"},
 }
-"""Defaults of a channel whose delays come from routes: links, mask and update interval are those of ns-2's model of
+"""Defaults of a channel whose delays come from routes. Links, mask and update interval are those of ns-2's model of
 Iridium (tcl/ex/sat-iridium.tcl), because `tauran2018` used ns-2. Between updates, delays follow the satellites in steps
 of some 30 us."""
 
 _GEOMETRY = ("last_satellite", "gateway_latitude", "gateway_longitude", "terminal_latitude", "terminal_longitude")
 
 _OVERTAKING_QUEUE_PKTS = 65_536
-"""Packets that a link which keeps no order has room for (design/interfaces.md, section 13)."""
+"""Number of packets for which a link without ordering has room (design/interfaces.md, section 13)."""

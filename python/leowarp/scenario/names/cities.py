@@ -2,9 +2,9 @@
 """Large cities with the population of their urban agglomerations in 2018, for traffic between them.
 
 Populations: United Nations, Department of Economic and Social Affairs, Population Division, World Urbanization
-Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. A selection, mostly of the
-largest: not every city of a given size is included. Coordinates are city centres to 0.01 deg; coordinates that the
-gazetteer has are only there.
+Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. This is a selection, mostly
+of the largest cities: not every city of a given size is included. Coordinates are city centres to 0.01 deg. If the
+gazetteer has a city, its coordinates are only there.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _TABLE: tuple[tuple[str, int, float | None, float | None], ...] = (
 )
 
 CITIES: dict[str, int] = {name: people * 100_000 for name, people, _, _ in _TABLE}
-"""Population by city, largest first; equal ones in the order of the table above."""
+"""Population by city, largest first; equal populations are in the order of the table above."""
 
 COORDINATES: dict[str, tuple[str, str]] = {
     name: PLACES[name] if latitude is None else (f"{latitude} deg", f"{longitude} deg")

@@ -12,20 +12,20 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import nearest
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-# The wheel's copy first. A checkout has none within the package, and an installed package must not use a folder that
-# happens to be two levels above it.
+# The wheel's copy first. The package of a checkout contains no examples, and an installed package must not use a folder
+# that happens to be two levels above it.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
-"""Number of characters of a file in which to look for the first sentence of its comment."""
+"""Number of characters at the beginning of a file in which the first sentence of its comment is searched for."""
 _LEAST_ABOUT = 40
-"""Minimum length of the part before a colon for it to be used alone."""
+"""Minimum length of the part before a colon. A shorter part is not used alone."""
 
 
 @dataclass(frozen=True)
 class Example:
     """A scenario that comes with leowarp.
 
-    name: How commands refer to it: `leowarp run starlink`.
+    name: The name by which commands refer to it: `leowarp run starlink`.
     about: Description: the first sentence of its comment, or the part before its colon.
     """
 
@@ -37,7 +37,7 @@ class Example:
 def example_file(name: str) -> Path:
     """A file that comes with leowarp: a scenario, or a file that a scenario names.
 
-    Raises ScenarioError if this installation has no such file.
+    Raises ScenarioError if this installation does not contain the file.
     """
     for folder in _FOLDERS:
         if (folder / name).is_file():
@@ -56,9 +56,9 @@ def examples() -> list[Example]:
 
 
 def found(scenario: str | Path) -> Path:
-    """The file of a scenario: itself, or the example of that name if there is no such file or directory.
+    """The file of a scenario. If there is no such file or directory, the example of that name.
 
-    Raises ScenarioError if it is a name, and no example has it.
+    Raises ScenarioError if the text is a name that no example has.
     """
     path = Path(scenario)
     # A path with a folder or a file extension is always a place on the disk.
@@ -71,16 +71,17 @@ def found(scenario: str | Path) -> Path:
 
 
 def instead_of(missing: Path) -> str:
-    """What to type instead of a scenario that does not exist."""
+    """Hint about what to type instead of a scenario that does not exist."""
     known = [example.name for example in examples()]
     near = nearest(missing.stem, known)
     return f"{f'did you mean the example {near}? ' if near else ''}`leowarp examples` lists all {len(known)} of them"
 
 
 def copies(example: Path, name: str) -> dict[str, str]:
-    """Files for a new scenario of your own: file names, and their texts.
+    """Files for a user's new scenario: file names, and their texts.
 
-    The example under its new name, and the files that it names: a file that it extends, a measured table, a C file.
+    The example under its new name, and the files that the example names: a file that it extends, a measured table, a C
+        file.
 
     example: The scenario's file.
     name: Name of the new scenario, and of its file.
@@ -106,7 +107,7 @@ def _about(file: Path) -> str:
         if not line.startswith("#") or line == "#":
             break
         comment.append(line.removeprefix("#").strip())
-    # A sentence ends before a capital letter; "Frederiksen et al.," and "1.5 MB" do not end one.
+    # A sentence ends before a capital letter, so "Frederiksen et al.," and "1.5 MB" do not end one.
     sentence = re.split(r"(?<=[a-z0-9)])[.] (?=[A-Z])", " ".join(comment))[0].rstrip(".")
     lead = sentence.partition(": ")[0]
     return lead if len(lead) >= _LEAST_ABOUT else sentence

@@ -15,9 +15,9 @@ Shell = Mapping[str, str | int]
 
 @dataclass(frozen=True)
 class Preset:
-    """Named keys: of a constellation, or of an access link.
+    """Keys under one name: those of a constellation, or of an access link.
 
-    keys: Keys of the section that it fills, with values as in a scenario.
+    keys: Keys of the section that the preset fills in, with values as in a scenario.
     source: Source of the numbers, and idealisations; the reference page prints it.
     """
 
@@ -35,7 +35,7 @@ class Preset:
 def _shell(
     pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, node_offset: str = "0 deg"
 ) -> dict[str, str | int]:
-    """The numbers of a Walker pattern by key, so that `PRESETS` reads as a table.
+    """The numbers of a Walker pattern by key. This form makes `PRESETS` readable as a table.
 
     altitude, inclination, node_offset: With units, as in a scenario.
     phasing: Walker's F, 0 to planes - 1.

@@ -14,10 +14,10 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class RateKeys(QueueKeys):
-    """Keys of links with a single rate, equal in both directions and constant.
+    """Keys of links with a constant rate that is equal in both directions.
 
-    Background traffic is a rate without packets. It takes its share of the serialiser steadily, as a fluid, so that a
-    packet takes L / (rate - background). It fills no queue, loses no packets and never yields.
+    Background traffic is modelled as a rate, without packets. It takes its share of the serialiser steadily, like a
+    fluid, so a packet of length L takes L / (rate - background). It fills no queue, loses no packets and never yields.
 
     rate_bps: bit/s of IP packet plus overhead, per direction; None: unshaped, no serialisation time.
     background_bps: Share of `rate_bps` that other traffic takes, per direction; below `rate_bps`.
@@ -35,16 +35,16 @@ class RateKeys(QueueKeys):
 
     @property
     def left_bps(self) -> int | None:
-        """The rate left for the run's packets; None: unshaped."""
+        """The rate that remains for the run's packets; None: unshaped."""
         return None if self.rate_bps is None else self.rate_bps - self.background_bps
 
 
 SMALLEST_LEFT_BPS = 8000
-"""Same as the smallest rate of a link."""
+"""The limit is the same as the smallest rate of a link."""
 
 
 def check_background(section: Section, rate_bps: int | None, background_bps: int, problems: Problems) -> None:
-    """Check that a link carries its background traffic and has capacity left; mistakes go to `problems`."""
+    """Check that a link can carry its background traffic with capacity left over; mistakes go to `problems`."""
     if background_bps == 0:
         return
     where, key = section.where("background"), f"{section.name}.background"

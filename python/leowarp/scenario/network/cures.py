@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the network does at route changes in addition to following them (docs/concepts/cures.md)."""
+"""Actions of the network at route changes, in addition to the change itself (docs/concepts/cures.md)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ class Cures:
 
     move_queue: ``off``; ``kept``: packets waiting at the old link go over the new one; ``lost``: the same, except for
         packets waiting at a link that goes down.
-    hold, hold_buffer_bytes, hold_full: New packets are held until they would arrive after the last earlier packet. The
+    hold, hold_buffer_bytes, hold_full: New packets are held until they would arrive after the last packet sent before
+        the change. The
         buffer counts frames with the link's overhead, per direction of a link. `end_marker` uses the same buffer and
-        the same rule for a full one.
-    end_marker, end_marker_wait_ns: The last packet on the old path is a marker. Where the paths meet, packets on the
-        new path wait for the marker, at most this long.
+        the same rule for a full buffer.
+    end_marker, end_marker_wait_ns: The last packet on the old path is a marker. Where the two paths meet, packets on
+        the new path wait for the marker, at most this long.
     duplicate_ns: How long packets go over both links after a change; None: only over the new one.
     resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``: stations number packets and
-        restore their order, in streams of one flow or of all flows between two hosts. A packet waits this long for
-        earlier ones: always (``basic``), or only if it came by the new path just after a change (``advanced``).
-    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node notifies
-        the sending hosts, this long after the change, or before it if negative. The share of lost notices, 0 to 1; the
+        restore their order, in streams that contain one flow or all flows between two hosts. A packet waits this long
+        for earlier ones: always (``basic``), or only if it arrived on the new path just after a change (``advanced``).
+    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node notifies the sending hosts; the delay
+        after the change (before it if negative). The share of lost notices, 0 to 1; the
         mean time between two false notices to a host, None: no false notices.
     """
 
@@ -80,8 +81,7 @@ class Cures:
         ("basic", "advanced"),
         "basic",
     )
-    # TCP_RTO_MIN is 200 ms (include/net/tcp.h): a station that waits this long for a lost packet makes its sender time
-    # out.
+    # TCP_RTO_MIN is 200 ms (include/net/tcp.h). If a station waits this long for a lost packet, the sender times out.
     resequence_delay_ns: int = quantity(
         units.TIME, "resequence: how long a packet waits for those before it, at most.", "50 ms", low="1 us",
         high="199 ms",
@@ -105,7 +105,7 @@ class Cures:
     )  # fmt: skip
 
     def on(self) -> dict[str, bool]:
-        """Each cure by its key, and whether it is on; the cure with the most requirements comes first."""
+        """Each cure by its key, and whether it is on. The cure with the most requirements comes first."""
         return {
             "hold": self.hold,
             "end_marker": self.end_marker,
@@ -116,7 +116,7 @@ class Cures:
         }
 
     def idle(self) -> tuple[str, ...]:
-        """Keys that have no effect with the present values of others."""
+        """Keys that have no effect with the present values of other keys."""
         on = self.on()
         return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 
@@ -131,7 +131,7 @@ _NEEDS = (
     (("resequence_kind", "resequence_delay"), ("resequence",)),
     (("notify_delay", "notify_loss", "notify_false_interval"), ("notify",)),
 )
-# How to switch each cure on.
+# Hint about how to switch each cure on.
 _WRITTEN = {
     "hold": "hold = true",
     "end_marker": "end_marker = true",
@@ -139,7 +139,7 @@ _WRITTEN = {
     "notify": "notify = true",
 }
 
-# Pairs of cures that cannot be combined, and why.
+# Pairs of cures that cannot be combined, with the reason.
 _APART = (
     ("duplicate", "move_queue", "what was moved off the old link would be copied back to it"),
     ("duplicate", "hold", "copies go by the old path at once, and what is held back comes later than they do"),
@@ -154,7 +154,7 @@ def is_any_on(section: Section) -> bool:
 
 
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
-    """Check the requirements of the cures on the rest of a scenario.
+    """Check what the cures require of the rest of a scenario.
 
     tables: All sections, decoded and completed.
     memory_bytes: Memory of the guest.
@@ -190,7 +190,8 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
 
 
 def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
-    """Check that nothing waits in the network as long as a sender's retransmission timeout, if that was shortened.
+    """Check that no packet waits in the network as long as a sender's retransmission timeout, if that timeout was
+    shortened.
 
     section: `[cures]`.
     hosts: `[tcp]`, and the sections that replace it for single hosts.
@@ -198,7 +199,7 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
     """
     on = Cures(**section.values).on()
     least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]
-    # Linux rejects a non-number when the run begins; it does not matter for the time here.
+    # Linux rejects a value that is not a number when the run begins, so it is ignored here.
     least_ns = min((1000 * int(text) for text in least_us if text.isdecimal()), default=None)
     if least_ns is None:
         return
@@ -211,8 +212,8 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
-    """Check that nodes change their routes one by one and that the old path still leads to the host, as cures at a
-    route change need."""
+    """Check that nodes change their routes one by one and that the old path still leads to the host. Cures at a route
+    change need both."""
     section = tables["cures"]
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     lost = {
@@ -239,7 +240,7 @@ def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], prob
 
 
 def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
-    """Check that no other change can come between a notice sent ahead and its change, because the notice leaves by the
+    """Check that no other change can occur between an early notice and its change, because the notice leaves on the
     path that the change ends."""
     section = tables["cures"]
     lead_ns = -value_of(section, Cures, "notify_delay_ns")
@@ -265,7 +266,7 @@ def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Check that queues can be read back: FIFOs of leolink with known neighbours."""
+    """Check that queues can be read back. This needs FIFOs of leolink and known neighbours."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     network = tables["network"]
     if value_of(network, Network, "link_model") != "leolink":

@@ -18,7 +18,7 @@ CONGESTION_CONTROLS = (
 """The congestion controls that are built into the default guest kernel."""
 
 DELACK_MODULE = "delack"
-"""The guest kernel's module that delays acknowledgements; the hosts' keys determine its parameters."""
+"""The guest kernel's module that delays acknowledgements. The keys of the hosts determine its parameters."""
 
 LOSS_DETECTION_MODULE = "loss_detection"
 """The guest kernel's module with the methods of `LOSS_DETECTIONS` and their parameters."""
@@ -28,7 +28,7 @@ LOSS_DETECTIONS = ("kernel", "ncr-careful", "ncr-aggressive", "door", "rr", "pr"
 (guest/tcp/loss_detection.h)."""
 
 OWN_SCOREBOARD = ("ncr-careful", "ncr-aggressive", "rr", "pr", "rack-draft", "rack-4.14")
-"""Methods that decide by themselves which packets are lost; the others modify the kernel's decision."""
+"""Methods that replace the kernel's decision on which packets are lost; the other methods modify it."""
 
 PROFILES = ("linux", "norack", "classic", "newreno")
 """Values of `tcp.profile`; `scenario.profiles` has the sysctls of each."""
@@ -38,21 +38,22 @@ PROFILES = ("linux", "norack", "classic", "newreno")
 class Flow:
     """One transfer, probe or pair of programs between two stations.
 
-    name: Only for people; the guest does not know it. Flows of ``[traffic]`` and connections of programs have none.
+    name: Only for the user; the guest does not know it. Flows of ``[traffic]`` and connections of programs have no
+        name.
     kind: ``tcp``, ``ping``, ``udp`` or ``program``; keys that a kind does not have (`flows.FLOW_KEYS`) are None.
     source, destination: Names of stations. Data goes only in this direction.
     congestion_control: As named in the guest's /proc/sys/net/ipv4/tcp_available_congestion_control.
     start_ns, stop_ns: On the run's clock; in a plan, the default of `stop_ns` is the run's end.
     size_bytes: Payload to transfer; None: until `stop_ns`.
     rate_bps: Payload offered per second, bit/s; None: as much as TCP takes.
-    interval_ns, packet_rate_pkts_per_s: Pace of probes; one of the two is None. Both are None for a flood that only
-        replies pace.
+    interval_ns, packet_rate_pkts_per_s: Pace of probes; one of the two is None. Both are None for a flood, whose pace
+        depends only on replies.
     packets: Maximum number of probes; None: until `stop_ns`.
     payload_bytes: Payload of a probe's packet, without the headers of IP and ICMP or UDP (28 bytes).
-    client, server: Command lines of a program, with ``{server}``, ``{port}``, ``{run_dir}`` and ``{applications}`` in
-        them.
-    client_at, client_after_ns: ``source`` or ``destination``: where the client runs, with the server at the other end;
-        how long after the server it starts.
+    client, server: Command lines of a program, which may contain ``{server}``, ``{port}``, ``{run_dir}`` and
+        ``{applications}``.
+    client_at, client_after_ns: ``source`` or ``destination``: the end at which the client runs, with the server at the
+        other end; how long after the server it starts.
     expect_exit: Exit code of the client; None: it is still running when the flow stops.
     named_in: The file that names the programs; not part of the plan's identity.
     """
@@ -93,7 +94,7 @@ class Flow:
     )  # fmt: skip
     packets: int | None = count("ping, udp: how many probes at most.", "unlimited", 1, 10**12, none="unlimited")
     replies: bool | None = flag("ping: the destination answers.", True)
-    # 56 bytes are ping's own default; 1472 fill a packet of 1500 bytes with headers of IPv4 (20) and ICMP or UDP (8).
+    # 56 bytes are ping's own default. 1472 bytes fill a packet of 1500 with headers of IPv4 (20) and ICMP or UDP (8).
     payload_bytes: int | None = quantity(
         units.BYTES, "ping, udp: payload of a packet (default of udp: 1200 B).", "56 B", low="16 B", high="1472 B"
     )
@@ -127,12 +128,12 @@ class Flow:
         "program: exit code of the client; any other fails the run. stopped: it runs until the flow's stop.",
         0, 0, 255, none="stopped",
     )  # fmt: skip
-    # The file that names a program decides whether it may run (guest/building/trust.py).
+    # This file decides whether the program may run (guest/building/trust.py).
     named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
     def paced_pkts_per_s(self) -> float:
-        """Nominal packets per second of a ping or UDP flow; 0 if only replies pace it."""
+        """Nominal packets per second of a ping or UDP flow; 0 if its pace depends only on replies."""
         if self.packet_rate_pkts_per_s is not None:
             return self.packet_rate_pkts_per_s
         return 1e9 / self.interval_ns if self.interval_ns else (self.rate_bps or 0) / 8 / (self.payload_bytes or 1)
@@ -143,10 +144,10 @@ class Tcp:
     """TCP of a host: a profile, buffers, and any sysctls on top.
 
     profile: A key of `profiles.PROFILE_SYSCTLS`.
-    buffer_max_bytes: Third number of tcp_rmem and tcp_wmem; the maximum over all hosts is also the guest's
+    buffer_max_bytes: Third number of tcp_rmem and tcp_wmem. The largest value of all hosts is also the guest's
         net.core.rmem_max and wmem_max.
     sack, dsack, rack, timestamps: None: as in the profile.
-    loss_detection: One of `LOSS_DETECTIONS`; implemented by a module of the guest, which reads it from bits of
+    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements it, and reads the choice from bits of
         net.ipv4.tcp_recovery.
     door_freeze_ns, door_undo_ns: None: the smoothed round-trip time.
     rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio: Parameters of RR-TCP and TCP-PR.
@@ -162,7 +163,7 @@ class Tcp:
         PROFILES,
         "linux",
     )
-    # More than the default path can hold: 16 MiB are 1.3 s at 100 Mbit/s.
+    # More than the default path can hold: at 100 Mbit/s, 16 MiB last 1.3 s.
     buffer_max_bytes: int = quantity(
         units.BYTES, "Largest send and receive buffer (tcp_wmem, tcp_rmem).", "16 MiB", low="64 KiB", high="1 GiB"
     )
@@ -173,8 +174,8 @@ class Tcp:
         ("internal", "fq"),
         "internal",
     )
-    # Linux's own default is only to answer (Documentation/networking/ip-sysctl.rst, tcp_ecn = 2), and so is every
-    # profile's.
+    # Linux's own default is only to accept ECN (Documentation/networking/ip-sysctl.rst, tcp_ecn = 2). Every profile has
+    # the same default.
     ecn: str = word(
         "Explicit congestion notification: answered (passive), asked for on every connection (on), or never "
         "(net.ipv4.tcp_ecn 2, 1, 0).",
@@ -190,7 +191,7 @@ class Tcp:
         ("adaptive", "on", "off"),
         "adaptive",
     )
-    # 40 ms is TCP_DELACK_MIN of Linux 6.12 (include/net/tcp.h), at HZ = 1000.
+    # 40 ms is TCP_DELACK_MIN of Linux 6.12 (include/net/tcp.h) for HZ = 1000.
     delayed_ack_timer_ns: int = quantity(
         units.TIME,
         'delayed_ack = "on": the longest time that a segment waits for its acknowledgement, in whole ms; the same of '
@@ -263,7 +264,8 @@ class Host:
     """A station's host, with every sysctl that it gets.
 
     tcp: ``[tcp]``, with the keys that ``[hosts.NAME.tcp]`` replaces.
-    sysctl: Derived from `tcp` (`profiles.host_sysctls`), with those that a plan spells out on top; sorted by name.
+    sysctl: Derived from `tcp` (`profiles.host_sysctls`), then overridden by sysctls that a plan spells out; sorted by
+        name.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about gaps of ground links and the acquisition of lasers, together with the rest of a scenario."""
+"""Rules about gaps of ground links and the acquisition of lasers, in combination with the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from leowarp.scenario.text.problems import Problems
 
 
 def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, problems: Problems) -> None:
-    """Check gaps and acquisitions, by themselves and together with the routes.
+    """Check gaps and acquisitions, alone and in combination with the routes.
 
     tables: All sections, decoded and completed.
     is_any_cure: Whether ``[cures]`` switches any cure on.
-    problems: Gets keys without effect, interruptions longer than a route interval, and routing keys that take links
+    problems: Receives keys without effect, interruptions longer than a route interval, and routing keys that take links
         down.
     """
     for name, keys, schema, mode, others in (
@@ -42,7 +42,7 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
 
 
 def _check_one(tables: Mapping[str, Section], section: Section, name: str, key: str, problems: Problems) -> None:
-    """Check that an interruption ends before the next route update, and that no link goes down during it."""
+    """Check that an interruption ends before the next route update, and that no link goes down while it lasts."""
     schema: type = Isl if name == "isl" else Ground
     longest_ns = value_of(section, schema, f"{key}_ns")
     if name == "ground":

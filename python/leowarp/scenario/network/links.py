@@ -15,8 +15,8 @@ UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
 """Keys of `[routing]` that only `update = "staggered"` uses."""
 ACQUISITION_KEYS = ("acquisition", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
-"""Keys of `[isl]` and of `[ground]` for links that become usable only after a delay; a plan has them if the first is
-not 0."""
+"""Keys of `[isl]` and of `[ground]` for links that become usable only after a delay. A plan contains them if that delay
+is not 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Station:
 
     name: The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
     latitude_deg, longitude_deg: North and east positive; None for stations that a medium implies.
-    height_m: Above the sphere or the ellipsoid, by ``[constellation] earth``; None in the same case.
+    height_m: Height above the sphere or the ellipsoid, depending on ``[constellation] earth``; None in the same case.
     shaped: False: its ground links have no rate, queue or loss; their delay is as in ``[ground]``.
     """
 
@@ -51,7 +51,8 @@ class Isl(RateKeys):
     A rule determines them at each instant; `acquisition` is the time to point a laser.
 
     rule: ``range``, ``plus-grid`` or ``none``.
-    max_range_m, grazing_height_m: For the rule ``range``; None: only the range limits a link, even through the Earth.
+    max_range_m, grazing_height_m: For the rule ``range``. If the second is None, only the range limits a link, even
+        through the Earth.
     terminals: Links per satellite, nearest first; None: no limit.
     seam, polar_cutoff_deg: For ``plus-grid``: whether the first and the last plane of a star are linked; latitude above
         which planes are not linked.
@@ -76,7 +77,7 @@ class Isl(RateKeys):
         none="none",
     )  # fmt: skip
     terminals: int | None = count("Links per satellite at most, nearest first.", "unlimited", 1, 1000, none="unlimited")
-    # Across a star's seam, planes move against each other; each satellite is linked to the partner with the smallest
+    # Across a star's seam, planes move against each other. Each satellite is linked to the partner with the smallest
     # mean distance (docs/limitations.md, constellations).
     seam: bool = flag("plus-grid: links across the seam of a star.", True)
     polar_cutoff_deg: float | None = quantity(
@@ -111,12 +112,12 @@ class Isl(RateKeys):
 class Ground(RateKeys):
     """Links between stations and satellites.
 
-    rule: ``ground-range`` or ``min-elevation``; each uses one of the next two values.
+    rule: ``ground-range`` or ``min-elevation``; each rule uses one of the next two values.
     max_ground_range_m, min_elevation_deg: Distance on the sphere from the station to the sub-satellite point; elevation
         above the station's horizon.
     delay: ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
     handover_gap_ns, handover_gap_spread_ns, in_gap: How long a station's link to a new satellite stays unusable, the
-        spread of that time, and what happens to packets (``lost``, ``buffered``, ``old``).
+        spread of that time, and what happens to packets meanwhile (``lost``, ``buffered``, ``old``).
     overhead_bytes, loss_ratio: As in `Isl`.
     """
 
@@ -162,15 +163,15 @@ class Routing:
     All nodes apply an update at the same instant or, with ``update = "staggered"``, one after another. There is no
     routing protocol.
 
-    metric, ground_cost: Unit of a path's cost: metres, ns or hops; for a ground link, metres of slant range or along
-        the ground.
+    metric, ground_cost: Unit of a path's cost (metres, ns or hops), and for a ground link, metres of slant range or
+        along the ground.
     interval_ns, link_interval_ns: Interval of route updates and of delay updates, both counted from the run's 0. A
         route update finds new paths; a delay update changes the delays of links in use.
     in_flight, leaving_links: What happens to packets in flight, and to links that violate their rule between two
         updates (docs/concepts/in-flight-rules.md).
     reverse: ``mirror`` or ``own``: with ``own`` the two directions may use different paths.
-    margin_ratio: Share of the least cost; None: a path stays until it breaks.
-    update, update_order, update_spread: ``atomic`` or ``staggered``, and how it is staggered
+    margin_ratio: Share of the least cost by which a new path must be better; None: a path stays until it breaks.
+    update, update_order, update_spread: ``atomic`` or ``staggered``, and the order and times of staggered switches
         (`leowarp.media.constellation.switching`).
     update_delay_ns: Mean time until a node of the new path switches, counted from the switch of the node before it.
     """
@@ -215,7 +216,7 @@ class Routing:
         ("atomic", "staggered"),
         "atomic",
     )
-    # In the study's emulator the order is that of a Go map, which is random (main.go at 34e333e).
+    # The study's emulator uses the order of a Go map, which is random (main.go at 34e333e).
     update_order: str = word(
         "staggered: nodes in the order in which packets pass them, in the opposite order, or in a random one.",
         ("source-first", "destination-first", "random"),
@@ -243,7 +244,7 @@ class Network:
     link_model, queue_counts, delay_rounding: ``leolink`` and exact ns, or netem configured as in other emulators.
     forwarding: ``direct`` or ``kernel``: whether the kernel's IP stack handles packets that a node only forwards.
     mtu_bytes: MTU of the hosts' interfaces; all other interfaces have 1,500.
-    neighbours: ``static`` or ``arp``: with ``arp``, each new link first resolves its neighbour, which takes one round
+    neighbours: ``static`` or ``arp``. With ``arp``, each new link first resolves its neighbour, which takes one round
         trip over the link.
     """
 
@@ -258,8 +259,8 @@ class Network:
         ("stations", "satellites"),
         "stations",
     )
-    # netem's limit includes its delay line: 500 packets with 10 ms at 100 Mbit/s leave room for 417 waiting ones
-    # (docs/concepts/links.md).
+    # netem's limit includes its delay line: with a limit of 500 packets, 10 ms at 100 Mbit/s leave room for 417 waiting
+    # ones (docs/concepts/links.md).
     link_model: str = word(
         "The queueing discipline of a link: ours (queue, serialiser and delay line apart), or Linux netem.",
         ("leolink", "netem"),

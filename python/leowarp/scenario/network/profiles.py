@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP profiles as sysctls: every value of a host is spelt out, so that none depends on the free memory at boot.
+"""TCP profiles as sysctls. Every value of a host is spelt out, so that none depends on the free memory at boot.
 
 Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. A plan without these
 values would not give the same run twice.
@@ -17,7 +17,7 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
 
     Precedence, lowest first: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
 
-    tcp: The TCP keys of one host, its own already merged over the common ones.
+    tcp: The TCP keys of one host, already merged over the common ones.
     Returns: Names and values as the agent writes them under /proc/sys.
 
     >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
@@ -40,15 +40,15 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
         "net.ipv4.tcp_reordering": tcp.reordering,
         "net.ipv4.tcp_max_reordering": tcp.max_reordering,
     }
-    # A key without a value is not written, so that the profile's value remains.
+    # A key that is None is not written, so that the profile's value remains.
     for name, value in [*switches.items(), *numbers.items()]:
         if value is not None:
             own[name] = str(int(value))
     sysctls = {**PROFILE_SYSCTLS[tcp.profile], **own}
     if tcp.loss_detection != "kernel":
         recovery = 1 if tcp.loss_detection in OWN_SCOREBOARD else int(sysctls["net.ipv4.tcp_recovery"])
-        # The kernel reads bits 0 to 2, our module the higher ones (guest/tcp/loss_detection.h). Methods that replace
-        # RACK are called in its place.
+        # The kernel reads bits 0 to 2, and our module the higher bits (guest/tcp/loss_detection.h). Methods that
+        # replace RACK run at the point where the kernel would call RACK.
         recovery += LOSS_DETECTIONS.index(tcp.loss_detection) << _LOSS_DETECTION_SHIFT
         sysctls["net.ipv4.tcp_recovery"] = str(recovery)
     return dict(sorted({**sysctls, **tcp.sysctl}.items()))
@@ -58,19 +58,20 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
     """Every sysctl of the guest as a whole, sorted by name.
 
     buffer_max_bytes: The largest value of any host.
-    memory_bytes: The guest's memory, which determines the thresholds of TCP and UDP memory.
-    own: ``[guest.sysctl]``; overrides derived values.
+    memory_bytes: The guest's memory, from which the thresholds of TCP and UDP memory follow.
+    own: ``[guest.sysctl]``, which overrides derived values.
 
     >>> guest_sysctls(16 << 20, 1 << 30, {})["net.ipv4.tcp_mem"]
     '98304 131072 196608'
     """
     pages = memory_bytes // _PAGE_BYTES
-    # Three thresholds (low, pressure, high), as in the kernel's tcp_init_mem: 3/4, 1 and 3/2 of a share. The kernel's
-    # share is a sixteenth of the free pages; a guest used only for networking can give half.
+    # Three thresholds (low, pressure, high), computed as in the kernel's tcp_init_mem: 3/4, 1 and 3/2 of a share of
+    # memory. The kernel's share is a sixteenth of the free pages. A guest that is used only for networking can give
+    # half.
     thresholds = f"{pages // 8 * 3} {pages // 2} {pages // 4 * 3}"
     derived = {
-        # The backlog of one processor, which all hosts and satellites share; Linux's 1,000 is meant for a single
-        # machine's receive path.
+        # The backlog of one processor, which all hosts and satellites share. Linux's 1,000 is intended for the receive
+        # path of a single machine.
         "net.core.netdev_max_backlog": "100000",
         "net.core.rmem_max": str(buffer_max_bytes),
         "net.core.wmem_max": str(buffer_max_bytes),
@@ -85,7 +86,8 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
 def is_per_host(name: str) -> bool:
     """Whether Linux 6.12 keeps this sysctl per network namespace (net/core and net/ipv4's sysctl tables).
 
-    Every name under `net.` counts as per namespace, except those listed below; all other names belong to the guest.
+    Every name under `net.` counts as per namespace, except those listed below. All other names are sysctls of the whole
+    guest.
 
     >>> is_per_host("net.ipv4.tcp_sack"), is_per_host("net.ipv4.tcp_mem")
     (True, False)
@@ -95,7 +97,7 @@ def is_per_host(name: str) -> bool:
     return name.startswith("net.") and name not in _IPV4_GLOBAL
 
 
-# x86-64's; the sysctls tcp_mem and udp_mem count pages.
+# The page size of x86-64; the sysctls tcp_mem and udp_mem count pages.
 _PAGE_BYTES = 4096
 # LOSS_DETECTION_SHIFT of guest/tcp/loss_detection.h
 _LOSS_DETECTION_SHIFT = 4
@@ -104,7 +106,7 @@ _LOSS_DETECTION_SHIFT = 4
 _ECN = {"passive": "2", "on": "1", "off": "0"}
 
 # Linux 6.12's own values (tcp_sk_init in net/ipv4/tcp_ipv4.c), except tcp_no_metrics_save: a flow must not inherit
-# metrics of an earlier one, or the order of flows would matter.
+# metrics of an earlier flow, or the order of flows would matter.
 _LINUX = {
     "net.ipv4.tcp_adv_win_scale": "1",
     "net.ipv4.tcp_autocorking": "1",
@@ -130,8 +132,8 @@ _LINUX = {
     "net.ipv4.tcp_window_scaling": "1",
 }
 
-# RACK off and the duplicate-ACK threshold fixed at 3. tcp_recovery = 0 alone is not enough: the threshold grows up to
-# tcp_max_reordering when reordering is seen.
+# RACK is off and the duplicate-ACK threshold is fixed at 3. tcp_recovery = 0 alone is not enough, because the threshold
+# grows up to tcp_max_reordering when reordering is seen.
 _NORACK = _LINUX | {"net.ipv4.tcp_recovery": "0", "net.ipv4.tcp_max_reordering": "3"}
 
 # With timestamps (Eifel) and DSACK, the kernel undoes a spurious reduction at once; without them, it remains.
@@ -141,7 +143,7 @@ PROFILE_SYSCTLS = {
     "linux": _LINUX,
     "norack": _NORACK,
     "classic": _CLASSIC,
-    # RFC 6582 and nothing more, like NewReno in simulators.
+    # Only RFC 6582, like NewReno in simulators.
     "newreno": _CLASSIC | {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_frto": "0"},
 }
 

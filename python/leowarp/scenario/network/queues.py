@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues before a link's serialiser: keys that every link with a queue has, and the parameters of each queueing
-discipline (Linux 6.12, net/sched)."""
+"""Queues before a link's serialiser: keys of every link with a queue, and the parameters of each queueing discipline
+(Linux 6.12, net/sched)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ PARAMETERS: Mapping[str, Mapping[str, Key]] = {
 DISCIPLINES = tuple(PARAMETERS)
 
 MARKS_ALWAYS = ("cake",)
-"""Disciplines without a switch for ECN: they mark every packet that can be marked."""
+"""Disciplines without a switch for ECN: they mark every packet whose sender supports it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +90,9 @@ class QueueKeys:
 
     queue_pkts, queue_bytes: The limit of each direction; at most one is not None. Both None: unlimited.
     queue_discipline: A key of `PARAMETERS`.
-    ecn: Whether the discipline marks packets (CE) that it would otherwise drop, if their sender allows it (ECT).
-    queue_parameters: Integers: ns, bytes, ppm, indexes in lists of words, 0 or 1 for flags. The kernel decides on
-        missing ones.
+    ecn: Whether the discipline marks packets (CE) instead of dropping them, if their sender allows it (ECT).
+    queue_parameters: Integers: ns, bytes, ppm, indexes in lists of words, or 0 and 1 for flags. The kernel chooses
+        parameters that are not given.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
@@ -116,10 +116,10 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
     """Turn a section's queue parameters into numbers; every broken rule goes to `problems`.
 
     section: Section of a link with a queue; its ``queue_parameters`` are replaced.
-    schema: The class with the defaults of its queue keys.
-    netem: Whether links use netem, which allows no other discipline before it.
+    schema: The class that declares the defaults of the section's queue keys.
+    netem: Whether links use netem, which allows no other queueing discipline before it.
     """
-    # If the section could not be decoded, the default, so that its parameters can still be checked.
+    # If the section could not be decoded, the default discipline is used, so that its parameters can still be checked.
     kind = value_of(section, schema, "queue_discipline")
     if netem and kind != "fifo":
         rule = f"netem has a plain queue of its own, not {kind}"
@@ -127,7 +127,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         problems.add(section.where("queue_discipline"), f"{section.name}.queue_discipline", rule, hint)
     _complete_ecn(section, kind, problems)
     node = section.nodes.get("queue_parameters")
-    # No parameters, or not a table, which has been reported already.
+    # The section has no parameters, or something else than a table, which has been reported already.
     if node is None or "queue_parameters" not in section.values:
         return
     parameters = {}
@@ -177,7 +177,7 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
 
 
 def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
-    """Set whether the discipline marks: cake always, a fifo never, the others by their key."""
+    """Set whether the discipline marks packets: cake always does, a fifo never, and the others follow their key."""
     marks = section.values.get("ecn")
     if kind in MARKS_ALWAYS:
         if marks is False:
@@ -192,7 +192,8 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _parameter_hint(name: str, kind: str) -> str:
-    """What to write instead of a parameter that the discipline does not have, and which disciplines have it."""
+    """Hint about what to write instead of a parameter that the discipline does not have, and which disciplines have
+    it."""
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queue disciplines: parameters with units become numbers with names, and back; every mistake says what to write."""
+"""Queue disciplines: parameters with units become numbers with names and are written back; every mistake says what to
+write."""
 
 import pytest
 

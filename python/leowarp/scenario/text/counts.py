@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on stations and flows of a text. They are counted before the text is parsed, which takes 0.2 ms per
+"""Limits on stations and flows of a text. They are counted before the text is parsed, because parsing takes 0.2 ms per
 element."""
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 MOST_FLOWS = 20_000
-"""Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs); with more flows, the two ranges of
-a host would overlap. A plan, which spells out each flow, may have 8 MiB (`plainfiles`)."""
+"""Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs). With more flows, the two port
+ranges of a host would overlap. A plan spells out each flow and may have 8 MiB (`plainfiles`)."""
 
 MOST_STATIONS = 5_000
-"""A plan spells out each host with its sysctls, 1.2 kB, and may have 8 MiB."""
+"""A plan spells out each host with its sysctls, 1.2 kB per host, and may have 8 MiB."""
 
 MOST_LISTED = {"flows": MOST_FLOWS, "stations": MOST_STATIONS}
 
@@ -30,7 +30,8 @@ _HEADER = re.compile(r"^[ \t]*+\[\[[ \t]*+(flows|stations)[ \t]*+\]\]", re.M)
 
 
 def check_headers(path: Path, text: str) -> None:
-    """Reject a text with too many ``[[flows]]`` or ``[[stations]]``, by its headers: 8 MiB take 20 ms.
+    """Reject a text with too many ``[[flows]]`` or ``[[stations]]``. Only the headers are counted, which takes 20 ms
+    for 8 MiB.
 
     Raises ScenarioError.
     """
@@ -42,7 +43,7 @@ def check_headers(path: Path, text: str) -> None:
 
 
 def check_lists(path: Path, values: Mapping[str, Any]) -> None:
-    """Check the values of the text, because lists may also be written in one line.
+    """Count the elements of the parsed values too, because lists may also be written in one line.
 
     Raises ScenarioError.
     """

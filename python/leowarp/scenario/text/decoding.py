@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a section's nodes to the values of its keys: checks units, words and ranges, but nothing about other sections.
+"""From a section's nodes to the values of its keys. Units, words and ranges are checked, but nothing that involves
+other sections.
 
-A wrong value is noted and left out, so that one reading finds all mistakes; `Section.nodes` distinguishes a wrong value
+A wrong value is noted and left out, so that one reading finds all mistakes. `Section.nodes` distinguishes a wrong value
 from a missing one.
 """
 
@@ -24,12 +25,12 @@ from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
 
 @dataclass
 class Section:
-    """What a scenario gives in one section.
+    """The contents of one section of a scenario.
 
     name: Its dotted name (``flows.0``).
     origin: Where it begins.
-    values: Attribute -> value, for keys that were given and are right.
-    nodes: Key -> node, for all valid keys that were given, including those with wrong values.
+    values: Attribute -> value, for keys that were given with a valid value.
+    nodes: Key -> node, for all known keys that were given, including those with wrong values.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Section:
         return self.nodes[key].origin if key in self.nodes else self.origin
 
     def gave(self, key: str) -> bool:
-        """Whether the text has the key, with a right or a wrong value.
+        """Whether the text contains the key, with a valid or a wrong value.
 
         key: As written in TOML, without the unit's suffix.
         """
@@ -56,7 +57,8 @@ def value_of(section: Section, schema: type, attribute: str) -> Any:
     """A value as given, or its default.
 
     schema: The section's dataclass; its class attributes are the defaults.
-    attribute: With its unit's suffix: ``duration_ns``. It must have a default; for a required key, use `values.get`.
+    attribute: With its unit's suffix: ``duration_ns``. The key must have a default; for a required key, use
+        `values.get`.
     """
     return section.values.get(attribute, getattr(schema, attribute))
 
@@ -68,16 +70,16 @@ def decode_section(
 
     name: Dotted, for messages; "" for keys at the top.
     schema: The dataclass whose fields declare the keys.
-    node: The table. Anything else is a mistake and gives an empty section.
-    elsewhere: Key -> section that has it, for hints about keys in a wrong section.
-    Returns: A value for every key that was given and is right. Defaults are not filled in, because a preset may still
+    node: The table. Any other type is a mistake and gives an empty section.
+    elsewhere: Key -> section that has it, for hints about keys in the wrong section.
+    Returns: A value for every key that was given and is valid. Defaults are not filled in, because a preset may still
         provide them.
     """
     section = Section(name, node.origin)
     prefix = f"{name}." if name else ""
     known = keys(schema)
-    # A plan writes the content's hash beside each file name, so every section that names files has hash keys without
-    # declaring them.
+    # A plan writes the hash of the content beside each file name. Every section that names files therefore has hash
+    # keys without declaring them.
     hashes = {f"{key}_sha256": declared for key, (_, declared) in known.items() if declared.kind in ("file", "files")}
     if not isinstance(node.value, dict):
         problems.add(node.origin, name, f"{_shown(node.value)} is not a table", f"write [{name}] and its keys below")
@@ -100,17 +102,17 @@ def decode_section(
 
 
 def _decode_key(section: Section, key: str, attribute: str, declared: Key, node: Node, problems: Problems) -> None:
-    """Decode one key into the section, under its attribute's name; a queue gets two attributes."""
+    """Decode one key into the section, under its attribute's name. A queue fills two attributes."""
     name = f"{section.name}.{key}".lstrip(".")
     if declared.kind == "queue":
         value = _checked(lambda raw: _queue(raw, declared), node, name, problems)
         if value is not None:
             section.values["queue_pkts"], section.values["queue_bytes"] = value
         return
-    # Some keys may have the value None, so a mistake is detected by the length of the list.
+    # Some keys may have the value None, so a mistake is detected by a longer list of problems.
     before = len(problems.found)
     if declared.kind == "tables":
-        # Tables are decoded as nodes and not as plain values, because a mistake in one of them has its own line.
+        # Tables are decoded from nodes, not from plain values, because a mistake in a table has its own line.
         tables = _tables(name, declared, node, problems)
         if len(problems.found) == before:
             section.values[attribute] = tables
@@ -123,17 +125,18 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
 def decode(raw: Any, declared: Key, origin: Origin) -> Any:
     """The value of a key as the plan keeps it.
 
-    raw: As TOML has it.
+    raw: The value as given by the TOML parser.
     declared: The key's declaration.
-    origin: Where it was written, because sysctls in a ``--set`` may be bare integers.
+    origin: Where the value was written, because sysctls in a ``--set`` may be bare integers.
     Returns: A quantity in its unit in the plan (ns, bytes, bit/s, m, deg); None for the key's word for "no value"; a
         tuple of names for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
-    Raises ScenarioError: Names the value and the rule that it breaks.
+    Raises ScenarioError: The message names the value and the rule that it breaks.
 
     >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
     1200000.0
     """
-    # Before the kind is checked, so that the word has the same meaning for quantities, counts, flags and instants.
+    # Checked before the kind, so that the word for "no value" has the same meaning for quantities, counts, flags and
+    # instants.
     if declared.none is not None and raw == declared.none:
         return None
     match declared.kind:
@@ -179,7 +182,7 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
 
 
 def _tables(name: str, declared: Key, node: Node, problems: Problems) -> tuple[Any, ...]:
-    """A list of tables as instances of the key's dataclass; tables with a mistake are noted and left out."""
+    """A list of tables as instances of the key's dataclass. Tables with a mistake are noted and left out."""
     assert declared.section is not None
     if not isinstance(node.value, list):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
@@ -212,7 +215,7 @@ def _plain(node: Node) -> Any:
 
 
 def _quantity(raw: Any, declared: Key) -> int | float:
-    """A number in the quantity's unit in the plan; the key's limits have units too, and are parsed in the same way."""
+    """A number in the quantity's unit in the plan. The key's limits also have units, and are parsed in the same way."""
     assert declared.quantity is not None
     try:
         value = declared.quantity.parse(raw, like=declared.default)
@@ -221,7 +224,8 @@ def _quantity(raw: Any, declared: Key) -> int | float:
         if declared.none is not None:
             hint = f'{hint}; or the word "{declared.none}"' if hint else f'or the word "{declared.none}"'
         raise ScenarioError(error.message, hint) from None
-    # Compared after parsing: "0.5 s" and "500 ms" are equal, and limits are declared in the most readable unit.
+    # Values are compared after parsing, because "0.5 s" and "500 ms" are equal, and limits are declared in the most
+    # readable unit.
     if not declared.quantity.parse(declared.low) <= value <= declared.quantity.parse(declared.high):
         raise ScenarioError(f'"{raw}" is out of range', f"allowed: {declared.low} to {declared.high}")
     return value
@@ -237,7 +241,7 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
         return None, None
     unit = re.search(r"[^\W\d_]+\s*$", raw) if isinstance(raw, str) else None
     try:
-        # The unit decides which of the two limits is meant, before the number is parsed.
+        # The unit decides which of the two limits is meant, so it is read before the number is parsed.
         in_bytes = unit is not None and unit[0].strip() in BYTES.units
         limit = (BYTES if in_bytes else PACKETS).parse(raw)
     except ScenarioError as error:
@@ -249,7 +253,7 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
 
 
 def _count(raw: Any, declared: Key) -> int:
-    """A bare integer within the key's range: a count has no unit, and a float is not accepted, even if it is whole."""
+    """A bare integer within the key's range. A count has no unit, and a float is rejected even if it is whole."""
     # In Python `True` is an int; in TOML it is not a number.
     if isinstance(raw, bool) or not isinstance(raw, int):
         also = f' or "{declared.none}"' if declared.none else ""
@@ -260,14 +264,14 @@ def _count(raw: Any, declared: Key) -> int:
 
 
 def _word(raw: Any, declared: Key) -> str:
-    """One of the allowed words, spelt exactly; the hint names the nearest word."""
+    """One of the allowed words, with exact spelling; the hint names the nearest word."""
     if raw not in declared.words:
         raise ScenarioError(f"{_shown(raw)} is not allowed here", one_of(raw, declared.words, "allowed:"))
     return str(raw)
 
 
 def _text(raw: Any) -> str:
-    """A printable name of 1 to 200 characters without blanks at its ends, as a path or a station's name."""
+    """A printable name of 1 to 200 characters without blanks at its ends, such as a path or a station's name."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes")
     if not raw or raw != raw.strip() or not raw.isprintable() or len(raw) > _LONGEST_TEXT:
@@ -277,7 +281,7 @@ def _text(raw: Any) -> str:
 
 
 def _command(raw: Any) -> str:
-    """A line of words as split by a shell; only quotes have a shell's meaning."""
+    """A command line, split into words as by a shell. Only quotes have a shell's meaning."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
     if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:
@@ -305,7 +309,7 @@ def _variables(raw: Any) -> dict[str, str]:
 
 
 def _instant(raw: Any) -> str:
-    """An instant as ISO 8601 in UTC, ending in Z: a unique spelling, so that equal instants give equal plans."""
+    """An instant as ISO 8601 in UTC, ending in Z. The spelling is unique, so equal instants give equal plans."""
     hint = 'an instant of UTC is like "2022-09-14T00:00:00Z"'
     try:
         instant = raw if isinstance(raw, datetime.datetime) else datetime.datetime.fromisoformat(raw)
@@ -317,14 +321,14 @@ def _instant(raw: Any) -> str:
         utc = instant.astimezone(datetime.UTC)
     except OverflowError:
         raise ScenarioError(f'"{raw}" is out of range', hint) from None
-    # The first satellite was launched in 1957; two digits of a TLE's epoch mean 1957 to 2056.
+    # The first satellite was launched in 1957. The two-digit years of TLE epochs mean 1957 to 2056.
     if not 1957 <= utc.year <= 2200:
         raise ScenarioError(f'"{raw}" is out of range', "allowed: the years 1957 to 2200")
     return utc.isoformat().replace("+00:00", "Z")
 
 
 def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
-    """Sysctls by name, checked only for form: which ones exist is known only once the kernel boots.
+    """Sysctls by name. Only their form is checked: which ones exist is known only once the kernel boots.
 
     lenient: Whether a bare integer is accepted as text, as in a ``--set``.
     """
@@ -335,8 +339,8 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
         # A shell removes the quotes of --set tcp.sysctl.net.ipv4.tcp_ecn=1, so there a bare integer counts as text.
         if lenient and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
-        # A scenario may come from somebody else, and is data: code that a file names runs only if the user allows it
-        # (guest/building/trust.py).
+        # A scenario may come from somebody else and is treated as data: code that a file names runs only if the user
+        # allows it (guest/building/trust.py).
         if name in _SYSCTLS_THAT_START:
             raise ScenarioError(f"{name} would have the guest's kernel start a program", "leave it out")
         if _SYSCTL_NAME.fullmatch(name) is None:
@@ -364,12 +368,12 @@ def _hashes(raw: Any) -> tuple[str, ...]:
 
 
 def _example(key: str, declared: Key) -> str:
-    """What to write for a key that is missing."""
+    """Hint about what to write for a key that is missing."""
     return f'Write {key} = "..."' if declared.quantity is None else f'Write {key} = "{declared.quantity.example}"'
 
 
 def _shown(raw: Any) -> str:
-    """A value as repeated in a message: always printable and short."""
+    """A value in the form in which a message repeats it: always printable and short."""
     if isinstance(raw, str):
         text = f'"{raw}"' if raw.isprintable() else repr(raw)
     elif isinstance(raw, bool):
@@ -386,11 +390,11 @@ def _shown(raw: Any) -> str:
 
 
 _LARGEST_QUEUE = 10**9
-"""Packets or bytes; the limit of `access.queue_up` is the same."""
+"""Limits in packets or bytes; the limit of `access.queue_up` is the same."""
 _LONGEST_TEXT = 200
 _LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
-"""Number of characters of a wrong value that a message repeats; a file may have megabytes there."""
+"""Number of characters of a wrong value that a message repeats. The value in the file may have megabytes."""
 # Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")
 _SYSCTL_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_*-]+)+")

@@ -10,20 +10,20 @@ from leowarp.scenario.text.decoding import Section
 
 @dataclass(kw_only=True)
 class Draft:
-    """The mutable predecessor of a `Scenario`, which explains the attributes.
+    """The mutable predecessor of a `Scenario`, whose docstring explains the attributes.
 
     Presets, defaults of a medium and implied stations are added to it after all sections are decoded.
 
-    name: The run's name; "" if it is missing or wrong, in which case a problem is noted.
-    sections: The tables of `loading.TABLES`; only those media that are given.
+    name: The run's name; "" if it is missing or wrong. A problem is then noted.
+    sections: The tables of `loading.TABLES`. Of the media, only those that are given.
     stations, flows: In the order of the file. `completion` replaces the stations by those that a medium implies.
     modules: Kernel module -> its parameters, as texts.
     hosts, pinned: Station name -> content of ``[hosts.NAME]``.
     dishes: Index of a station -> its ``[stations.access]``.
     """
 
-    # Mutable, unlike `Scenario`: completion changes it in place, and a Scenario is made from it only if nothing is
-    # wrong.
+    # Mutable, unlike `Scenario`: completion changes it in place, and a Scenario is made from it only if there is no
+    # mistake.
     name: str
     sections: dict[str, Section]
     stations: list[Section]

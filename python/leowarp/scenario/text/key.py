@@ -17,9 +17,9 @@ from leowarp.base.units import PACKETS, Quantity
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that a plan names. Two files are equal if their content is, wherever they are.
+    """A file that a plan names. Two files are equal if their contents are equal, wherever the files are.
 
-    name: Its name without folders; the run directory holds it as ``00-inputs/<name>``.
+    name: Its name without folders; the run directory contains it as ``00-inputs/<name>``.
     sha256: Hash of its content, hexadecimal.
     path: Where it was found on this machine.
     named_in: The file that names it; None: the user named it, on the command line or in a call.
@@ -38,7 +38,7 @@ class Key:
     kind: quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
         tables.
     default: As a user would write it; None: no default here (a preset, the gazetteer or the user provides the value).
-    required: It is an error to leave it out.
+    required: Leaving the key out is an error.
     quantity: For kind quantity.
     words: For kind word: all allowed words.
     low, high: Smallest and largest value allowed, as a user would write them.
@@ -59,9 +59,9 @@ class Key:
 
     @property
     def suffix(self) -> str:
-        """Suffix of the attribute's name that the key lacks: ``_ns`` for a time; "" for values without a unit."""
+        """Suffix that the attribute's name has and the key lacks: ``_ns`` for a time; "" for values without a unit."""
         if self.kind == "queue":
-            # A queue has two attributes; `queue_bytes` is not a field with a key, but filled by the decoder.
+            # A queue has two attributes: the decoder fills in `queue_bytes`, which has no key of its own.
             return "_pkts"
         return self.quantity.suffix if self.quantity is not None else ""
 
@@ -78,13 +78,13 @@ def quantity(
 ) -> Any:
     """A quantity between `low` and `high`, or the word `none`.
 
-    measure: One of `leowarp.base.units`; its suffix ends the attribute's name.
-    doc: What it means, for the reference page.
+    measure: One of the measures in `leowarp.base.units`; its suffix ends the attribute's name.
+    doc: The meaning of the key, for the reference page.
     default, low, high: With units, as a user would write them. A default of None: the preset, the gazetteer or the user
         provides the value.
     none: The word for "no value".
     required: There is no default, and omitting the key is an error.
-    Returns: Typed Any, so that a class body may annotate it with the type of its instances.
+    Returns: The return type is Any, so that a class body may annotate the field with the type of its values.
     """
     value = None if default is None or default == none else measure.parse(default)
     key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)
@@ -92,13 +92,13 @@ def quantity(
 
 
 def queue(doc: str, default: str) -> Any:
-    """A limit in packets or bytes; fills two attributes, `queue_pkts` and `queue_bytes`, one of them None."""
+    """A limit in packets or bytes. It fills two attributes, `queue_pkts` and `queue_bytes`, one of which is None."""
     doc += ' In packets, in bytes ("64 kB"), or "unlimited".'
     return _field(Key("queue", doc, default, low="1 pkts", none="unlimited"), PACKETS.parse(default))
 
 
 def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
-    """One of a few words.
+    """One of a fixed set of words.
 
     words: All allowed words; messages and the reference page list them in this order.
     default: One of them; None: a preset provides it.
@@ -107,7 +107,7 @@ def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
 
 
 def text(doc: str, default: str | None = None, *, required: bool = False) -> Any:
-    """A name or a path; the word "none" means no value."""
+    """A name or a path. The word "none" means no value."""
     none = "none" if default == "none" else None
     key = Key("text", doc, default, required=required, none=none)
     return _field(key, None if default == none else default, required)
@@ -131,7 +131,7 @@ def names(doc: str) -> Any:
 def count(
     doc: str, default: int | str | None, low: int, high: int, *, none: str | None = None, required: bool = False
 ) -> Any:
-    """A bare integer between `low` and `high`, or the word `none`; `required`: it is an error to leave it out."""
+    """A bare integer between `low` and `high`, or the word `none`. If `required`, omitting it is an error."""
     key = Key("count", doc, default, required=required, low=low, high=high, none=none)
     return _field(key, None if isinstance(default, str) else default, required)
 
@@ -163,7 +163,7 @@ def sysctl(doc: str) -> Any:
 
 
 def table(doc: str) -> Any:
-    """A table whose keys are checked by separate rules."""
+    """A table with keys that are checked by separate rules."""
     return _field(Key("table", doc, {}), _EMPTY)
 
 
@@ -172,22 +172,23 @@ def tables(doc: str, section: type) -> Any:
     return _field(Key("tables", doc, [], section=section), ())
 
 
-# Declarations never change while a program runs, and a study decodes each section once per combination.
+# Cached: declarations never change while a program runs, and a study decodes each section once per combination.
 @cache
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
-    """The keys of a section as written in TOML, each with its attribute's name; keys of base classes come last.
+    """The keys of a section as written in TOML, each with its attribute's name. Keys of base classes come last.
 
     section: A dataclass whose fields were made by the functions above. Fields without a declaration are not keys.
-    Returns: mapping of str to (str, Key). Read-only and cached: one per class.
+    Returns: mapping of str to (str, Key). The result is read-only and cached, one per class.
 
     >>> keys(schema.Chain)["delay"][0]
     'delay_ns'
     """
     declared = {}
-    # The portable way to a class's annotations, which are not in its __dict__ from Python 3.14 on.
+    # This is the portable way to a class's annotations, which are not in its __dict__ from Python 3.14 on.
     own = list(inspect.get_annotations(section))
     place = {name: number for number, name in enumerate(own)}
-    # `fields` has those of base classes first. A plan is read from top to bottom, so the section's own keys come first.
+    # `fields` lists the fields of base classes first. A plan is read from top to bottom, so the section's own keys come
+    # first.
     for field in sorted(dataclasses.fields(section), key=lambda field: place.get(field.name, len(own))):
         key = field.metadata.get("key")
         if key is not None:
@@ -196,14 +197,14 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
 
 
 def _field(key: Key, value: object, required: bool = False) -> Any:
-    """A dataclass field that carries its key's declaration, which `keys` reads."""
+    """A dataclass field with its key's declaration, for `keys`."""
     if required:
         return dataclasses.field(metadata={"key": key})
-    # A dataclass refuses a mutable default.
+    # A dataclass rejects a mutable default.
     if isinstance(value, Mapping):
         return dataclasses.field(default_factory=dict, metadata={"key": key})
     return dataclasses.field(default=value, metadata={"key": key})
 
 
-# Read-only, because it is the default in every section's class.
+# Read-only, because every section's class shares this default.
 _EMPTY: Mapping[str, Any] = MappingProxyType({})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A value of a scenario text together with its origin.
 
-Nodes are the values of `tomllib`, each with an `Origin`, so that a mistake found much later still names its line.
+Nodes are the values of `tomllib`, each with an `Origin`. A mistake found much later can therefore still name its line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Node:
 
     value: dict of str to Node, list of Node, or scalar. The TOML value; a scalar is a str, int, float, bool, date or
         time as in `tomllib`.
-    origin: The line, the ``--set`` or the call from which it comes.
+    origin: The line, the ``--set`` or the call from which the value comes.
     """
 
     value: Any
@@ -27,8 +27,8 @@ class Node:
     def get(self, *path: str) -> Node | None:
         """The node at a path of keys, or None.
 
-        *path: Keys of nested tables; list indexes are not followed.
-        Returns: Also None if a table is expected but a list or a scalar is there: the decoder reports the wrong type.
+        *path: Keys of nested tables; the path cannot go through lists.
+        Returns: Also None if the path meets a list or a scalar instead of a table: the decoder reports the wrong type.
         """
         node: Node | None = self
         for part in path:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Line number of each key of a TOML text. ``tomllib`` gives values without positions.
+"""Line number of each key of a TOML text. ``tomllib`` returns values without positions.
 
-The text must already have passed ``tomllib``: this reader only finds where things begin and end, and checks nothing. So
-    it
-can be short: a value that is no string, array or table ends at the next comma, bracket, comment or line end.
+The text must already have passed ``tomllib``. This reader only finds where elements begin and end, and checks nothing.
+This keeps it short: a value that is not a string, array or table ends at the next comma, bracket, comment or line end.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ KeyPath = tuple[str | int, ...]
 def key_lines(text: str) -> dict[KeyPath, int]:
     """The first line (from 1) of each key, table and array element, by its path (``("flows", 0, "kind")``).
 
-    text: Valid TOML 1.0. For any other text, the result, or the IndexError or ValueError, has no meaning.
+    text: Valid TOML 1.0. For an invalid text the behaviour is undefined: some result, or an IndexError or ValueError.
     Returns: Paths of str (keys) and int (list indexes).
 
     >>> key_lines("a.b = 1")
@@ -35,7 +34,7 @@ class _Reader:
     """
 
     def __init__(self, text: str) -> None:
-        # Same as tomllib; a lone CR is an error there.
+        # Line ends are those of tomllib, for which a lone CR is an error.
         self.text = text.replace("\r\n", "\n")
         self.at = 0
         self.newlines = [match.start() for match in re.finditer("\n", self.text)]
@@ -44,7 +43,7 @@ class _Reader:
         self._document()
 
     def _document(self) -> None:
-        """Headers and pairs until the end; a pair belongs to the table of the last header."""
+        """Read headers and pairs until the end; each pair belongs to the table of the last header."""
         table: KeyPath = ()
         while True:
             self._skip(_BLANK_LINES)
@@ -60,7 +59,8 @@ class _Reader:
                 self._pair(table)
 
     def _header(self, parts: list[str], start: int, double: bool) -> KeyPath:
-        """Note a table and the tables around it; return its path, with the list index if it is an element."""
+        """Note a table and the tables around it. Return its path, with the list index if it is an element of an
+        array."""
         path: KeyPath = ()
         for part in parts[:-1]:
             path = self._note((*path, part), start)
@@ -74,7 +74,7 @@ class _Reader:
         return path
 
     def _pair(self, table: KeyPath) -> None:
-        """``a.b = value``: note ``a`` and ``a.b``, then what is within the value."""
+        """For ``a.b = value``, note ``a`` and ``a.b``, then the paths within the value."""
         start, path = self.at, table
         for part in self._key():
             path = self._note((*path, part), start)
@@ -83,7 +83,7 @@ class _Reader:
         self._value(path)
 
     def _value(self, path: KeyPath) -> None:
-        """Skip a value, according to its first character; arrays and inline tables note their parts."""
+        """Skip a value, depending on its first character. Arrays and inline tables note their parts."""
         opening = self.text[self.at]
         if opening in "\"'":
             self._string()
@@ -95,7 +95,7 @@ class _Reader:
             self._skip(_SCALAR)
 
     def _array(self, path: KeyPath) -> None:
-        """Note each element's line; commas and comments may be anywhere between."""
+        """Note each element's line. Commas and comments may be anywhere between elements."""
         self.at += 1
         index = 0
         while True:
@@ -153,14 +153,14 @@ class _Reader:
         self._skip(end)
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
-        """Skip what `pattern` matches here, if anything."""
+        """Skip a match of `pattern` at this place, if there is one."""
         match = pattern.match(self.text, self.at)
         if match is not None:
             self.at = match.end()
 
     def _note(self, path: KeyPath, start: int) -> KeyPath:
-        """Note the line where a path first appears: a table that dotted keys reopen keeps its first line."""
-        # A binary search among line ends, so that the time for long texts is not quadratic.
+        """Note the line where a path first appears. If dotted keys reopen a table, it keeps its first line."""
+        # Lines are found by binary search among line ends, so that the time for long texts is not quadratic.
         self.lines.setdefault(path, bisect.bisect_left(self.newlines, start) + 1)
         return path
 
@@ -170,5 +170,5 @@ _BLANK_LINES = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}#\n]*")
 _UP_TO_SINGLE = {'"': r'"(?:\\.|[^"\\])*"', "'": r"'[^']*'"}
-# A string may end in one or two quotes before the closing three.
+# A string may end in one or two quotes, before the three closing ones.
 _UP_TO_TRIPLE = {'"': r'"""(?:\\.|[^\\])*?"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of TOML keys, against documents whose lines are known."""
+"""Line numbers of TOML keys, compared with documents whose lines are known."""
 
 import json
 import tomllib

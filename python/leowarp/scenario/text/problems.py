@@ -14,11 +14,12 @@ from leowarp.base.spelling import nearest
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value was written: a line of a file, a ``--set``, a line of a study file (which is both), or a call.
+    """Where a value was written: in a line of a file, in a ``--set``, in a line of a study file (which counts as both),
+    or in a call.
 
     file: The scenario, the plan or the study file.
-    line: From 1; None if there is no line.
-    override: The text after ``--set``, or a study's name for its value.
+    line: Line number from 1; None if there is none.
+    override: The text after ``--set``, or the name that a study gives its value.
     in_call: Whether a Python program gave it.
     """
 
@@ -29,19 +30,19 @@ class Origin:
 
     @property
     def folder(self) -> Path:
-        """Base of a relative file name in this value: the working directory for typed values, otherwise the file's
-        folder.
+        """Base of a relative file name in this value: the working directory for typed values, otherwise the folder of
+        the file.
         """
         return Path() if self._is_typed else self.file.parent
 
     @property
     def named_in(self) -> Path | None:
-        """The file that holds it; None: the user typed it, or passed it in a call."""
+        """The file that contains the value; None: the user typed it, or passed it in a call."""
         return None if self._is_typed or self.in_call else self.file
 
     @property
     def is_of_a_run(self) -> bool:
-        """Whether it was written in the plan of a run directory, which may only name files inside that directory."""
+        """Whether the value is from the plan of a run directory, which may only name files inside that directory."""
         return not self._is_typed and self.file.name == PLAN
 
     @property
@@ -93,7 +94,7 @@ class ScenarioProblems(ScenarioError):
 
 @dataclass
 class Problems:
-    """Gathers mistakes; `raise_any` raises if there was one.
+    """Gathers mistakes. `raise_any` raises an error if there was one.
 
     found: In the order in which they were noted, possibly with duplicates.
     """
@@ -107,10 +108,11 @@ class Problems:
     def raise_any(self) -> None:
         """Raise `ScenarioProblems` if anything was noted.
 
-        Raises ScenarioProblems: Each mistake once; first those of files, line by line, then those of typed values.
+        Raises ScenarioProblems: Each mistake once. Mistakes in files come first, line by line, then those in typed
+            values.
         """
         if self.found:
-            # Two checks may find the same mistake, for instance in a key of [tcp] that every host has.
+            # Two checks may find the same mistake, for instance in a key of [tcp] that applies to every host.
             unique = dict.fromkeys(self.found)
             raise ScenarioProblems(sorted(unique, key=_place))
 
@@ -122,7 +124,8 @@ def _place(problem: Problem) -> tuple[bool, str, int]:
 
 
 def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    """What to write instead of a key that is not known here; `elsewhere` maps keys of other sections to the section.
+    """Hint about what to write instead of a key that is not known here. `elsewhere` maps keys of other sections to
+    their section.
 
     >>> unknown_key_hint("altitud", ["rate", "size"], {"altitude": "constellation"})
     'did you mean "altitude" in [constellation]?'

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows of ``[traffic]``: sampled once, when a plan is made, from streams of the run's seed.
+"""The flows of ``[traffic]``. They are sampled once, when a plan is made, from streams of the run's seed.
 
-Arrivals, pairs, sizes and congestion controls have separate streams: a different mix leaves arrivals, pairs and sizes
-unchanged. All sampling uses uniform numbers and closed forms, which give the same values in every version of numpy.
+Arrivals, pairs, sizes and congestion controls have separate streams. A different mix of congestion controls therefore
+leaves arrivals, pairs and sizes unchanged. All sampling uses uniform numbers and closed forms, which give the same
+values in every version of numpy.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from leowarp.scenario.sections import Run
 
 _TCP_HEADERS_BYTES = 52
-"""IPv4 (20), TCP (20) and its timestamps (12), for a segment as long as the MTU."""
+"""Headers of IPv4 (20), TCP (20) and its timestamps (12), for a segment that fills the MTU."""
 
 
 def arrivals(
@@ -36,7 +37,7 @@ def arrivals(
 ) -> tuple[Flow, ...]:
     """The arriving flows, sorted by start.
 
-    stations: With coordinates; all cities are among them.
+    stations: Stations with coordinates; all cities are among them.
     run, ground, network: Sections of the same plan.
     Returns: TCP flows with a size, which last until they are done or the run ends.
     Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, if a city's share of the load exceeds its
@@ -73,7 +74,7 @@ def arrivals(
     weights = np.array(list(mix.values()), dtype=np.float64)
     controls = _weighted(weights / weights.sum(), stream(run.seed, "traffic.congestion_controls").random(number))
     names = list(mix)
-    # Same as for a flow in a text; otherwise the plan would not reproduce itself when loaded.
+    # The limit is the same as for a flow in a text. Otherwise a plan would not give the same plan when loaded.
     without: dict[str, Any] = dict.fromkeys(fields_of_other_kinds("tcp"))
     return tuple(
         Flow(
@@ -94,7 +95,8 @@ def _gravity(traffic: Traffic, stations: Sequence[Station]) -> tuple[list[tuple[
         for attribute in ("longitude_deg", "latitude_deg")
     )
     unit = np.stack([np.cos(lat_rad) * np.cos(lon_rad), np.cos(lat_rad) * np.sin(lon_rad), np.sin(lat_rad)], axis=1)
-    # The angle at the Earth's centre, computed from the chord, which is also exact for near places, unlike the cosine.
+    # The angle at the Earth's centre. It is computed from the chord, which, unlike the cosine, is also exact for near
+    # places.
     chord = np.linalg.norm(unit[:, None, :] - unit[None, :, :], axis=-1)
     angle_rad = 2.0 * np.arcsin(np.minimum(chord / 2.0, 1.0))
     people = np.array([CITIES[name] for name in traffic.cities], dtype=np.float64)
@@ -120,7 +122,7 @@ def _check_load(
 ) -> None:
     """Check that a city's average load, sent or received, fits its access link, with headers and overhead.
 
-    Otherwise queues would only grow, whatever the congestion control does.
+    Without this check, queues would only grow, whatever the congestion control does.
     """
     if ground.left_bps is None or network.endpoints == "satellites":
         return
@@ -145,14 +147,14 @@ def _check_load(
 def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
     """Arrivals of a Poisson process between start and stop, ns, ascending; at most `MOST_FLOWS` + 1."""
     draws = stream(seed, "traffic.arrivals").random(MOST_FLOWS + 1)
-    # Exponential gaps by inversion: -ln(1 - u) / rate; u is below 1.
+    # Exponential gaps by inversion: -ln(1 - u) / rate, where u is below 1.
     gap_s = -np.log1p(-draws) / traffic.arrival_rate_flows_per_s
     at_ns = traffic.start_ns + np.rint(np.cumsum(gap_s) * 1e9)
     return np.asarray(at_ns[at_ns < stop_ns].astype(np.int64))
 
 
 def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The index among the shares, which sum to 1, for each uniform number."""
+    """For each uniform number, the index of the share that contains it; the shares sum to 1."""
     return np.minimum(np.searchsorted(np.cumsum(shares), draws, side="right"), len(shares) - 1)
 
 

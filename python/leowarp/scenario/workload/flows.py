@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of `[[flows]]`: the keys of each kind, keys that exclude each other, and when a flow runs.
+"""The rules of `[[flows]]`: the keys of each kind, keys that exclude each other, and the times at which a flow runs.
 
 Keys that a kind does not have become None in the plan, so that no later code mistakes a default for a requested value.
 """
@@ -41,25 +41,26 @@ PACE_KEYS = {"ping": "interval", "udp": "rate"}
 """The key that `packet_rate` replaces, by kind."""
 
 FILLED_IN = ("server", "port", "run_dir", "applications")
-"""Names in braces that are filled in, in a program's command line and environment."""
+"""Names in braces that are replaced by values in a program's command line and environment."""
 
-# A shell's ${name} and curl's %{name} belong to the program.
+# A shell's ${name} and curl's %{name} are left to the program.
 _BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
 
 FLOOD_INTERVAL_NS = 10_000_000
-"""Same as iputils' `ping -f`: at least 100 probes per second."""
+"""The same as iputils' `ping -f`: at least 100 probes per second."""
 
 PROBE_HEADERS_BYTES = 20 + 8
-"""IP, and ICMP or UDP."""
+"""Headers of IP, and of ICMP or UDP."""
 
 UDP_PAYLOAD_BYTES = 1200
 """The packet size that QUIC may assume (RFC 9000, 14): the default of udp flows."""
 
-# `str.isalnum` also accepts ü and ², which are two bytes each in a setsockopt. 15: TCP_CA_NAME_MAX minus the closing 0.
+# `str.isalnum` also accepts ü and ², which take two bytes each in a setsockopt. 15: TCP_CA_NAME_MAX minus the closing
+# 0.
 _CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,15}")
 
-# A letter first, because digits alone are a flow's number. No comma and no brackets, because other names of flows
-# contain them.
+# A name begins with a letter, because digits alone are a flow's number. A name has no comma and no brackets, because
+# flows' names in other places contain them.
 _FLOW_NAME = re.compile(r"[^\W\d_][\w .-]{0,39}")
 _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 
@@ -67,7 +68,7 @@ _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in keys that follow from a flow's kind and from the run; every broken rule goes to `problems`.
 
-    draft: Its stations must be complete: ends of flows are looked up among them.
+    draft: Its stations must be complete, because ends of flows are looked up among them.
     document: The whole text; it gives the line for messages about missing flows.
     """
     traffic = draft.sections.get("traffic")
@@ -94,14 +95,14 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         for name in traffic.values.get("congestion_controls", {}):
             mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
             _check_congestion_control(mixed, draft, problems)
-    # After the single flows, because these checks concern all of them together.
+    # Done after the single flows, because these checks concern all flows together.
     _check_names(draft, problems)
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
 
 
 def fields_of_other_kinds(kind: str) -> dict[str, str]:
-    """Fields of `Flow` that a flow of this kind does not have (None there), each with its key."""
+    """Fields of `Flow` that are None for a flow of this kind, each with its key."""
     known = keys(sections.Flow)
     others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
     return {known[key][0]: key for key in others}
@@ -117,8 +118,8 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
     stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
-        # If a station's own name was wrong, an end that is not found is probably that station: it is reported only
-        # once.
+        # If a station's own name was wrong, an unknown end of a flow is probably that station. The mistake is then
+        # reported only once.
         all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
             hint = one_of(name, stations, "stations:")
@@ -150,7 +151,7 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
     if kind == "ping":
         _complete_flood(section, paced, problems)
     if kind == "udp":
-        # The decoder has reported a wrong rate already; it is not missing as well.
+        # The decoder has already reported a wrong rate, so it is not also reported as missing.
         wrong = any(section.gave(key) and known[key][0] not in section.values for key in ("rate", "packet_rate"))
         if section.values.get("rate_bps") is None and not paced and not wrong:
             rule = "is missing: udp sends at a constant rate"
@@ -159,8 +160,8 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check a program's flow: it has a client; places are absolute paths; only known names are in braces; and packets
-    carry no tag of their path, which only the agent's own sockets could carry."""
+    """Check a program's flow. It needs a client, absolute paths for its places, and only known names in braces. Packets
+    must carry no tag of their path, because only the agent's own sockets could set it."""
     if not section.gave("client"):
         hint = 'write client = "iperf3 -c {server} -p {port}"'
         problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)
@@ -201,7 +202,7 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Pro
     """Check that a probe fits into one packet of the network's MTU, with the headers of IPv4 and of ICMP or UDP (28
     bytes)."""
     most_bytes = mtu_bytes - PROBE_HEADERS_BYTES
-    # With a smaller MTU, as much as fits: a default must not be an error.
+    # If the MTU is smaller, the default payload is as much as fits: a default must not be an error.
     if kind == "udp" and not section.gave("payload"):
         section.values["payload_bytes"] = min(UDP_PAYLOAD_BYTES, most_bytes)
     if value_of(section, sections.Flow, "payload_bytes") > most_bytes:
@@ -210,7 +211,8 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Pro
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
-    """Set the pace of a flood: replies, and `interval` as the longest time between two probes (iputils: 10 ms)."""
+    """Set the pace of a flood: it follows the replies, and `interval` is the longest time between two probes (iputils:
+    10 ms)."""
     flood = value_of(section, sections.Flow, "flood")
     if flood and paced:
         rule = "is given too, and a flood is paced by its replies"
@@ -251,7 +253,7 @@ def _check_names(draft: Draft, problems: Problems) -> None:
 
 
 def _check_replies(draft: Draft, problems: Problems) -> None:
-    """Check that pings to one destination are either all answered or not at all."""
+    """Check that the pings to one destination are either all answered or all unanswered."""
     # The destination's kernel answers all echo requests or none (icmp_echo_ignore_all).
     first: dict[str, tuple[str, bool]] = {}
     for section in draft.flows:
@@ -278,14 +280,15 @@ def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
 
 
 def _check_congestion_control(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check that the guest kernel has the congestion control; with the user's own code, that it is a valid name.
+    """Check that the guest kernel has the congestion control. If the user has added code, check only that the name is
+    valid.
 
     The kernel looks up names of at most TCP_CA_NAME_MAX = 16 bytes, including the closing 0 (include/net/tcp.h).
     """
     name = value_of(section, sections.Flow, "congestion_control")
     kernel = value_of(draft.sections["guest"], sections.Guest, "kernel")
     own = draft.sections["guest"].gave("cc_modules")
-    # The contents of a user's own kernel or module are known only once it boots.
+    # Congestion controls in a user's own kernel or module are known only once it boots.
     if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
         hint = one_of(name, sections.CONGESTION_CONTROLS, "it has:")
         hint += "; a module of your own (guest.cc_modules) or a kernel of your own (guest.kernel) may have others"
@@ -297,7 +300,8 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
 
 
 def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
-    """Check that a flow starts before it stops, both within the run; without a stop, it lasts to the run's end."""
+    """Check that a flow starts before it stops, and that both times are within the run. Without a stop, it lasts to the
+    run's end."""
     start_ns = value_of(section, sections.Flow, "start_ns")
     stop_ns = section.values.get("stop_ns")
     if stop_ns is None:

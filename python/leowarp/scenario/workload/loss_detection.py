@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tcp.loss_detection`: its meaning for the guest's kernel, and its requirements on the rest of a scenario."""
+"""`tcp.loss_detection`: its meaning for the guest's kernel, and what it requires of the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARAMETERS = {
 
 
 def check_loss_detection(draft: Draft, problems: Problems) -> None:
-    """Check that no other key selects how losses are detected, and that both ends have SACK if the detection needs it.
+    """Check that no other key selects the loss detection, and that both ends have SACK if the detection needs it.
 
     draft: Its flows and stations must be complete.
     """
@@ -44,10 +44,10 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
 
 
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
-    """Fill in the parameters of the kernel's single module, from the hosts that use it.
+    """Fill in the parameters of the kernel's module from the hosts that use it. The kernel has only one such module.
 
     draft: Its modules are changed in place.
-    problems: Gets parameters that differ between hosts.
+    problems: Receives parameters that differ between hosts.
     """
     given = draft.modules.get(LOSS_DETECTION_MODULE)
     if given is not None:
@@ -71,7 +71,7 @@ def complete_loss_detection(draft: Draft, problems: Problems) -> None:
 
 
 def _check_one_voice(section: Section, common: Section, problems: Problems) -> None:
-    """Check that keys of the kernel's own detection are not given beside one that replaces it."""
+    """Check that keys of the kernel's own loss detection are not given together with a method that replaces it."""
     detection = section.values.get("loss_detection", value_of(common, sections.Tcp, "loss_detection"))
     if detection == "kernel":
         return
@@ -95,8 +95,7 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
-    """Whether a host has selective acknowledgements: by its sysctls, otherwise by its switch, otherwise by its
-    profile."""
+    """Whether a host has selective acknowledgements. Its sysctls decide first, then its switch, then its profile."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
     switch = _value(draft, name, "sack")
@@ -113,7 +112,7 @@ def _value(draft: Draft, name: str, attribute: str):
 
 
 def _text(value: object, scale: int) -> str:
-    """A parameter as the module reads it: a whole number; 0 means one round trip."""
+    """A parameter in the form that the module reads: a whole number; 0 means one round trip."""
     return "0" if value is None else str(round(value * scale))  # type: ignore[operator]
 
 

@@ -19,7 +19,8 @@ from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 
 HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
-"""leowarp's congestion controls that know when the path changes; each is a module of the same name."""
+"""leowarp's congestion controls that know when the path changes. Each is a module with the name of the congestion
+control."""
 
 KERNELS_MODULES = (
     "tcp_bic", "tcp_cdg", "tcp_cubic", "tcp_dctcp", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_nv", "tcp_vegas",
@@ -55,7 +56,7 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
 
 
 def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
-    """One module's parameters, checked only for form; only the module knows which ones exist."""
+    """One module's parameters. Only their form is checked, because only the module knows which ones exist."""
     parameters: dict[str, Any] = {}
     for name, node in table.value.items():
         key = f"modules.{module}.{name}"
@@ -72,7 +73,7 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
             except ScenarioError as error:
                 problems.add(node.origin, key, error.message, error.hint)
                 continue
-            # The kernel's time parameters are s64 or u64; values that fit both are accepted.
+            # The kernel's time parameters are s64 or u64. Only values that fit both are accepted.
             if not 0 <= value_ns < 2**63:
                 problems.add(node.origin, key, f'"{node.value}" is out of range', "allowed: 0 s to 292 years")
             parameters[name] = str(value_ns)
@@ -94,9 +95,9 @@ def parameter_as_written(name: str, value: str) -> str:
 
 
 def complete_modules(draft: Draft, problems: Problems) -> None:
-    """Check the modules' names, and fill in what the flows and an access link imply.
+    """Check the modules' names, and fill in parameters that follow from the flows and an access link.
 
-    Every module of the user's, and every handover-aware control that a flow uses, gets an entry, even an empty one: the
+    Every module of the user, and every handover-aware control that a flow uses, gets an entry, even if it is empty: the
     agent writes `origin_ns` for modules in this table.
 
     draft: Its flows, stations and media must be complete; its modules are changed in place.
@@ -119,7 +120,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
             parameters = draft.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
             if "access" in draft.sections:
                 for parameter, value_ns in _schedule(draft.sections["access"]).items():
-                    # Values that the scenario gives for the module stay.
+                    # Values that the scenario gives for the module are kept.
                     parameters.setdefault(parameter, str(value_ns))
 
     traffic = draft.sections.get("traffic")
@@ -129,7 +130,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_delack(draft: Draft, problems: Problems) -> None:
-    """Set the single timer of all hosts that delay their acknowledgements."""
+    """Set the timer for delayed acknowledgements, which all hosts that use it share."""
     given = draft.modules.get(DELACK_MODULE)
     if given is not None:
         rule = "has its parameters from [tcp]"
@@ -144,7 +145,7 @@ def _complete_delack(draft: Draft, problems: Problems) -> None:
         if host.values.get("delayed_ack", value_of(common, sections.Tcp, "delayed_ack")) != "on":
             continue
         own_ns = host.values.get("delayed_ack_timer_ns", value_of(common, sections.Tcp, "delayed_ack_timer_ns"))
-        # The first host that delays sets it; later hosts are compared with it.
+        # The first host that delays acknowledgements sets the parameter; later hosts are compared with it.
         timer = own_ns if timer is None else timer
         if own_ns % _TICK_NS:
             rule = f'"{units.TIME.format(own_ns)}" is no whole number of ms, the kernel\'s ticks'
@@ -166,7 +167,7 @@ def _schedule(access: Section) -> dict[str, int]:
     """
     clock = datetime.datetime.fromisoformat(value_of(access, sections.Access, "clock"))
     period_ns = value_of(access, sections.Access, "period_ns")
-    # The phase of an access link counts from 0:00 on the wall clock; the module counts from the run's 0.
+    # The phase of an access link counts from 0:00 on the wall clock, but the module's phase counts from the run's 0.
     midnight = clock.replace(hour=0, minute=0, second=0, microsecond=0)
     shown_ns = (clock - midnight) // datetime.timedelta(microseconds=1) * 1000
     return {
@@ -178,7 +179,7 @@ def _schedule(access: Section) -> dict[str, int]:
 def _check_files(guest: Section, problems: Problems) -> list[str]:
     """Names of the user's own modules.
 
-    Returns: The files' stems, including wrong ones, so that a congestion control of that name is not reported as a
+    Returns: The files' stems, including invalid ones. A congestion control of such a name is then not reported as a
         second mistake.
     """
     names: list[str] = []
@@ -203,5 +204,5 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 # MODULE_NAME_LEN is 56 on 64-bit machines (MAX_PARAM_PREFIX_LEN, include/linux/moduleparam.h).
 _LONGEST_NAME = 50
 _LONGEST_VALUE = 200
-# A tick of the guest's kernel, which has HZ = 1000 (guest/Kconfig.top); its timers expire on a tick.
+# One tick of the guest's kernel, which has HZ = 1000 (guest/Kconfig.top). Timers expire on a tick.
 _TICK_NS = 1_000_000

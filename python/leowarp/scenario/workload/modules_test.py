@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's own modules and parameters of modules: checked, resolved, filled in from an access link's schedule."""
+"""The user's own modules, and parameters of modules: how they are checked, resolved, and filled in from an access
+link's schedule."""
 
 import hashlib
 import shutil
@@ -124,7 +125,7 @@ def test_what_knows_of_handovers_is_told_an_access_links_schedule(tmp_path):
     path = write(tmp_path, plan.to_toml(), "plan.toml")
     assert resolve(load(path)) == plan
     moved = resolve(load(path, ["access.clock=2024-05-17T12:00:13Z", "access.period=10 s"]))
-    # 12:00:12, :22 with a phase of 12 s: 9 s after 12:00:13.
+    # With a phase of 12 s, reconfigurations are at 12:00:12 and 12:00:22: 9 s after 12:00:13.
     assert moved.modules["bbr_handover"] == {"period_ns": str(10 * 10**9), "phase_ns": str(9 * 10**9)}
     wrong = resolve(load(path, ["modules.bbr_handover.phase_ns=1 s", "access.phase=3 s"]))
     assert wrong.modules["bbr_handover"]["phase_ns"] == str(10**9), "one's own value stands"

@@ -22,20 +22,20 @@ _ONLY_OF = {
     "smallest_size": ("pareto",),
     "size_file": ("file",),
 }
-"""Keys that only some size distributions have."""
+"""Keys that belong to only one size distribution."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
     """TCP flows that arrive at random between cities: ordinary flows, which the plan spells out one by one.
 
-    They follow those of ``[[flows]]``. A plan has no ``[traffic]`` any more, so changing the seed or one of its keys
-    needs the scenario. A city becomes a station, unless there is one of its name.
+    They follow those of ``[[flows]]``. A plan no longer contains ``[traffic]``, so changing the seed or one of its keys
+    requires the scenario. A city becomes a station, unless a station of its name exists.
 
     cities: Names of `cities.CITIES`; empty if `largest` is given.
-    distance_exponent: Flows go from i to j with probability P_i P_j / d_ij^exponent, up to a factor.
+    distance_exponent: The probability of flows from i to j is proportional to P_i P_j / d_ij^exponent.
     arrival_rate_flows_per_s: Rate of the Poisson process of all pairs together.
-    start_ns, stop_ns: When flows arrive; None: to the end of the run.
+    start_ns, stop_ns: The time in which flows arrive; None: until the end of the run.
     sizes: ``lognormal``, ``pareto``, ``fixed`` or ``file``.
     mean_size_bytes, median_size_bytes, smallest_size_bytes: Parameters of the distribution.
     congestion_controls: Congestion controls with their weights.
@@ -90,7 +90,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
     there = {station.values.get("name") for station in draft.stations}
     for name in section.values.get("cities", ()):
         if name in COORDINATES and name not in there:
-            # They are added as if the text had them, so that they pass the same checks as every other station.
+            # Cities are added as if the text contained them, so that they pass the same checks as every other station.
             written = dict(zip(("latitude", "longitude"), COORDINATES[name], strict=True))
             nodes = {key: Node(text, section.origin) for key, text in {"name": name, **written}.items()}
             place = f"stations.{len(draft.stations)}"
@@ -98,7 +98,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_cities(section: Section, problems: Problems) -> None:
-    """Check that there are at least two known cities: those that are named, or the most populous."""
+    """Check that there are at least two known cities: the named ones, or the most populous."""
     cities, largest = section.values.get("cities", ()), section.values.get("largest")
     if section.gave("cities") == (largest is not None):
         rule = "are given, and largest too" if largest is not None else "are missing"
@@ -118,7 +118,7 @@ def _complete_cities(section: Section, problems: Problems) -> None:
 
 
 def _check_sizes(section: Section, problems: Problems) -> None:
-    """Check that only keys of the chosen distribution are given, and that its mean is possible."""
+    """Check that only keys of the chosen distribution are given, and that its mean is mathematically possible."""
     sizes = value_of(section, Traffic, "sizes")
     for key, kinds in _ONLY_OF.items():
         if section.gave(key) and sizes not in kinds and section.values.get(keys(Traffic)[key][0]) is not None:

@@ -51,7 +51,7 @@ def test_arrivals_are_poisson_pairs_by_gravity_sizes_and_controls_by_their_share
     flows = made(tmp_path).flows
     starts = [flow.start_ns for flow in flows]
     assert starts == sorted(starts)
-    # 5000 expected; 5 standard deviations are 354
+    # 5000 flows are expected; 5 standard deviations are 354
     assert abs(len(flows) - 5000) < 354
     gaps_s = [(b - a) / 1e9 for a, b in pairwise(starts)]
     # the standard deviation of an exponential distribution equals its mean; with 5000 samples its error is 2 %
@@ -143,7 +143,7 @@ def test_own_stations_and_flows_stay_beside_it(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused_before_anything_is_built(tmp_path: Path, overrides: list[str], message: str) -> None:
     said = refusal(tmp_path, *overrides)
     assert message in said
-    # Its cities are the stations: a mistake in it must not ask the user to write stations.
+    # Its cities are the stations, so a mistake in it must not ask the user to write stations.
     assert "stations" not in said
 
 

@@ -258,7 +258,7 @@ class Session:
         # Rows are in the order of completion, not of the study: the store sorts by number when reading.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
-        # A run made alone has a directory; it did not fail, so the directory is deleted.
+        # A run made alone has its own directory. The run succeeded here, so its directory is deleted.
         if self._task.keep == "failed":
             plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows

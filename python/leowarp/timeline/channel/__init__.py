@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The radio link to a moving terminal: the fading of its power, and the resulting fate of each packet under hybrid ARQ.
+"""The radio link to a moving terminal: its fading power, and the delay or loss of each packet under hybrid ARQ.
 
     power = power_series(LandMobile(), duration_ns=600_000_000_000, seed=1)
     codewords = outcomes(power, 7.0, Harq(), starts_ns)

@@ -22,8 +22,9 @@ from leowarp.timeline.channel.loo import Loo
 OURS = Path(__file__).with_name("environments.toml")
 
 ROW_SUM_TOLERANCE = 5e-4
-"""Published probabilities have four digits, so the sum of three is off by at most 1.5e-4; the rest allows for rows of
-two with three digits. A smaller error of a row is removed by division."""
+"""Published probabilities have four digits, so the sum of three of them is off by at most 1.5e-4. The tolerance is
+larger, because some rows have two probabilities with three digits. A smaller error is removed by dividing the row by
+its sum."""
 
 STATES_MAX = 127
 """A power series keeps the state of each sample in one byte."""
@@ -76,7 +77,8 @@ def environments(path: Path | None = None) -> tuple[Environment, ...]:
 
 
 def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
-    """One set, without interpolation between elevations. There is none between two elevations: nothing is interpolated.
+    """One set, without interpolation between elevations. Nothing is interpolated between two elevations, so no set
+    exists there.
 
     Raises ScenarioError: As `environments`; also if there is no such set, with a list of the existing ones.
 
@@ -92,7 +94,8 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
             f"environment {name!r} is not in {where}",
             (f'did you mean "{near}"? ' if near else "") + f"there is: {_listed(known)}",
         )
-    # Exact equality: the published angles are whole degrees, and a set between two would be invented.
+    # Elevations are compared for exact equality: the published angles are whole degrees, and a set between two of them
+    # would be invented.
     for entry in named:
         if entry.elevation_deg == elevation_deg:
             return entry
@@ -189,7 +192,7 @@ class _Entry:
         return tuple(states)
 
     def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
-        """The chain, each row divided by its sum.
+        """The chain, with each row divided by its sum.
 
         Raises ScenarioError if it is not n rows of n, a row's sum differs from 1 by more than `ROW_SUM_TOLERANCE`, or a
         state is
@@ -200,7 +203,7 @@ class _Entry:
             raise ScenarioError(
                 f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT
             )
-        # Each row is divided by its sum below: the stationary distribution is defined for rows that sum to 1, which
+        # Each row is divided by its sum below. The stationary distribution is defined only for rows that sum to 1, and
         # printed digits do not.
         shares = []
         for number, row in enumerate(rows, 1):
@@ -247,7 +250,7 @@ class _Entry:
         return self._value(table[key], key, low, high)
 
     def _value(self, value: Any, what: str, low: float, high: float) -> float:
-        # nan, and integers too large for a float: only plausible values are converted.
+        # Rejects nan, and integers too large for a float: only plausible values are converted.
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
             raise ScenarioError(f"{self.where}: {what}: {value!r} is not a number", _HINT)
         if not low <= value <= high:

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hybrid ARQ over a fading channel: for each packet, the number of retransmissions, and its arrival time or its loss.
+"""Hybrid ARQ over a fading channel: the number of retransmissions of each packet, and its arrival time or its loss.
 
-A packet fills one codeword. Its transmissions begin `retransmission_delay_ns` apart. Each sends some bits of the
-codeword, and delivers the mutual information of its symbols at the power during the transmission. The receiver keeps
-what it has received. It decodes when the sum reaches the threshold, `threshold_ratio` times the data bits. Otherwise it
+A packet fills one codeword. The starts of its transmissions are `retransmission_delay_ns` apart. Each transmission
+sends some bits of the codeword. It delivers the mutual information of its symbols at the power during the transmission.
+The receiver keeps the information of all transmissions. It decodes when the sum reaches the threshold,
+`threshold_ratio` times the data bits. Otherwise it
 asks for more, at most `retransmissions` times; after that, the packet is lost.
 
-- `incremental` (type II): every transmission sends new bits; their information adds up. The receiver determines their
-  number: see `Harq.rule`. Once the whole codeword is sent, there is nothing left to ask for.
+- `incremental` (type II): every transmission sends new bits; their information adds up. The receiver determines the
+  number of these bits: see `Harq.rule`. Once the whole codeword is sent, no bits are left to ask for.
 - `chase` (type I with combining): every transmission repeats the bits of the first one; their signal-to-noise ratios
   add up (maximum ratio combining).
 
-The first transmission determines the symbol rate: `rate_bps` of data bits without failures means one codeword per
+The first transmission determines the symbol rate. Without failures, `rate_bps` of data bits means one codeword per
 `codeword_period_ns`, and its first transmission takes exactly that time. Retransmissions take additional symbols;
 `Outcomes.sent_bits` counts them.
 """
@@ -36,9 +37,11 @@ THRESHOLDS = ("constant", "by-rate")
 
 CODE_RATES = (0.1730, 0.2115, 0.3082, 0.4358, 0.6667, 0.9284, 0.9814)
 RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
-"""Accumulated information per data bit at which half of the codewords decode, by code rate (data bits per sent bit). By
-Monte Carlo of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP iterations, parity bits in random order.
-Over QPSK and white noise, 80 to 250 codewords per point. For a failure rate of 1 in 10, add 0.01 to 0.03."""
+"""Accumulated information per data bit at which half of the codewords decode, by code rate (data bits per sent bit).
+The values are from a Monte Carlo simulation of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP
+iterations, parity bits in random order.
+The simulation used QPSK and white noise, with 80 to 250 codewords per point. For a failure rate of 1 in 10, add 0.01 to
+0.03."""
 
 CHUNK_CODEWORDS = 1 << 19
 """Number of codewords computed at once, which bounds the memory."""
@@ -58,12 +61,14 @@ class Harq:
     threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio`, or RATIOS_BY_RATE at
         the rate of the sent bits.
     rule: "received", "predicted", "statistics" or "equal". Number of bits of a transmission: the missing information
-        divided by the information per bit. The power for this is the one just received (`received`), or the power that
-        the channel exceeds with the target probability: `retransmission_delay_ns` after the power just received
-        (`predicted`), or at any time (`statistics`). For the first transmission, before anything is received, all three
-        use the power at any time. `equal`: the codeword in equal parts.
+        divided by the information per bit. The rule chooses the power for this. `received` uses the power just
+        received. `predicted` uses the power that the channel exceeds with the target probability
+        `retransmission_delay_ns` after the power just received; `statistics` uses the power that it exceeds with this
+        probability at any time. For the first transmission, before anything is received, all three
+        use the power at any time. `equal`: the codeword is divided into equal parts.
     first_target_ratio, target_ratio: Target probability of decoding after the first, and after each later transmission.
-    last_sends_rest: The last transmission sends all remaining bits, because a packet that it does not complete is lost.
+    last_sends_rest: The last transmission sends all remaining bits, because a packet that is still not complete after
+        it is lost.
     first_bits: Bits of the first transmission; None: by the rule.
     """
 
@@ -120,7 +125,7 @@ class Harq:
 
     @property
     def codeword_period_ns(self) -> int:
-        """From the start of a codeword's first transmission to the start of the next codeword's, nearest ns."""
+        """Time between the starts of the first transmissions of two successive codewords, to the nearest ns."""
         return max(1, round(self.data_bits * 1_000_000_000 / self.rate_bps))
 
     @property
@@ -150,8 +155,8 @@ class Harq:
             return self._whole_symbols(self.first_bits)
         if self.rule == "equal" and self.kind == "incremental":
             return self._whole_symbols(self.codeword_bits / (self.retransmissions + 1))
-        # The power that the channel exceeds with the target probability, by default one half: nothing is known of the
-        # channel yet, and one half is neutral between delay and symbols (design/lms-harq.md).
+        # The power that the channel exceeds with the target probability. By default this is one half: nothing is known
+        # of the channel yet, and one half is neutral between delay and symbols (design/lms-harq.md).
         information = float(self.bit_information(snr_db + levels.first_db))
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)
 
@@ -171,7 +176,8 @@ class Outcomes:
     """Outcomes of n codewords.
 
     retransmissions: uint8 array of shape (n,). Number of retransmissions of each, 0 to `Harq.retransmissions`.
-    delay_ns: int64 array of shape (n,). From the start of its first transmission until it is decoded or given up.
+    delay_ns: int64 array of shape (n,). From the start of the codeword's first transmission until it is decoded or
+        given up.
     lost: bool array of shape (n,)
     sent_bits: int32 array of shape (n,). first_bits: Bits of the first transmission.
     first_bits: In the first.
@@ -211,7 +217,7 @@ def outcomes(
 ) -> Outcomes:
     """Outcomes of codewords whose first transmissions begin at `starts_ns`.
 
-    power: Must reach `parameters.longest_ns` beyond the last start.
+    power: The series must extend `parameters.longest_ns` beyond the last start.
     snr_db: Es/N0 at line of sight.
     starts_ns: int64 array of shape (n,), ascending
     levels: The receiver's knowledge of its channel; by default that of `power` itself.
@@ -231,8 +237,8 @@ def outcomes(
         chunk = starts[begin : begin + CHUNK_CODEWORDS]
         parts.append(run(_Looks(power, snr_db, parameters, first_bits, chunk), known))
     sent_again, lost, sent = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else _NOTHING
-    # 10, 30, 50 or 70 ms by default (the study has the first and the last); for a lost codeword, the delay after which
-    # it is given up.
+    # 10, 30, 50 or 70 ms by default (the study lists the first and the last of these). For a lost codeword, the delay
+    # after which it is given up.
     delay = parameters.first_delay_ns + parameters.retransmission_delay_ns * sent_again.astype(np.int64)
     return Outcomes(sent_again, delay, lost, sent, first_bits)
 
@@ -257,8 +263,8 @@ class _Looks:
         self, power: PowerSeries, snr_db: float, harq: Harq, first_bits: int, starts_ns: NDArray[np.int64]
     ) -> None:
         self.harq, self.first_bits, self.snr_db, self.count = harq, first_bits, snr_db, len(starts_ns)
-        # The part of the series that this chunk uses; otherwise the whole series of a run of 1000 s would be converted
-        # to ratios for each chunk.
+        # The part of the series that this chunk uses. Without this, each chunk would convert the whole series of a run
+        # of 1000 s to ratios.
         begin = int(starts_ns[0]) // power.spacing_ns
         end = (int(starts_ns[-1]) + harq.longest_ns) // power.spacing_ns + 2
         # Symbol energy over noise at each sample.
@@ -276,7 +282,7 @@ class _Looks:
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean over an attempt of these codewords that sends this number of bits, at the symbol rate of first
+        """Mean over an attempt of these codewords that sends this number of bits at the symbol rate of first
         transmissions."""
         # In samples, as floats: a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
@@ -339,14 +345,14 @@ def _asked(
     left: NDArray[np.float64],
     seen: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Number of bits that the receiver asks for, in whole symbols, at most those remaining; `seen`: energy over noise
-    just received."""
+    """Number of bits that the receiver asks for: whole symbols, and no more than the remaining bits. `seen` is the
+    ratio of energy to noise just received."""
     harq = looks.harq
-    # A packet that the last transmission does not complete is lost, so saving bits has no use. With the rule alone,
-    # 9.19 % instead of 8.11 % are lost at 7 dB (design/lms-harq.md).
+    # A packet that is not complete after the last transmission is lost, so saving bits there has no use. Without this
+    # exception from the rule, 9.19 % instead of 8.11 % are lost at 7 dB (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
-        # All remaining bits, although this may take far more symbols than first transmissions (1.7 to 1.9 times, in
-        # total).
+        # Send all remaining bits, although they may take far more symbols than first transmissions (1.7 to 1.9 times,
+        # in total).
         return left
     size = BITS_PER_SYMBOL[harq.modulation]
     if harq.rule == "equal":
@@ -375,7 +381,7 @@ def _chase(looks: _Looks, levels: Levels) -> _Columns:
     """
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]
-    # The code is that of the first transmission, even with repetition: one threshold for all.
+    # Repetition does not change the code of the first transmission, so all transmissions have one threshold.
     needed = _threshold_bits(harq, np.array([float(looks.first_bits)])) * (1 - _ROUNDING)
     got = np.zeros(looks.count)
     again = np.zeros(looks.count, dtype=np.uint8)
@@ -394,7 +400,7 @@ def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64
     """Information required to decode what was sent."""
     if harq.threshold_kind == "constant":
         return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
-    # Outside the measured rates, np.interp uses the value of the nearest one.
+    # Outside the measured rates, np.interp uses the value at the nearest measured rate.
     return np.interp(harq.data_bits / sent, CODE_RATES, RATIOS_BY_RATE) * harq.data_bits
 
 
@@ -403,4 +409,4 @@ _Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9
-"""Relative error of sums of floats: a codeword with exactly enough information decodes."""
+"""Relative error of sums of floats. The tolerance lets a codeword with exactly enough information decode."""

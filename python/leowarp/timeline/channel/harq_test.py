@@ -64,7 +64,8 @@ def test_without_fading_the_first_transmission_has_just_the_bits_that_decode():
 @pytest.mark.parametrize(("level_db", "again", "lost"), [(0, 0, False), (-5, 1, False), (-7, 2, False), (-20, 3, True)])
 def test_on_a_steady_channel_equal_parts_add_up(level_db, again, lost):
     harq = Harq(rule="equal")
-    # Each of four parts delivers 13,380 bits times the information per bit; 1.15 x 8,920 are enough to decode.
+    # Each of four parts delivers 13,380 bits times the information per bit. A total of 1.15 x 8,920 is enough to
+    # decode.
     part = 13_380 * float(quadrature("qpsk", 10 ** ((4.0 + level_db) / 10))) / 2
     assert min(4, math.ceil(1.15 * 8920 / part)) - 1 == again
     codewords = outcomes(steady(level_db), 4.0, harq, starts(10, harq))
@@ -99,7 +100,7 @@ def test_at_minus_40_db_everything_is_lost():
 
 
 def one_by_one(power, snr_db, harq, start_ns, levels):
-    """The protocol in words, for one codeword: (retransmissions, lost, bits sent)."""
+    """The protocol step by step, for one codeword: (retransmissions, lost, bits sent)."""
     symbol_ns = harq.codeword_period_ns / (harq.first_transmission_bits(snr_db, levels) / 2)
     got = sent = 0.0
     energies = []
@@ -173,9 +174,10 @@ def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_se
 
 
 BANDS = {7.0: (0.025, 0.157), 10.0: (0.083**2, 0.083), 13.0: (0.0018, 0.042)}
-"""Loss at intermediate tree shadowing and 40 degrees: if the whole codeword meets one fade for all its transmissions
-(upper), and if it is sent twice as a whole through two independent fades (lower, the square). The values are an
-independent Monte Carlo of Loo's mixture, QPSK, threshold 1.15. Fading over 60 ms lies between them."""
+"""Bounds of the loss at intermediate tree shadowing and 40 degrees. Upper: the whole codeword meets one fade for all
+its transmissions. Lower, the square: the codeword is sent twice as a whole through two independent fades. The values
+are from an independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold 1.15. The real fading over
+60 ms lies between the two."""
 
 
 def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_little():
@@ -183,7 +185,7 @@ def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_li
     needed_db = 10 * math.log10(snr_for("qpsk", 2 * 1.15 / 6))
     for snr_db, (_, high) in BANDS.items():
         share = float(mixture_share_below(model.environment.states, model.way_shares, needed_db - snr_db))
-        # The independent Monte Carlo has two digits.
+        # The result of the independent Monte Carlo simulation has two digits.
         assert share == pytest.approx(high, abs=1.5e-3)
 
 
@@ -212,8 +214,8 @@ def test_shares_of_retransmissions_and_losses_are_everything(found_by_snr):
             shares = codewords.decoded_shares(3)
             assert sum(shares) + codewords.loss_ratio == pytest.approx(1)
             assert min(shares) > 0
-            # The target determines the size of the first transmission, except for slopes and the random numbers of one
-            # run.
+            # The target determines the size of the first transmission. Only slopes and the random numbers of one run
+            # cause a difference.
             assert shares[0] == pytest.approx(0.5, abs=0.06)
             assert codewords.symbols_ratio > 1
     losses = [np.mean([codewords.loss_ratio for codewords in found_by_snr[snr_db]]) for snr_db in sorted(BANDS)]
@@ -223,7 +225,7 @@ def test_shares_of_retransmissions_and_losses_are_everything(found_by_snr):
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [0.4, 0.6])
 def test_a_prediction_meets_its_target_where_bits_are_left(target):
-    # A fast terminal: the same number of stays in a fifth of the time.
+    # A fast terminal: it passes through the same number of stays in a fifth of the time.
     harq = Harq(rule="predicted", target_ratio=target)
     channel = LandMobile(speed_m_per_s=50.0, samples_per_wavelength=8)
     power = power_series(channel, 400 * SECOND, 1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver's knowledge of its channel: its power at any time, and its power some time after a given level."""
+"""A receiver's knowledge of its channel: the distribution of its power at any time, and some time after a given
+level."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, 
 from leowarp.timeline.channel.loo import mixture_quantile_db
 
 LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
-"""A receiver that knows the model has learned over 10 km, some hundreds of stays in each state, which levels follow
-each other. Short waves need more samples for this, so the distance is shorter."""
+"""A receiver that knows the model has learned over 10 km which levels follow each other. This distance contains some
+hundreds of stays in each state. Short waves need more samples for this, so the distance is shorter."""
 
 LEARNING_SEED = 0
-"""This seed differs from the run's, because a receiver does not know future fading. It requests bits in the same way in
-every run."""
+"""This seed differs from the run's seed, because a receiver does not know future fading. The receiver requests bits in
+the same way in every run."""
 
 GROUPS = 64
 """Samples are grouped by received level, with equal numbers in each group."""
@@ -53,16 +54,16 @@ def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio
 
 @lru_cache(maxsize=16)
 def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """From the model: the level at any time from its closed form (without slopes between states), otherwise from a
-    separate series."""
+    """Knowledge from the model: the level at any time from its closed form (without slopes between states), the rest
+    from a separate series."""
     model = channel.model()
     first_db, again_db = (
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)
         for target in (first_target_ratio, target_ratio)
     )
-    # At rest, a series contains nothing to learn from.
+    # The series of a terminal at rest contains nothing to learn from.
     if channel.speed_m_per_s == 0:
-        # Identity over all possible levels: a channel that never changes is expected to stay.
+        # Identity over all possible levels: the receiver expects that a channel at rest stays at its level.
         same = np.array([-100.0, 100.0])
         return Levels(first_db, again_db, same, same)
     # A distance, not a time, so that the number of states and fades does not depend on speed.
@@ -80,14 +81,15 @@ def _followers(
     later = np.arange(len(level)) + delay_ns / power.spacing_ns
     count = int(np.searchsorted(later, len(level) - 1, side="right"))
     if count < GROUPS or power.frozen:
-        # Too short to learn from, or constant: the level that was seen is expected again.
+        # A series that is too short to learn from, or constant: the receiver expects the level just seen again.
         ends = np.array([level.min() - 1, level.max() + 1])
         return ends, ends
     now, then = level[:count], np.interp(later[:count], np.arange(len(level)), level)
     # Groups of equal size, not of equal width: deep fades are rare, and each group needs enough samples.
     groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
     seen_db = np.array([now[group].mean() for group in groups])
-    # The level that the target share exceeds: transmissions sized for it succeed with the target probability.
+    # The level that the target share of samples exceeds. Transmissions sized for this level succeed with the target
+    # probability.
     next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])
     # Neighbouring groups with equal levels are merged.
     kept = np.concatenate(([True], np.diff(seen_db) > 0))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The land-mobile-satellite channel after Perez-Fontan: a Markov chain of shadowing states, Loo fading within each.
 
-A terminal moves through an environment at a steady speed. Everything random is a function of its distance travelled,
+A terminal moves through an environment at a steady speed. Every random value is a function of the distance travelled,
 not of time:
 
 - the state: the chain of the environment steps once a frame (see `LandMobile.frames`);
@@ -10,10 +10,11 @@ not of time:
 - between states, the three levels change along a slope of `transition_m`.
 
 Power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0,
-because a receiver tracks its phase; the satellite's movement changes only that phase.
+because a receiver tracks its phase. The satellite's movement changes only that phase.
 
-A terminal at rest keeps a single sample of state, direct and diffuse signal: a frozen channel (another seed is another
-place). This is not an error, but its level says nothing about the environment; `power_series(...).frozen` is true.
+A terminal at rest keeps a single sample of state, direct and diffuse signal: the channel is frozen (another seed
+corresponds to another place). A frozen channel is not an error, but its level says nothing about the environment;
+`power_series(...).frozen` is true.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, plac
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
 BLOCK_SAMPLES = 1 << 18
-"""Number of samples computed at once: some 20 MB of intermediate arrays, for any length of a run."""
+"""Number of samples computed at once. Intermediate arrays then take some 20 MB, for any length of a run."""
 
 SAMPLES_MAX = 500_000_000
-"""2.5 GB of level and state; more is a typing error in speed or carrier."""
+"""This number of samples takes 2.5 GB for level and state. A larger number means a typing error in speed or carrier."""
 
 FRAMES = ("common", "by-state")
 
@@ -50,12 +51,13 @@ class LandMobile:
 
     environment, elevation_deg, environments_path: The parameter set, and the user's file if the set is not one of
         leowarp's.
-    speed_m_per_s: Of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
+    speed_m_per_s: Speed of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
     carrier_hz: Default 2.2 GHz, the band in which the tables were measured.
-    correlation_m, transition_m: Of the direct signal; length of the slope between states.
+    correlation_m, transition_m: Correlation distance of the direct signal, and length of the slope between states.
     frames: "common" or "by-state". Length of a step of the chain. `common`: the same for every state, the mean of the
-        shortest lengths weighted by the states' shares. The shares of the distance then equal the chain's stationary
-        distribution, as do the published ones. `by-state`: each state has its own shortest length, which changes the
+        shortest lengths weighted by the states' shares. The states' shares of the distance then equal the chain's
+        stationary distribution, as the published shares do. `by-state`: each state has its own shortest length, which
+        changes the
         shares of the distance.
     frame_m: A length for `common` that replaces this mean.
     samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. 16:
@@ -78,7 +80,7 @@ class LandMobile:
             raise ScenarioError(
                 f"a terminal's speed of {self.speed_m_per_s} m/s", "0 m/s (a frozen channel) or more, as in 60 km/h"
             )
-        # The wavelength determines the grid of the series; values beyond are typing errors.
+        # The wavelength determines the spacing of the series. Values outside this range are typing errors.
         if not 1e8 <= self.carrier_hz <= 1e12:
             raise ScenarioError(f"a carrier of {self.carrier_hz} Hz", "from 100 MHz to 1 THz, as in 2.2 GHz")
         for name in ("correlation_m", "frame_m"):
@@ -109,7 +111,7 @@ class LandMobile:
     def model(self) -> Model:
         """The parameters, completed from the environment's table.
 
-        Given lengths override the table's; nothing is taken from another environment.
+        Lengths given by the user override the table's; nothing is taken from another environment.
 
         Raises ScenarioError if there is no such environment, or its table lacks a length that was not given.
         """
@@ -118,7 +120,7 @@ class LandMobile:
             surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
         if self.transition_m is not None:
             surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
-        # Weighted over all states, so that the mean below is exactly this length.
+        # The lengths are weighted over all states, so that the mean below is exactly this length.
         if self.frame_m is not None:
             surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
         lacking = [
@@ -142,7 +144,8 @@ class LandMobile:
         assert surroundings.transition_m is not None
         lengths = np.array(surroundings.state_lengths_m)
         if self.frames == "common":
-            # 5.85 m for intermediate tree shadowing. With a separate length per state, deep shadow would cover 19 % of
+            # The mean is 5.85 m for intermediate tree shadowing. With a separate length per state, deep shadow would
+            # cover 19 % of
             # the distance instead of the published 25 % (design/lms-harq.md).
             lengths = np.full(len(lengths), float(surroundings.state_shares @ lengths))
         return Model(surroundings, lengths, surroundings.correlation_m, surroundings.transition_m)
@@ -213,7 +216,8 @@ def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -
     """
     if parameters.speed_m_per_s == 0:
         return max(1, duration_ns)
-    # In metres, then divided by the speed: everything random is a function of distance.
+    # The spacing is computed in metres and then divided by the speed, because every random value is a function of
+    # distance.
     shortest_m = min(parameters.wavelength_m, correlation_m) / parameters.samples_per_wavelength
     return min(max(1, math.floor(1e9 * shortest_m / parameters.speed_m_per_s)), max(1, duration_ns))
 
@@ -224,13 +228,14 @@ def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSe
     States, direct and diffuse signal use separate random streams: with another frame or carrier, the other components
     keep their random numbers.
 
-    Raises ScenarioError: As `LandMobile.model`; also if the series would have more than `SAMPLES_MAX` samples.
+    Raises ScenarioError: For the same reasons as `LandMobile.model`; also if the series would have more than
+        `SAMPLES_MAX` samples.
     """
     if duration_ns <= 0:
         raise ValueError(f"a power series of {duration_ns} ns")
     model = parameters.model()
     step_ns = spacing_ns(parameters, model.correlation_m, duration_ns)
-    # One more, so that there is a sample at or after the end for the interpolation.
+    # One sample more, so that interpolation has a sample at or after the end.
     count = -(-duration_ns // step_ns) + 1
     if count > SAMPLES_MAX:
         raise ScenarioError(
@@ -263,7 +268,8 @@ def _blocks(
         Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
         for name in ("mean_db", "deviation_db", "multipath_db")
     )
-    # At rest all samples are at one place and so equal, which a spacing of 0 gives by itself, except for the filters.
+    # At rest all samples are at one place and therefore equal. A spacing of 0 gives this result without a special case,
+    # except in the filters.
     moving = parameters.speed_m_per_s > 0
     shadowing = Shadowing(step_m if moving else 1.0, model.correlation_m, stream(seed, "lms.direct"))
     multipath = Multipath(
@@ -272,7 +278,8 @@ def _blocks(
     )
     for begin in range(0, count, BLOCK_SAMPLES):
         n = min(BLOCK_SAMPLES, count - begin)
-        # Always from the start of the run: accumulated steps would drift by rounding over 500 million samples.
+        # Distances are computed from the start of the run: accumulated steps would drift by rounding over 500 million
+        # samples.
         x_m = (begin + np.arange(n, dtype=np.float64)) * step_m
         direct, diffuse = shadowing.block(n), multipath.block(n)
         if not moving:

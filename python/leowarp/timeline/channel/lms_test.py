@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power series compared with the model's closed forms. Tolerances are some standard errors; the independent samples
-are stays of 20 m, a few thousand of them."""
+"""The power series compared with the model's closed forms. Tolerances are a few standard errors. A stay of 20 m counts
+as one independent sample; the series contains a few thousand stays."""
 
 import dataclasses
 
@@ -32,7 +32,8 @@ def test_shares_of_the_way_and_stays_are_those_of_the_chain(frames):
         own = lengths[stretches.states == state]
         assert own.mean() == pytest.approx(model.dwells_m[state], rel=0.06)
         assert own.sum() / lengths.sum() == pytest.approx(model.way_shares[state], abs=0.02)
-        # Geometric: at least one frame, whole frames, standard deviation sqrt(Pii) / (1 - Pii) frames.
+        # Lengths of stays are geometric: whole frames, at least one, with standard deviation sqrt(Pii) / (1 - Pii)
+        # frames.
         stays = model.environment.chain[state, state]
         frames_stayed = own / model.frames_m[state]
         assert frames_stayed.min() == pytest.approx(1)
@@ -53,7 +54,8 @@ def test_common_frames_keep_the_published_shares_and_frames_by_state_shift_them(
 
 
 def test_levels_are_distributed_as_the_closed_form_says():
-    # Steps between states, because no closed form holds with slopes. Fast, so that 600 s contain many stays.
+    # The series has steps between states, because no closed form holds with slopes. The terminal is fast, so that 600 s
+    # contain many stays.
     channel = LandMobile(transition_m=0.0, speed_m_per_s=50.0, samples_per_wavelength=4)
     model = channel.model()
     level = np.concatenate([power_series(channel, 600 * SECOND, seed).level_db for seed in (1, 2)])
@@ -90,7 +92,7 @@ def test_slopes_between_states_are_straight_and_half_on_either_side():
 def test_the_direct_signal_is_correlated_over_its_distance_and_stationary_from_the_start():
     process = Shadowing(0.1, 1.5, stream(1, "d"))
     n = np.concatenate([process.block(k) for k in (1, 7, 400_000)])
-    # 40 km with 1.5 m: some 13,000 independent values.
+    # 40 km with a correlation distance of 1.5 m contain some 13,000 independent values.
     assert n.mean() == pytest.approx(0, abs=0.04)
     assert n.var() == pytest.approx(1, abs=0.05)
     for lag in (1, 15, 45):

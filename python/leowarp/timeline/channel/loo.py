@@ -50,7 +50,8 @@ class Loo:
         variance = float(power_ratio(self.multipath_db)) / 2
         direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance
         scaled = np.asarray(power_ratio(level_db)) / variance
-        # Imported here because scipy.stats takes 0.9 CPU s, which programs that only read a run should not pay.
+        # scipy.stats takes 0.9 s of CPU time to import. The import is local, so that programs that only read a run do
+        # not pay for it.
         from scipy.special import ndtr
         from scipy.stats import ncx2
 
@@ -79,7 +80,7 @@ def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) 
 
     if not 0 < share < 1:
         raise ValueError(f"a quantile of share {share} is no level")
-    # brentq needs a bracket that contains the level; a wide one costs few steps.
+    # brentq needs an interval that contains the level; a wide interval costs only a few more steps.
     reach = [8 * state.deviation_db + 40 for state in states]
     low = min(min(s.mean_db, s.multipath_db) - r for s, r in zip(states, reach, strict=True)) - 60
     high = max(max(s.mean_db, s.multipath_db) + r for s, r in zip(states, reach, strict=True))

@@ -22,9 +22,10 @@ BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "8psk": 3, "16qam": 4}
 
 
 def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
-    """Bits per symbol, same shape as `snr`: `quadrature`, from a table with steps of 0.05 dB.
+    """Bits per symbol, same shape as `snr`. The values of `quadrature` come from a table with steps of 0.05 dB.
 
-    Linear in dB between the table's entries (error at most 2e-5 bits); below -50 dB proportional to the ratio.
+    Values are linear in dB between the table's entries (error at most 2e-5 bits), and proportional to the ratio below
+    -50 dB.
 
     modulation: "bpsk", "qpsk", "8psk" or "16qam"
     snr: ratio Es / N0, 0 or more
@@ -41,7 +42,7 @@ def snr_for(modulation: str, bits: float) -> float:
     table = _table(modulation)
     if not 0 < bits < BITS_PER_SYMBOL[modulation]:
         raise ValueError(f"{bits} bits in a symbol of {modulation}")
-    # Where the table no longer rises (it has reached its maximum), np.interp would have no unique answer.
+    # Only the rising part of the table is used. In the flat part at its maximum, np.interp would have no unique answer.
     rising = int(np.argmax(table >= table[-1]))
     return float(power_ratio(np.interp(bits, table[: rising + 1], _LEVELS_DB[: rising + 1])))
 
@@ -59,7 +60,7 @@ def _one(modulation: str, snr: float) -> float:
         case "bpsk":
             return _real(np.array([-1.0, 1.0]), snr)
         case "qpsk":
-            # Each of two dimensions has half of the energy, and so half of BPSK's ratio.
+            # Each of the two dimensions carries half of the energy, so each has half of BPSK's ratio.
             return 2 * _real(np.array([-1.0, 1.0]), snr / 2)
         case "16qam":
             # Two dimensions of four levels each; total mean energy 1.
@@ -112,7 +113,7 @@ def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 _NODES, _WEIGHTS = _gaussian(721)
-# Two dimensions need the square of the number of nodes, hence fewer.
+# A grid in two dimensions needs the square of this number of nodes, so it uses fewer.
 _COARSE, _COARSE_WEIGHTS = _gaussian(91)
 
 _LEVELS_DB = np.linspace(-50.0, 40.0, 1801)

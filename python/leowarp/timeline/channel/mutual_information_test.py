@@ -21,7 +21,7 @@ QPSK_CLOSED_FORM_ERROR_BITS = 0.0017
 
 
 def qpsk_closed_form(g):
-    """A fit that circulates in link-level programs (ricoalvarino/linkadaptation, MICalculator)."""
+    """A fitted formula that circulates in link-level programs (ricoalvarino/linkadaptation, MICalculator)."""
     return 2 * (1 - 0.8551 * np.exp(-0.5718 * g) - 0.1449 * np.exp(-1.55 * g))
 
 
@@ -54,8 +54,8 @@ def test_it_rises_from_nothing_to_the_bits_of_a_symbol_under_shannons_bound(modu
     assert bits[-1] == pytest.approx(BITS_PER_SYMBOL[modulation], abs=1e-9)
     # Error of the table.
     assert (bits <= np.log2(1 + ratios) + 2e-5).all()
-    # At low ratios, every zero-mean modulation with equal power in both dimensions approaches Shannon's bound; so does
-    # BPSK.
+    # At low ratios, every zero-mean modulation with equal power in both dimensions approaches Shannon's bound. BPSK
+    # does, too.
     assert bits[0] == pytest.approx(np.log2(1 + ratios[0]), rel=1e-3)
 
 

@@ -38,7 +38,8 @@ def visits(
     The first state comes from the chain's stationary distribution `shares`, so no warm-up is needed.
     """
     state = _drawn(np.cumsum(shares), rng.random())
-    # Probabilities of the next state when this one is left; the length of the stay is sampled separately below.
+    # Probabilities of the next state when the chain leaves this one. The length of the stay is sampled separately
+    # below.
     leaving = np.cumsum(np.where(np.eye(len(chain), dtype=bool), 0.0, chain), axis=1)
     states, starts = [], [0.0]
     while starts[-1] <= until_m:
@@ -55,15 +56,15 @@ def visits(
 
 
 def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
-    """The interval that contains a uniform number, among cumulated weights that need not end at 1."""
+    """Index of the interval that contains a uniform number, among cumulated weights whose sum need not be 1."""
     return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
 
 class Blend:
     """Values of the states as a function of distance: steps if `width_m` is 0, otherwise slopes of that length.
 
-    It is the running mean over a window of that width: half of a slope lies on each side of a border, and a state
-    shorter than the window blends with both neighbours.
+    The value is the running mean over a window of that width. Half of a slope lies on each side of a border, and a
+    state shorter than the window blends with both neighbours.
     """
 
     def __init__(self, values: NDArray[np.float64], starts_m: NDArray[np.float64], width_m: float) -> None:
@@ -104,7 +105,8 @@ class Shadowing:
 
     def __init__(self, spacing_m: float, correlation_m: float, rng: np.random.Generator) -> None:
         self._keeps = math.exp(-spacing_m / correlation_m)
-        # sqrt(1 - keeps^2); with expm1, because neighbouring samples are close and the difference from 1 is small.
+        # sqrt(1 - keeps^2). The code uses expm1, because neighbouring samples are close and the difference from 1 is
+        # small.
         self._adds = math.sqrt(-math.expm1(-2 * spacing_m / correlation_m))
         self._rng = rng
         self._last: float | None = None
@@ -118,8 +120,8 @@ class Shadowing:
             before = 0.0
         else:
             before = self._keeps * self._last
-        # Imported locally, here and below: scipy.signal takes 0.9 CPU s, and programs that only read a run import this
-        # module, too.
+        # Imported locally, here and below: importing scipy.signal takes 0.9 s of CPU time, and programs that only read
+        # a run import this module, too.
         from scipy.signal import lfilter
 
         values, _ = lfilter([1.0], [1.0, -self._keeps], noise, zi=np.array([before]))
@@ -131,9 +133,10 @@ class Multipath:
     """A complex Gaussian process of mean power 1 with Clarke's Doppler spectrum: autocorrelation J0(2 pi d / lambda).
 
     This is diffuse power that arrives equally from all directions (Jakes, "Microwave Mobile Communications", 1974,
-    section 1.2), without the Doppler shift of the direct signal. It is white noise through a filter whose frequency
-    response is the square root of the spectrum. The response to the spectrum's sharp edges never ends, so J0 is
-    multiplied by a Gaussian of `MEMORY_WAVELENGTHS`. This causes an error of 0.005 within four wavelengths, and of 2e-4
+    section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter whose
+    frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely long,
+    so J0 is multiplied by a Gaussian of `MEMORY_WAVELENGTHS`. This causes an error of 0.005 within four wavelengths,
+    and of 2e-4
     in the second moment of the spectrum, which determines level crossings. The response then ends within
     `REACH_WAVELENGTHS`. (Truncating the response of the exact spectrum there would remove 7 % of the second moment.)
     """
@@ -141,12 +144,12 @@ class Multipath:
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32
 
     def __init__(self, spacing_wavelengths: float, rng: np.random.Generator) -> None:
-        # Imported locally: programs that only read a run should not pay 0.1 CPU s for scipy.
+        # Imported locally: importing scipy takes 0.1 s of CPU time, and programs that only read a run do not need it.
         from scipy.special import j0
 
         reach = max(1, round(self.REACH_WAVELENGTHS / spacing_wavelengths))
-        # A power of two for the transform, and four times the kept length, so that wrap-around only affects values
-        # beyond the Gaussian.
+        # The length of the transform is a power of two, and four times the kept length, so that wrap-around only
+        # affects values beyond the Gaussian.
         half = 4 << math.ceil(math.log2(reach))
         d = np.arange(-half, half) * spacing_wavelengths
         correlation = j0(2 * np.pi * d) * np.exp(-((d / self.MEMORY_WAVELENGTHS) ** 2) / 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One realisation of the link to a terminal: the power over a run, its codewords, their outcomes, and these as rows."""
+"""One realisation of the link to a terminal: the power over a run, its codewords and their outcomes, and the events
+made from them."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from leowarp.timeline.channel.harq import Harq, Outcomes, levels_known, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
 
 CODEWORDS_MAX = 100_000_000
-"""6 h at 40 Mbit/s, some 3 GB; more is a typing error in rate or data bits."""
+"""This number of codewords is 6 h at 40 Mbit/s, some 3 GB. A larger number means a typing error in rate or data
+bits."""
 
 CAPACITY_WINDOW_NS = 100_000_000
 """A step of `Realisation.shared_bps`: longer than the time from a codeword's first transmission to its last (60 ms)."""
@@ -37,7 +39,7 @@ class ChannelRows:
 class Realisation:
     """Results for given parameters and a seed.
 
-    power: Continues beyond the run, until the last codeword has no retransmissions left.
+    power: The series continues beyond the run, until the last codeword has no retransmissions left.
     starts_ns: int64 array of shape (n,). Start of each codeword's first transmission.
     outcomes: Outcomes of n codewords.
     """
@@ -55,13 +57,14 @@ class Realisation:
         return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))
 
     def shared_bps(self, rate_bps: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rate of the link if retransmissions take symbols from new codewords and all codewords are used.
+        """Rate of the link if retransmissions take symbols from new codewords, and the link always has a codeword to
+        send.
 
-        In each window, the rate is that of first transmissions times their share of all bits sent:
+        The rate in each window is that of first transmissions, multiplied by their share of all bits sent:
 
             rate (bits of first transmissions) / (bits of all transmissions of the codewords that begin in the window)
 
-        A retransmission counts in the window of its codeword, and a link with few packets counts as a full one.
+        A retransmission counts in the window of its codeword. A link with few packets is treated like a full one.
 
         Parameters
         ----------
@@ -80,13 +83,13 @@ class Realisation:
         return ends, np.rint(rate_bps * self.outcomes.first_bits * codewords / sent).astype(np.int64)
 
     def rows(self) -> ChannelRows:
-        """On the grid of codewords, with equal neighbours merged.
+        """One row per codeword, with equal neighbours merged.
 
-        A packet whose transmission begins within codeword k has the outcome of codeword k. A lost packet has the delay
-        after which the link gives it up, so that an in-order link holds later packets until then.
+        A packet whose transmission begins within codeword k has the outcome of codeword k. A lost packet gets the delay
+        after which the link gives up on it, so that an in-order link holds later packets until then.
         """
         outcomes = self.outcomes
-        # One number per outcome: retransmissions, and whether it is lost.
+        # One number per outcome, which combines the retransmissions and whether the codeword is lost.
         kind = outcomes.retransmissions.astype(np.int16) * 2 + outcomes.lost
         first = np.concatenate(([0], np.flatnonzero(np.diff(kind)) + 1))
         return ChannelRows(self.starts_ns[first], outcomes.delay_ns[first], outcomes.lost[first].astype(np.float64))
@@ -99,7 +102,8 @@ def realisation(
 
     channel: None: no fading.
     snr_db: Es/N0 at line of sight.
-    Raises ScenarioError: As `power_series`; also if there would be more than `CODEWORDS_MAX` codewords.
+    Raises ScenarioError: For the same reasons as `power_series`; also if there would be more than `CODEWORDS_MAX`
+        codewords.
     """
     count = -(-max(1, duration_ns) // parameters.codeword_period_ns)
     if count > CODEWORDS_MAX:
@@ -108,7 +112,8 @@ def realisation(
             f"bits in {duration_ns / 1e9:g} s; the limit is {CODEWORDS_MAX:,}",
             "a shorter run, a lower rate, or more data_bits in a codeword",
         )
-    # On the link's own grid, with or without a packet: a codeword's outcome does not depend on the traffic.
+    # Codewords follow the link's own clock, with or without packets: a codeword's outcome does not depend on the
+    # traffic.
     starts = np.arange(count, dtype=np.int64) * parameters.codeword_period_ns
     # The last codeword may be retransmitted after the run's end; its outcome must not depend on where the run ends.
     until = int(starts[-1]) + parameters.longest_ns

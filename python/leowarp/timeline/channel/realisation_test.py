@@ -18,7 +18,7 @@ SECOND = 1_000_000_000
 
 @pytest.fixture(scope="module")
 def realised():
-    # Little to learn: the rule `equal` does not use the model.
+    # The receiver needs little time to learn, because the rule `equal` does not use the model.
     return realisation(LandMobile(samples_per_wavelength=4), Harq(rule="equal"), 8.0, SECOND, 1)
 
 

@@ -16,7 +16,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel.lms import PowerSeries
 
-# A few MB at a time, for any length: a series may have `lms.SAMPLES_MAX` samples.
+# This number of rows takes a few MB, for any length of the series: it may have `lms.SAMPLES_MAX` samples.
 BLOCK_ROWS = 1 << 18
 FORMATS = (".parquet", ".csv")
 
@@ -37,11 +37,12 @@ def check_suffix(file: Path) -> None:
 
 
 def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str, object]) -> None:
-    """One row per sample, columns `COLUMNS`; by the file's suffix `.parquet` or `.csv`.
+    """Write one row per sample with the columns `COLUMNS`, as Parquet or CSV by the file's suffix (`.parquet` or
+    `.csv`).
 
     snr_db: Es/N0 at line of sight.
     about: Origin of the series: metadata `channel` (JSON) of a Parquet file. A CSV file cannot hold it.
-    Raises ScenarioError if the suffix is another, or if the file cannot be written.
+    Raises ScenarioError if the suffix is not one of these, or if the file cannot be written.
     """
     check_suffix(file)
     plainfiles.refuse_link(file)
@@ -65,8 +66,8 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
 def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The series as record batches of at most `BLOCK_ROWS` rows."""
     names = pa.array(power.state_names, pa.string())
-    # In blocks, because ten minutes at 60 km/h and 2.2 GHz have over a million samples, whose columns would all be in
-    # memory a second time.
+    # Written in blocks: ten minutes at 60 km/h and 2.2 GHz have over a million samples, and their columns would all be
+    # in memory a second time.
     for begin in range(0, len(power.level_db), BLOCK_ROWS):
         level_db = power.level_db[begin : begin + BLOCK_ROWS]
         t_ns = np.arange(begin, begin + len(level_db), dtype=np.int64) * power.spacing_ns

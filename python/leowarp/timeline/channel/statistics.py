@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a power series, and those of the model, as one table."""
+"""Statistics of a power series, beside those of the model, as one table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = {
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
     """One row per number; columns `COLUMNS`, described in the fields' metadata.
 
-    channel: The parameters with which it was made, for the closed forms.
+    channel: The parameters with which the series was made, for the closed forms.
     """
     rows = [*state_rows(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
     types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
@@ -79,7 +79,7 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
         expected = [*(mixture_quantile_db(states, shares, share) for share in SHARES), 10 * math.log10(mean)]
     rows: list[Row] = [
         ("quantile", None, share, float(level), closed, "dB")
-        # `expected` has one more value, for the mean power below.
+        # `expected` ends with one more value than there are quantiles, for the mean power below.
         for share, level, closed in zip(SHARES, levels_db, expected, strict=False)
     ]
     return [*rows, ("mean_power", None, None, mean_db, expected[-1], "dB")]
@@ -96,7 +96,7 @@ def _crossings(power: PowerSeries) -> list[Row]:
 
 
 def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]:
-    """(falls below a level per second, mean time below it in s; None: it never falls)."""
+    """(downward crossings of a level per second, mean time below it in s; None: the power never falls below it)."""
     below = power.level_db < level_db
     # Only downward crossings: a fade under way at the start did not begin in the series.
     falls = int(np.count_nonzero(below[1:] & ~below[:-1]))

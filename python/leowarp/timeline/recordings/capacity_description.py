@@ -12,12 +12,12 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Times
 
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
-# A Mahimahi trace has opportunities of 1500 bytes in ms: at 50 Mbit/s there are four or five per ms, so quantiles per
-# ms would be whole multiples of 12 Mbit/s.
+# A Mahimahi trace has opportunities of 1500 bytes, with times in ms. At 50 Mbit/s each ms has four or five, so
+# quantiles per ms would be whole multiples of 12 Mbit/s.
 CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_SPACINGS = 10
-"""Same as for probes (`description.GAP_INTERVALS`)."""
+"""The same number of intervals as for probes (`description.GAP_INTERVALS`)."""
 
 _AROUND = 10
 _MS_NS = 1_000_000
@@ -27,12 +27,13 @@ _MS_NS = 1_000_000
 class CapacityDescription:
     """Capacity of a direction; means and quantiles are over time, without unshaped time.
 
-    For rows shorter than 100 ms (opportunities of 1 ms, with none or many in each) these are means over 100 ms.
+    If rows are shorter than 100 ms, these are means over 100 ms. (Rows with opportunities last 1 ms, with none or many
+    in each.)
 
     rows: Number of measured rows.
     interval_ns: Median length of the rows described: as measured, or 100 ms.
-    zero_ns: Time in which it carried nothing. In a packet trace, only gaps longer than `GAP_SPACINGS` times the spacing
-        around them: a steady 3 Mbit/s has one packet per 4 ms, and never stops.
+    zero_ns: Time in which the direction carried nothing. For a packet trace, only gaps longer than `GAP_SPACINGS` times
+        the spacing around them count: a steady 3 Mbit/s has one packet per 4 ms, but never stops.
     steps_bps: Quantiles of the absolute change from a row to the next.
     """
 
@@ -85,7 +86,7 @@ def _gaps_ns(capacity: Capacity) -> int:
     gaps_ms = 0
     for place in long.tolist():
         before, after = apart_ms[max(place - _AROUND, 1) : place], apart_ms[place + 1 : place + 1 + _AROUND]
-        # The slower side: where a rate falls, its first spacing is not a gap.
+        # The slower side is used: the first spacing after a falling rate is not a gap.
         spacing_ms = max((float(np.median(side)) for side in (before, after) if len(side)), default=np.inf)
         if apart_ms[place] > GAP_SPACINGS * spacing_ms:
             gaps_ms += int(apart_ms[place]) - 1
@@ -113,7 +114,7 @@ def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> 
         return {}
     order = np.argsort(of, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
-    # Slightly less: sums of floats may reach 0.4999999999 instead of one half, and the median would then be the next
-    # row.
+    # Slightly less than the share: sums of floats may reach 0.4999999999 instead of one half, and the median would then
+    # be the next row.
     places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(of) - 1)
     return dict(zip(QUANTILES, of[order][places].tolist(), strict=True))

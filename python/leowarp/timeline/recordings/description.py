@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skip
 from leowarp.timeline.recordings.capacity_description import CapacityDescription, described_capacity, quantiles
-from leowarp.timeline.recordings.formats.skips import Skip
 from leowarp.timeline.recordings.losses import HANDOVER_NS, Loss, loss_of
 from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series
 from leowarp.timeline.recordings.period.finding import Finding, find, set_forward, undone
@@ -17,7 +17,7 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
 from leowarp.timeline.recordings.transfer import TransferDescription, described_transfer
 
-# The interval of published recordings (ping -i 0.01, irtt -i 10ms), so that the numbers can be compared.
+# The interval of published recordings (ping -i 0.01, irtt -i 10ms), so that results can be compared with theirs.
 PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
 
@@ -38,9 +38,9 @@ class Slot:
     """The time between two reconfigurations.
 
     t_ns: The reconfiguration at its beginning.
-    base_ns: The smallest delay in it, without 1 s at either end.
+    base_ns: The smallest delay in the slot, without 1 s at either end.
     step_ns: Difference from the previous slot.
-    spike_ns: The largest delay within 1 s of its beginning, over `base_ns`.
+    spike_ns: The largest delay within 1 s of the slot's beginning, above `base_ns`.
     """
 
     t_ns: int
@@ -53,7 +53,8 @@ class Slot:
 class Description:
     """One series of a measurement, and the capacity beside it.
 
-    For a table whose rows have different lengths, delays, spikes, slots and losses are those of probes 10 ms apart.
+    For a table whose rows have different lengths, delays, spikes, slots and losses are computed as if for probes 10 ms
+    apart.
 
     series: round_trip, down or up: the kind of delays; none: only capacity was measured.
     span_ns: From the first sample to the last.
@@ -69,7 +70,7 @@ class Description:
     slots: Complete slots with samples.
     spikes_at_reconfigurations: Spikes within 1 s of a reconfiguration.
     duplicates: Number of duplicate replies; None if the tool does not report it.
-    clock_steps: Adjustments of the sender's clock; the description uses the clock as it was before the first of them.
+    clock_steps: Adjustments of the sender's clock. The description uses the clock from before the first adjustment.
     transfer_back: Downlink transfer of a test in both directions; `transfer` is then the uplink.
     skipped: Parts that could not be read, with counts and reasons.
     notes: Remarks of the reader; one line names everything in `skipped`.
@@ -129,11 +130,11 @@ def describe(
     if of is None or (not len(of) and not capacity_alone):
         has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
         raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
-    # Rows of a table have different lengths: a row that lasts an hour must not weigh as much as one of 10 ms.
+    # Rows of a table have different lengths: a row of an hour and a row of 10 ms must not have the same weight.
     met = of if measurement.probes else _as_met(of, measurement.end_ns)
     met, clock_steps = _on_one_clock(measurement, name, met)
     spikes = find_spikes(met)
-    # A given schedule is not searched for, even if the data suggest another one.
+    # If the user gives a schedule, the search is skipped, even if the data suggest another schedule.
     finding = find(met) if schedule is None and len(met) else None
     found = schedule if finding is None else finding.schedule
     delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, of))
@@ -194,7 +195,7 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
 
 
 def _as_met(rows: Series, end_ns: int | None) -> Series:
-    """Results of probes 10 ms apart, over a table whose rows have different lengths."""
+    """The series as if measured by probes 10 ms apart, for a table whose rows have different lengths."""
     apart_ns = np.diff(rows.t_ns)
     # Rows of equal length have equal weight already, and are used like probes.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
@@ -209,7 +210,7 @@ def _as_met(rows: Series, end_ns: int | None) -> Series:
 def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
     """The series as if the sender's clock had never been adjusted, and the adjustments."""
     steps = measurement.clock_steps
-    # Sequence numbers show how far the clock was set back; one-way series have none.
+    # Sequence numbers show how far the clock was set back. One-way series have no sequence numbers.
     if name == "round_trip" and measurement.steady_ns is not None:
         series = replace(series, t_ns=measurement.steady_ns)
     forward = set_forward(series) if measurement.probes else ()
@@ -221,11 +222,11 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
     if not len(answered):
         return ()
     t_ns, delay_ns = answered.t_ns, answered.delay_ns
-    # The base of a slot is read away from its ends: with a phase error of some 100 ms, it would include the
-    # neighbouring slot.
+    # The base of a slot is measured away from its ends: with a phase error of some 100 ms, it would otherwise include
+    # the neighbouring slot.
     margin_ns = min(HANDOVER_NS, schedule.period_ns // 4)
     slots: list[Slot] = []
-    # The first and the last slot are mostly incomplete; they count if there is a sample between the margins.
+    # The first and the last slot are mostly incomplete. They count only if there is a sample between the margins.
     begin_ns = int(t_ns[0]) - schedule.period_ns + 1
     for instant in schedule.instants_ns(begin_ns, int(t_ns[-1]) + 1):
         low, high = np.searchsorted(t_ns, [instant + margin_ns, instant + schedule.period_ns - margin_ns])
@@ -239,7 +240,7 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
             Slot(
                 int(instant),
                 base_ns,
-                # Across a slot without samples there is no step, because the path changed at least twice.
+                # No step is computed across a slot without samples, because the path changed at least twice there.
                 base_ns - slots[-1].base_ns if follows else None,
                 int(delay_ns[near].max()) - base_ns if known else None,
             )
@@ -251,7 +252,7 @@ def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[
     if schedule is None or wall_ns is None:
         return None
     per_minute = round(60e9 / schedule.period_ns)
-    # Half a second per hour: a period that is off by a few ms is still recognised as a divisor of a minute.
+    # Half a second per hour: the tolerance still recognises a period that is off by a few ms as a divisor of a minute.
     if not per_minute or abs(60e9 / per_minute / schedule.period_ns - 1) > 2e-3:
         return None
     seconds = sorted(

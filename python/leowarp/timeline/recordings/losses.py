@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lost probes: their number and runs; losses at reconfigurations, behind an obstacle, and in outages."""
+"""Lost probes: their number, their runs, and which are at reconfigurations, behind an obstacle, or in outages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leowarp.timeline.recordings.measurement import Delays, Flags, Measurement, 
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 HANDOVER_NS = 1_000_000_000
-"""A loss within this distance of a reconfiguration counts as part of the handover."""
+"""A loss within this time of a reconfiguration counts as part of the handover."""
 
 LONG_NS = 1_000_000_000
 """A run of losses of this length is not a handover: published ones last tens to some hundred ms."""
@@ -19,7 +19,7 @@ LONG_NS = 1_000_000_000
 _TOGETHER_NS = 500_000_000
 _MOSTLY = 0.5
 _NEAR_NS = 750_000_000
-# Fewer may well be separate outages (`test_a_few_long_losses_are_outages`).
+# A smaller number may well be separate outages (`test_a_few_long_losses_are_outages`).
 _FEWEST_OBSTRUCTIONS = 5
 
 
@@ -39,11 +39,11 @@ class LongLoss:
 class Loss:
     """Probes that were lost.
 
-    lost_down, lost_up: Those known to be lost in that direction; None if the tool does not report it.
-    in_handover: Lost within 1 s of a reconfiguration; None without reconfigurations.
+    lost_down, lost_up: Number of probes known to be lost in that direction; None if the tool does not report it.
+    in_handover: Number of probes lost within 1 s of a reconfiguration; None without reconfigurations.
     runs: Lengths of the runs of lost probes, in chronological order.
-    obstructions: Losses of 1 s and more between reconfigurations that begin at any time and recur, as if satellites
-        pass behind an obstacle.
+    obstructions: Losses of 1 s and more that begin at any time between reconfigurations and recur, as if satellites
+        passed behind an obstacle.
     outages: The other losses of 1 s and more.
     over_time_ratio, over_time_up_ratio: For a table with loss ratios: their mean over the time with a connection; *up*
         for round trips whose directions differ. None otherwise.
@@ -94,9 +94,9 @@ def loss_of(
     """The losses of a series.
 
     measurement: The measurement to which the series belongs.
-    name: Name of the series: only for round trips may the tool report the direction of a loss.
+    name: Name of the series. The tool may report the direction of a loss only for round trips.
     schedule: The schedule of reconfigurations.
-    rows: The series as in the table, if `series` contains probes over it.
+    rows: The table's own rows, if `series` contains probes computed from them.
     """
     rows = series if rows is None else rows
     lost = series.lost
@@ -105,7 +105,7 @@ def loss_of(
     if name == "round_trip" and measurement.lost_down is not None and measurement.lost_up is not None:
         down, up = int(measurement.lost_down.sum()), int(measurement.lost_up.sum())
     if schedule is not None:
-        # By sending time, not by the time of the reply, which is unknown for a lost probe.
+        # Losses are placed by sending time, because the time of the reply is unknown for a lost probe.
         near = schedule.distance_ns(series.t_ns) <= HANDOVER_NS
         within, near_sent = int((lost & near).sum()), int((near & ~series.cut).sum())
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
@@ -129,7 +129,7 @@ def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | Non
     if loss_ratio is None:
         return None
     known = ~series.cut & ~np.isnan(loss_ratio)
-    # In a row whose probe was lost, everything sent counts as lost.
+    # If the probe of a row was lost, everything sent in that row counts as lost.
     share = np.where(series.lost, 1.0, loss_ratio)[known]
     length_ns = _lengths_ns(series, end_ns)[known]
     if not known.any():
@@ -164,7 +164,7 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
     found = []
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         places = begin + np.flatnonzero(series.lost[begin:end])
-        # Beginning and end are the outermost lost probes, so the share is computed again between them.
+        # A stretch begins and ends at its outermost lost probes, so the share is computed again between them.
         if len(places) < max(5, _MOSTLY * (places[-1] - places[0] + 1) if len(places) else 5):
             continue
         length_ns = int(series.t_ns[places[-1]] - series.t_ns[places[0]]) + interval_ns
@@ -174,7 +174,8 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
 
 
 def _mostly_lost(lost: Flags, width: int) -> Flags:
-    """Probes around which more than half are lost; gaps shorter than `width` are closed."""
+    """Probes for which more than half of the `width` probes around them are lost. Gaps shorter than `width` are
+    therefore closed."""
     sums = np.concatenate([[0], np.cumsum(lost)])
     low = np.maximum(np.arange(len(lost)) - width // 2, 0)
     high = np.minimum(low + width, len(lost))
@@ -186,12 +187,13 @@ def _by_cause(
 ) -> tuple[tuple[LongLoss, ...], tuple[LongLoss, ...]]:
     """Divide into obstructions and outages.
 
-    Behind an obstacle, a satellite is lost for seconds, at any time of its slot, and again in other slots. An outage is
-    isolated, or continues through a reconfiguration. An obstacle seldom does, because the next satellite is elsewhere.
+    A satellite behind an obstacle is lost for seconds. This happens at any time of its slot, and again in other slots.
+    An outage is a single event, or continues through a reconfiguration. A loss behind an obstacle seldom continues
+    through one, because the next satellite is elsewhere.
     """
     if schedule is None:
         return (), found
-    # A satellite behind an obstacle is replaced at the next reconfiguration, if it has not reappeared before.
+    # If a satellite behind an obstacle does not reappear before, it is replaced at the next reconfiguration.
     within = [one for one in found if not _crosses(one, schedule)]
     # An obstacle hides a satellite at any time of its slot. If all losses begin at a reconfiguration, the handover
     # takes long.
@@ -202,5 +204,5 @@ def _by_cause(
 
 
 def _crosses(one: LongLoss, schedule: Schedule) -> bool:
-    """Whether a reconfiguration lies well inside it."""
+    """Whether a reconfiguration lies well inside the loss."""
     return bool(len(schedule.instants_ns(one.t_ns + _NEAR_NS, one.t_ns + one.length_ns - _NEAR_NS)))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.timeline.recordings.formats.skips import Skip
+from leowarp.base.skips import Skip
 
 Times = NDArray[np.int64]
 Delays = NDArray[np.float64]
@@ -28,7 +28,7 @@ class Series:
     delay_ns: float64 array of shape (n,). Whole ns (exact: below 2**53); nan if there is none, because the probe was
         lost or the link was down.
     lost: bool array of shape (n,). Whether the probe sent at that time was lost.
-    cut: bool array of shape (n,). There is no connection from then until the next row (only in tables).
+    cut: bool array of shape (n,). There is no connection from that time until the next row (only in tables).
     loss_ratio: float64 array of shape (n,) or None. Share of packets lost from then on (only in tables).
     """
 
@@ -44,7 +44,8 @@ class Series:
         t_ns, delay_ns = np.asarray(t_ns, dtype=np.int64), np.asarray(delay_ns, dtype=np.float64)
         if t_ns.shape != delay_ns.shape or t_ns.ndim != 1:
             raise ValueError(f"times of shape {t_ns.shape} and delays of shape {delay_ns.shape}")
-        # A mistake in a reader, not in a file: readers sort their samples, or reject the file with its line.
+        # Such an error is a mistake in a reader, not in a file: readers sort their samples, or reject the file and name
+        # the line.
         if (np.diff(t_ns) <= 0).any():
             raise ValueError("sending times do not increase")
         return Series(t_ns=t_ns, delay_ns=delay_ns, lost=np.isnan(delay_ns), cut=np.zeros(len(t_ns), dtype=bool))
@@ -66,7 +67,8 @@ class Series:
     @property
     def interval_ns(self) -> int | None:
         """The median time between samples; None if there are fewer than two."""
-        # The median, because gaps would distort a mean, and the minimum depends on how a busy sender spaced its probes.
+        # The median, because gaps would distort a mean, and a busy sender's irregular spacing would determine the
+        # minimum.
         return int(np.median(np.diff(self.t_ns))) if len(self) > 1 else None
 
 
@@ -77,7 +79,8 @@ class Capacity:
     t_ns: int64 array of shape (n,). Strictly increasing; each row holds until the next.
     rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: unshaped.
     end_ns: End of the last row.
-    opportunities: Rows come from a packet trace (Mahimahi): a row without packets is the spacing between two, or a gap.
+    opportunities: Rows come from a packet trace (Mahimahi). A row without packets is then either the spacing between
+        two packets or a gap.
     notes: Remarks about data that the reader left out.
     """
 
@@ -88,7 +91,7 @@ class Capacity:
     notes: tuple[str, ...] = ()
 
 
-# Not None: rates are an int64 array, and 0 is a rate at which nothing is sent.
+# Tests for None explicitly, because rates are an int64 array, and 0 is a rate at which nothing is sent.
 UNSHAPED = -1
 
 PING_BYTES = 84
@@ -117,8 +120,8 @@ class Transfer:
     retransmissions: float64 array of shape (n,). Segments.
     cwnd_bytes, rtt_ns: float64 arrays of shape (n,). At the end of each interval: sum of the windows and mean of the
         round trips of its streams; the round trip is TCP's smoothed one.
-    all_retransmissions: Segments in the whole transfer, as its sender reports at the end; the receiver's file has no
-        others.
+    all_retransmissions: Segments in the whole transfer, as reported by its sender at the end. The receiver's file
+        contains no other count.
     """
 
     t_ns: Times
@@ -142,18 +145,19 @@ class Measurement:
     loss_up_ratio: float64 array or None. For a table of round trips: loss ratio of the uplink (`round_trip.loss_ratio`
         is then that of the downlink); shape as `round_trip`.
     probe_bytes: IP length of the probes.
-    probes: True: samples of probes (nothing is known between two of them). False: rows of a table, which hold until the
-        next one.
+    probes: True: samples of probes (nothing is known between two of them). False: rows of a table; each row holds until
+        the next one.
     end_ns: End of a table's last row, if given.
     wall_ns: Wall-clock time at the measurement's zero, ns since 1970 (UTC).
-    transfer: iperf3's results: not a capacity, but what one flow achieved.
+    transfer: iperf3's results. They show what one flow achieved, not the capacity.
     duplicates: Number of duplicate replies; None if the tool does not report it.
-    clock_steps: Adjustments of the sender's clock that sequence numbers reveal.
+    clock_steps: Adjustments of the sender's clock, detected from sequence numbers.
     steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None: equal
         to its times.
     transfer_back: The downlink of a test in both directions; `transfer` is then the uplink.
     skipped: Parts that the reader could not read, with counts and reasons; `notes` has a line about them.
-    longest_step_ns: If only a part of a table was read, the longest step of the whole; None: the rows give it.
+    longest_step_ns: If only a part of a table was read, the longest step of the whole table; None: computed from the
+        rows.
     notes: Remarks about data that the reader left out: duplicates, lines that are no samples.
     """
 
@@ -192,14 +196,15 @@ class Measurement:
 
     @staticmethod
     def of_one_way(t_ns: Any, delay_ns: Any, *, wall_ns: int | None = None, source: str = "arrays") -> Measurement:
-        """One-way delays, down, from plain arrays; as `of_round_trips`."""
+        """One-way delays, down, from plain arrays; parameters as for `of_round_trips`."""
         return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
 
     def as_sent(self) -> Measurement:
-        """The measurement with times of sending. Its times are those of replies, as printed by ``ping -D``: each round
-        trip is subtracted.
+        """The measurement with its times converted to times of sending. The times of this measurement are those of
+        replies, as printed by ``ping -D``. Each round trip is subtracted from its time.
 
-        Probes that were then not sent later than the one before (a few, if the clock was read late) are left out.
+        Probes whose computed time is not later than that of the probe before are left out (a few, if the clock was read
+        late).
         """
         if self.round_trip is None or self.round_trip.lost.any():
             return self
@@ -212,7 +217,7 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """The measurement with these capacities, where given."""
+        """The measurement with these capacities; a missing one stays as it is."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,

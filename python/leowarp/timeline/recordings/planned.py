@@ -22,7 +22,8 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
     """The complete measurement.
 
     until_ns: End of the run on the measurement's clock: repeated capacities are repeated until then.
-    begin_ns: Its start: of a large table that is not repeated, only the rows around the run are read (`window`).
+    begin_ns: Start of the run: only the rows around the run are read from a large table that is not repeated
+        (`window`).
     Raises ScenarioError if a file cannot be read, or if the files contradict each other; with file and line.
     """
     stretch = None
@@ -36,14 +37,14 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
             f'{measured.source}: rtt = "one-way", and it holds no one-way delays',
             'write rtt = "halves", or measure with irtt and a server that stamps its clock',
         )
-    # A clock in the file is the recorder's own: a second one could only contradict it.
+    # If the file has a clock, it is the recorder's own, and a second one could only contradict it.
     if keys.clock is not None:
         if measured.wall_ns is not None:
             raise ScenarioError(
                 f"measured.clock is given, and {measured.source} says what the wall clock showed", "take clock out"
             )
         measured = replace(measured, wall_ns=wall_ns_of(keys.clock))
-    # Down first, then up, as in the loop below.
+    # Down comes first, then up, as in the loop below.
     capacities = [measured.capacity_down, measured.capacity_up]
     if keys.repeat and until_ns is not None:
         capacities = [None if one is None else repeated_capacity(one, until_ns) for one in capacities]
@@ -73,7 +74,7 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
         return keys.probe_size_bytes
     if measured.probe_bytes is not None:
         return measured.probe_bytes
-    # A user who measured with probes and did not give their length most likely used ping's default.
+    # Users who measured with probes and gave no length most likely used ping's default.
     return PING_BYTES if measured.probes else 0
 
 
@@ -107,8 +108,9 @@ def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None)
 def _files_of_capacity(
     keys: Measured, wall_ns: int | None, until_ns: int | None
 ) -> tuple[Capacity | None, Capacity | None]:
-    """Capacities on the clock of the delays, if both files give the wall clock; otherwise both start together."""
-    # With the overhead, so that one opportunity carries exactly one full packet.
+    """Capacities, placed on the clock of the delays if both files give the wall clock; otherwise both start at the same
+    instant."""
+    # With the overhead included, one opportunity carries exactly one full packet.
     packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
     both_ways: list[Capacity | None] = [None, None]
     for place, file in enumerate((keys.capacity, keys.capacity_up)):
@@ -118,7 +120,8 @@ def _files_of_capacity(
         one, other, its_wall_ns = read_capacity(
             file.path, keys.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
         )
-        # Repeated files have no common clock after the first round, so they start together.
+        # The timestamps of repeated files no longer agree after the first round, so all files start at the beginning of
+        # the run.
         if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
             one, other = _later(one, its_wall_ns - wall_ns), _later(other, its_wall_ns - wall_ns)
         if place == 1 or keys.capacity_up is not None:
@@ -143,12 +146,12 @@ def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
 
 
 def _constant(rate_bps: int) -> Capacity:
-    """A constant rate, valid for any time."""
+    """A constant rate that holds at any time."""
     return Capacity(t_ns=np.zeros(1, dtype=np.int64), rate_bps=np.array([rate_bps], dtype=np.int64), end_ns=0)
 
 
 def unshaped() -> Capacity:
-    """Capacity of a direction without data."""
+    """Capacity of a direction for which there are no data."""
     return _constant(UNSHAPED)
 
 

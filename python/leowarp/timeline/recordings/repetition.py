@@ -10,7 +10,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.measurement import Capacity, Times
 
 MOST_ROWS = 50_000_000
-"""Limit per direction: above a gigabyte in the guest's kernel."""
+"""Limit on rows per direction: more rows would take over a gigabyte in the guest's kernel."""
 
 
 def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray[np.int64]]:
@@ -25,7 +25,7 @@ def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray
 
 
 def repeated_capacity(capacity: Capacity, until_ns: int) -> Capacity:
-    """A capacity that repeats (without a given end, its last row is as long as the median row)."""
+    """The capacity, repeated. If its end is not given, its last row is as long as the median row."""
     period_ns = capacity.end_ns
     if period_ns <= capacity.t_ns[-1]:
         steps_ns = np.diff(capacity.t_ns)

@@ -2,17 +2,19 @@
 """A measurement as the properties of the two directions of a link: rows of delay and loss, by the keys of a scenario's
 ``[measured]``.
 
-The order of steps: divide round trips, assign a direction to lost probes, repeat the trace, treat gaps. Then resample
+The first steps, in order: divide round trips, assign a direction to lost probes, repeat the trace, treat gaps. Then
+    resample
 rows, interpolate between them, and shift the rows of the return direction by the forward delay. Nothing is invented
 unless a key asks for it.
 
-A probe sent at t enters the forward direction at t, and its reply enters the return direction at t + (forward delay of
-t). The two parts of its round trip are placed at these two times. So a ping over the rows gets one measured round trip,
+A probe sent at t enters the forward direction at t. Its reply enters the return direction at t + (forward delay of t).
+The two parts of its round trip are placed at these two times. So a ping over the rows gets one measured round trip,
 not parts of two.
 
 This is exact if no reply overtook another. Then t + rtt never decreases, so t + rtt/2, the mean of t and t + rtt,
-strictly increases, and no probe waits for another at the far end. If replies did overtake, a FIFO cannot return them as
-recorded. Each then arrives at its recorded time, or together with the one before it.
+strictly increases. No probe then waits for another at the far end. If replies did overtake, a FIFO cannot return them
+as
+recorded. Each reply then arrives at its recorded time, or together with the reply before it if that is later.
 """
 
 from __future__ import annotations
@@ -55,10 +57,10 @@ class _Way:
     cut: Flags
     probes: bool
     period_ns: int
-    """Length of the trace, if it is repeated."""
+    """Length of the trace after which it repeats, if it is repeated."""
     interval_ns: int | None = None
-    """Median time between its probes, each of which represents the time around it; None: rows hold from their time
-    on."""
+    """Median time between the direction's probes, each of which represents the time around it; None: rows hold from
+    their time on."""
 
 
 def channel_rows(
@@ -98,7 +100,8 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
         ("down", measurement.lost_down, trips.loss_ratio),
         ("up", measurement.lost_up, loss_up_ratio),
     ):
-        # Only losses whose direction the recorder does not know; irtt's `true_up` stays up with any key.
+        # Only losses whose direction the recorder does not know: a probe that irtt marks `true_up` was lost in the
+        # uplink under any key.
         blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
         lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
         series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
@@ -107,7 +110,7 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
 
 
 def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
-    """One direction's part of the round trips, ns, by `rtt`."""
+    """The part of each round trip that belongs to one direction, ns, as the key `rtt` divides it."""
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
@@ -133,7 +136,7 @@ def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Del
         )
     delay_ns = np.full(len(trips), np.nan)
     delay_ns[np.searchsorted(trips.t_ns, series.t_ns)] = series.delay_ns
-    # irtt's probes enter the downlink when the uplink has delivered them.
+    # irtt's probes enter the downlink when they leave the uplink.
     enters_ns = (
         trips.t_ns if name == "up" else trips.t_ns + _measured_one_way(measurement, trips, "up").astype(np.int64)
     )
@@ -153,8 +156,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
     if measurement.end_ns is not None:
         period_ns = measurement.end_ns
     else:
-        # The last probe holds as long as the others; otherwise the trace would restart at the very instant of its last
-        # sample.
+        # The last probe holds as long as the others. Otherwise a repeated trace would restart at the very instant of
+        # its last sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
         name=name,
@@ -169,7 +172,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
 
 
 def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
-    """The direction repeated, with gaps filled, resampled and interpolated, by the keys; times are sending times."""
+    """The direction after repeating, filling gaps, resampling and interpolating, as the keys request; times are sending
+    times."""
     if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(
@@ -179,7 +183,7 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
     # A table has only explicit gaps: its rows hold until the next row.
     gaps = _gaps(way, keys, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
     straight = np.full(len(way.t_ns), keys.interpolation == "linear")
-    # After the samples' own interpolation, because the key for gaps decides across a gap.
+    # Done after the interpolation between samples, because the key for gaps decides what holds across a gap.
     straight[gaps] = keys.gaps == "linear"
     if keys.gaps == "down" and len(gaps) and interval_ns is not None:
         way, straight = _with_cuts(way, straight, gaps, interval_ns)
@@ -194,37 +198,40 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
     """The direction as rows, each with the time from which it holds.
 
-    forward: _Way. The direction that the probes passed before this one; None: they were sent on this one.
+    forward: _Way. The direction that the probes passed before this one; None: this direction is their first.
     """
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:
         before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
         enters_ns = way.t_ns + np.round(forward.delay_ns[before]).astype(np.int64)
-        # In order of entry; of several at one instant, the one sent first, because the others wait for it.
+        # Rows are in order of entry. If several probes enter at one instant, the one sent first counts, because the
+        # others wait for it.
         enters_ns, place = np.unique(enters_ns, return_index=True)
         delay_ns, loss_ratio = delay_ns[place], loss_ratio[place]
     begins_ns = enters_ns.copy()
     if way.interval_ns is not None:
-        # Half-way after the previous probe, because sending times are inexact: iputils prints a round trip of 10 ms or
-        # more to 0.1 ms. If rows held from these times, a ping in step with the recording would get some probes twice
-        # and others never.
+        # Each row begins half-way after the previous probe, because sending times are inexact: iputils prints a round
+        # trip of 10 ms or more to 0.1 ms. If rows began exactly at these times, a ping in step with the recording would
+        # get some probes twice and others never.
         begins_ns -= np.minimum(np.diff(enters_ns, prepend=enters_ns[0]) // 2, way.interval_ns // 2)
-    # A packet that enters the return direction before the first reply is treated like that reply.
+    # A packet that enters the return direction before the first reply gets the first reply's values.
     begins_ns[0] = way.t_ns[0]
-    # Rows without a change are left out: a repeated trace has up to 50 million, 24 bytes each in the guest's kernel.
+    # Rows without a change are left out: a repeated trace has up to 50 million rows, and each takes 24 bytes in the
+    # guest's kernel.
     changed = np.diff(delay_ns, prepend=-1) != 0
     changed |= np.diff(loss_ratio, prepend=-1) != 0
     return Rows(begins_ns[changed], delay_ns[changed], loss_ratio[changed])
 
 
 def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
-    """Indexes of samples followed by a gap, possibly including the last; an error if gaps are errors."""
+    """Indexes of samples followed by a gap, possibly including the last one. If the keys make gaps an error, it is
+    raised."""
     limit_ns = keys.gap_after_ns
     if limit_ns is None:
         if interval_ns is None:
             return np.empty(0, dtype=np.int64)
         limit_ns = GAP_INTERVALS * interval_ns
-    # A run that continues after the last sample has a gap at its end, like any other.
+    # If a run continues after the last sample, there is a gap at its end, treated like any other.
     until_ns = np.append(way.t_ns[1:], max(end_ns, int(way.t_ns[-1])))
     gaps = np.flatnonzero(until_ns - way.t_ns > limit_ns)
     if keys.gaps != "error":
@@ -246,8 +253,8 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 
 
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
-    """Delays; an unknown one is the previous delay, or less if the packet would otherwise arrive after the next known
-    one."""
+    """Delays without nan. An unknown delay becomes the previous one, or less if the packet would otherwise arrive after
+    the next known one."""
     # A lost packet keeps its place in a FIFO, and those behind it wait for it.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
@@ -255,13 +262,13 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
     every = np.arange(len(delay_ns))
     before = known[np.maximum(np.searchsorted(known, every, side="right") - 1, 0)]
     after = known[np.minimum(np.searchsorted(known, every), len(known) - 1)]
-    # 1 ns before it: at the same instant, the two would be one row of the return direction.
+    # 1 ns earlier: if both arrived at the same instant, they would be one row of the return direction.
     in_time_ns = np.where(after > every, enters_ns[after] + delay_ns[after] - 1 - enters_ns, np.inf)
     return np.asarray(np.minimum(delay_ns[before], np.maximum(in_time_ns, 0)), dtype=np.float64)
 
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
-    """Each gap becomes a row, one interval after the previous sample, in which every packet is lost."""
+    """Insert a row for each gap, one interval after the previous sample, in which every packet is lost."""
     # The sample before the gap holds for one more interval, as if the next probe had been the first missing one.
     at = gaps + 1
     return (
@@ -277,7 +284,7 @@ def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns:
 
 
 def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
-    """Rows at multiples of the width: probes within a row count equally, a table's rows by their length."""
+    """Rows at multiples of the width. Probes within a row have equal weight; a table's rows are weighted by length."""
     t_ns, place = way.t_ns, np.arange(len(way.t_ns))
     if way.probes:
         weight = np.ones(len(t_ns))
@@ -290,7 +297,7 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
         weight = np.diff(np.append(t_ns, last_ns)).astype(np.float64)
     bins, begins = np.unique(t_ns // width_ns, return_index=True)
     delay_ns, loss, cut = way.delay_ns[place], way.loss_ratio[place], way.cut[place]
-    # A lost probe has no delay: it only counts as a loss, unless its row has no other probe.
+    # A lost probe has no delay. It only counts as a loss, unless its row has no other probe.
     of_delay = np.where(loss < 1, weight, 0.0)
     sums = np.add.reduceat(of_delay, begins)
     mean_ns = np.add.reduceat(of_delay * delay_ns, begins) / np.where(sums > 0, sums, 1)
@@ -306,7 +313,8 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
 
 
 def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
-    """Rows `step_ns` apart between successive samples where `straight`; a lost or cut one keeps its delay."""
+    """Rows `step_ns` apart between successive samples where `straight` is true. A lost or cut sample keeps its
+    delay."""
     length_ns = np.diff(way.t_ns)
     # The delay of a lost probe was not measured, so no line starts or ends there.
     drawn = straight[:-1] & (way.loss_ratio[:-1] < 1) & (way.loss_ratio[1:] < 1)
@@ -325,5 +333,5 @@ def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
 
 
 def _or_none(flags: Flags | None, like: Series) -> Flags:
-    """The flags, or all False."""
+    """These flags, or all False if there are none."""
     return np.zeros(len(like), dtype=bool) if flags is None else flags

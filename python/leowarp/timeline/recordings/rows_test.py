@@ -30,7 +30,7 @@ def arrays(probes: list[tuple[int, int | None]]) -> tuple[Times, Delays]:
 
 
 def in_order(t_ns: Times, rtt_ns: Delays) -> Delays:
-    """The round trips, with each reply at least as late as those before it."""
+    """The round trips, adjusted so that each reply is at least as late as those before it."""
     return np.where(np.isnan(rtt_ns), np.nan, np.fmax.accumulate(t_ns + rtt_ns) - t_ns)
 
 
@@ -92,7 +92,7 @@ def test_the_same_holds_of_a_table_of_round_trips(probes: list[tuple[int, int | 
 def test_one_way_delays_of_round_trips_come_back_as_round_trips(
     probes: list[tuple[int, int | None]], share: float
 ) -> None:
-    """Each direction is in order by itself: the reply enters the downlink when the probe has left the uplink."""
+    """Each direction keeps its own order: the reply enters the downlink when the probe has left the uplink."""
     t_ns, rtt_ns = arrays(probes)
     up_ns = in_order(t_ns, np.round(rtt_ns * share))
     # The instants must differ, because two simultaneous replies would need two delays.
@@ -126,9 +126,9 @@ def test_a_ping_in_step_meets_each_recorded_probe_once_though_its_time_was_round
     rtt_ns = in_order(t_ns, np.array(rtts_ns, dtype=float))
     (tmp_path / "pings.txt").write_text(printed(t_ns, rtt_ns))
     again_ns = met(read(tmp_path / "pings.txt"), keys(), t_ns, down_first=down_first)
-    # From 100 ms on, ping prints whole ms, so a round trip has an error of up to half a ms. It may also wait for the
-    # reply before it, which has the same error. Its sending time, the printed time minus the round trip, has that
-    # error, too.
+    # From 100 ms on, ping prints whole ms, so a round trip has an error of up to half a ms. A round trip may also be
+    # prolonged by waiting for the reply before it, which has the same error. The sending time is the printed time minus
+    # the round trip, so it has that error, too.
     assert np.nanmax(np.abs(again_ns - rtt_ns)) <= 2 * MS
 
 

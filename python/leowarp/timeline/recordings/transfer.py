@@ -23,7 +23,7 @@ class TransferDescription:
     quantiles_bps: Quantiles over time.
     zero_ns: Time in intervals in which nothing arrived.
     retransmissions: Segments; None if the file does not give them.
-    median_rtt_ns: Median of TCP's smoothed round trip.
+    median_rtt_ns: Median of the smoothed round trips that TCP reports.
     """
 
     way: str
@@ -66,7 +66,7 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
 
 
 def _quantiles(transfer: Transfer) -> dict[float, float]:
-    # Intervals of equal length have equal weight, and the median may then lie between two values.
+    # For intervals of equal length the plain median is used, which may lie between two values.
     if transfer.length_ns.max() <= _ALIKE_RATIO * transfer.length_ns.min():
         return quantiles(transfer.rate_bps)
     return weighted_quantiles(transfer.rate_bps, transfer.length_ns.astype(np.float64))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the rows of a large table that a run needs, without reading the others: rows are sorted by time.
+"""Finds the rows of a large table that a run needs. Rows are sorted by time, so the others need not be read.
 
 Reading a table of 10^7 rows as a whole took 6.2 GB of memory, for a run that needed a thousandth of it. Rows outside
 are not read, so mistakes in them are not found. Anything unexpected during the search, such as a time that is not a
@@ -19,7 +19,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.machine.memory import usable_memory_bytes
 
 FROM_BYTES = 16 << 20
-"""Minimum size of a file that is read in part: below, the whole file takes at most 400 MB of memory."""
+"""Minimum size of a file that is read in part: a smaller file takes at most 400 MB of memory as a whole."""
 
 MARGIN_NS = 120 * 10**9
 """Rows before and after the run that are read too: twice the longest delay, after which every answer has arrived."""
@@ -52,7 +52,7 @@ class Part:
 
     lines: The header and rows, each with its number in the file; stripped, without comments.
     zero_ns: Time of the table's first row, if times are on the wall clock.
-    longest_ns: Longest step between rows of the whole table, if the table ends before the stretch does.
+    longest_ns: Longest step between rows of the whole table, set if the table ends before the stretch does.
     """
 
     lines: list[tuple[int, str]]
@@ -61,7 +61,7 @@ class Part:
 
 
 def check_memory(path: Path, count_bytes: int) -> None:
-    """Refuse to read a text as a whole if its rows would not fit into memory.
+    """Raise an error if the rows of a text would not fit into memory as a whole.
 
     Raises ScenarioError.
     """
@@ -87,7 +87,7 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
         with plainfiles.opened(path, links=True) as file:
             return _Table(path, file, column).part(stretch)
     except (OSError, _Unexpected):
-        # Reading it as a whole reports the mistake.
+        # Reading the whole table reports the mistake.
         return None
 
 
@@ -104,7 +104,7 @@ def is_large_table(path: Path, column: str = "t_s") -> bool:
 
 
 class _Unexpected(Exception):
-    """Something that only reading the whole table can explain."""
+    """Something unexpected that only reading the whole table can explain."""
 
 
 class _Table:
@@ -121,7 +121,7 @@ class _Table:
         if column.encode() not in names or b'"' in header:
             raise _Unexpected
         self._place = names.index(column.encode())
-        # Words that replace a number: such a row has no delay.
+        # Words that replace the delay in a row without one.
         self._delays = [place for place, name in enumerate(names) if name in (b"delay_ms", b"rtt_ms", b"delay_up_ms")]
         self._header = (at, header)
         self._begin = self._file.tell()
@@ -135,7 +135,7 @@ class _Table:
         from_ns = stretch.begin_ns - stretch.margin_ns + offset_ns
         until_ns = stretch.end_ns + stretch.margin_ns + offset_ns
         start = self._last_before(from_ns, begin)
-        # An unknown delay is taken from an earlier row.
+        # The delay of such a row is taken from an earlier row.
         while start > begin and (row := self._first(start)) is not None and not self._is_known(row[1]):
             start = self._row_at(max(start - _STEP_BYTES, begin), begin)
         lines = [(self._number_at(self._header[0]), self._header[1].removeprefix(b"\xef\xbb\xbf").decode())]
@@ -155,8 +155,8 @@ class _Table:
         return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
 
     def _last_before(self, t_ns: int, begin: int) -> int:
-        """First byte of a row at or before a time, at most one step before the last such row; of the first row if there
-        is none."""
+        """First byte of a row at or before a time, at most one step before the last such row; if there is none, that of
+        the first row."""
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
             middle = self._row_at((low + high) // 2, low)
@@ -174,15 +174,16 @@ class _Table:
         if at <= begin:
             return begin
         self._file.seek(at - 1)
-        # The rest of the line that contains the previous byte; only its end if a row begins here.
+        # The rest of the line that contains the previous byte; this is only its line end if a row begins here.
         self._readline()
         found = self._first(self._file.tell())
         return begin if found is None else found[0]
 
     def _first(self, at: int) -> tuple[int, bytes] | None:
-        """First byte and stripped text of the first row at or after a byte that begins a line; None: there is none.
+        """First byte and stripped text of the first row at or after a byte, which must begin a line; None: there is no
+        such row.
 
-        The file position is then after it.
+        Afterwards, the file position is after that row.
         """
         return next(((here, line) for here, line, _ in self._numbered(at, 0)), None)
 

@@ -25,7 +25,7 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
     """
     t_ns, columns = _transfer(measurement) if measurement.transfer is not None else _rows(measurement)
     for note in _notes(measurement):
-        # One line: a name with a line feed would otherwise continue as a row of the table
+        # Put the text on one line: a name with a line feed would otherwise continue as a row of the table
         # (`test_names_cannot_break_out_of_a_comment`).
         yield f"# {printable.one_line(note)}\n"
     yield ",".join(("t_s", *columns)) + "\n"
@@ -42,8 +42,8 @@ def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
         t_ns, cut = series.t_ns, series.cut
         columns["delay_ms" if measurement.round_trip is None else "rtt_ms"] = _delays(series)
         up = measurement.up if measurement.round_trip is None else None
-        # A table has one time column; directions with different times would have to be resampled, which is not done
-        # unasked.
+        # A table has one time column. Directions with different times would have to be resampled, which needs the
+        # user's request.
         if up is not None and np.array_equal(up.t_ns, t_ns):
             columns["delay_up_ms"] = _delays(up, of_cut="")
         loss_up = measurement.loss_up_ratio if up is None else up.loss_ratio
@@ -121,15 +121,15 @@ def _decimal(value: int, places: int) -> str:
     """An integer times 10^-places, without trailing zeros."""
     whole, part = divmod(abs(value), 10**places)
     digits = f"{part:0{places}d}".rstrip("0")
-    # Digits of integers without floats, so that reading gives back the same ns.
+    # Digits are computed from integers, not floats, so that reading the file gives the same ns.
     return ("-" if value < 0 else "") + (f"{whole}.{digits}" if digits else f"{whole}")
 
 
 def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
-    """Where the CSV of a measurement goes.
+    """Path of the CSV file for a measurement.
 
-    Raises ScenarioError if the file exists and `force` is not set, or if it is not a
-        plain file, or is the measurement itself.
+    Raises ScenarioError if the file exists and `force` is not set, if it is not a plain file, or if it is the
+        measurement itself.
     """
     target = source.with_suffix(".csv") if out is None else out
     plainfiles.refuse_link(target)
@@ -147,7 +147,7 @@ def write_csv(lines: Iterator[str], target: Path) -> int:
     target: From `csv_path`.
     Raises ScenarioError if it cannot be written.
     """
-    # All lines before the file is opened, so that an error while a cell is computed leaves no partial file.
+    # All lines are computed before the file is opened, so that an error in a cell leaves no partial file.
     text = list(lines)
     try:
         # /dev/stdout cannot be replaced by a new file, as `plainfiles.write` would.

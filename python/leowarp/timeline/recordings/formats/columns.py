@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
-from leowarp.timeline.recordings.formats.lines import RECORD_HINT, numbered, text_of, without_line
+from leowarp.timeline.recordings.formats.lines import RECORD_HINT, end_notes, numbered, text_of, without_line
 from leowarp.timeline.recordings.formats.numbered_probes import NumberedProbe, measurement_of_probes
 from leowarp.timeline.recordings.measurement import Measurement, Series
 
@@ -35,6 +35,9 @@ _LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1",
 _GUESSED_FROM_ROWS = 1000
 # One minute, as for delays in other formats: a larger value has another unit, or belongs to another column.
 _LONGEST_NS = 60_000_000_000
+_NUMBERS_OF_16_BITS = 65536
+"""icmp_seq begins anew after 65535."""
+_NEIGHBOURS = 8
 _RISES = 0.9
 """A clock that is occasionally set back is still recognised as a clock."""
 
@@ -172,8 +175,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
             if seems is None
             else f"they seem to be --columns {','.join(seems.columns)} (the first row would be: {seems.reading})",
         )
-    if not text.endswith("\n"):
-        notes = (*notes, f"line {lines[-1][0]} has no end, so it may be cut short; it is read as it stands")
+    notes = (*notes, *end_notes(text, lines[-1][0]))
     # Every row is read by the given columns, whatever it looks like: a row that does not fit is an error, not a lost
     # probe.
     rows = []
@@ -186,8 +188,12 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
             )
         rows.append(_Row(path, number, cells, columns))
     one_way = any(name.startswith("delay_") for name in columns)
+    zeros = sum(row.delay_ns == 0 for row in rows)
+    if zeros:
+        notes = (*notes, f"{zeros} delays are 0, and are read as such: if that means lost, write -1 or nan instead")
     if SEQUENCE in columns:
-        probes = [NumberedProbe(row.line, row.sequence, row.t_ns, row.delay_ns) for row in rows]
+        numbers = _counted_on(path, rows)
+        probes = [NumberedProbe(row.line, n, row.t_ns, row.delay_ns) for row, n in zip(rows, numbers, strict=True)]
         measurement = measurement_of_probes(str(path), "columns", probes, notes)
     else:
         measurement = _without_numbers(path, rows, notes)
@@ -238,6 +244,32 @@ class _Row:
             f"read as {','.join(self._columns)}: if the columns are others, say so (--columns, with {', '.join(TIMES)} "
             f"or rtt_ms); else leave that line out: {without_line(self._path, self.line)}"
         )
+
+
+def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
+    """Sequence numbers that go on where those of 16 bits begin anew after 65535.
+
+    Raises ScenarioError if they begin anew anywhere else, for good: a second run, whose probes are others.
+    """
+    numbers = np.array([row.sequence for row in rows], dtype=np.int64)
+    t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
+    short = int(numbers.max()) < _NUMBERS_OF_16_BITS
+    for place in (1 + np.flatnonzero(np.diff(numbers) < 0)).tolist():
+        ends, begins = slice(max(place - _NEIGHBOURS, 0), place), slice(place, place + _NEIGHBOURS)
+        back = np.median(numbers[ends]) - np.median(numbers[begins])
+        # One that was overtaken, or a copy, goes back alone; rows in disorder go back in time, too.
+        if back <= 0 or np.median(t_ns[begins]) <= np.median(t_ns[ends]) or len(numbers) - place < min(3, place):
+            continue
+        if short and back > _NUMBERS_OF_16_BITS // 2:
+            numbers[place:] += _NUMBERS_OF_16_BITS
+            continue
+        line = rows[place].line
+        raise ScenarioError(
+            f"{path}:{line}: number {rows[place].sequence} later than number {rows[place - 1].sequence} of line "
+            f"{rows[place - 1].line}: a second run begins, whose probes are others",
+            f"read them apart: head -n {line - 1} {path} > first.txt; tail -n +{line} {path} > second.txt",
+        )
+    return [int(number) for number in numbers]
 
 
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:

@@ -213,7 +213,40 @@ def test_every_row_of_a_table_holds_until_the_next_or_the_table_is_refused(
     except ScenarioError:
         return
     assert found.down is not None
-    # A row truncated within its last number, as in 0.5, is a valid other row: a table has no redundancy that would show
-    # it.
+    # A row truncated within its last number, for instance to 0.5, is still a valid row: a table has no redundancy that
+    # would show the damage.
     assert len(found.down) == sum(bool(row.strip()) for row in rows)
     assert np.isin(found.down.delay_ns / MS, [20 + n / 8 for n in range(1, 41)]).all()
+
+
+def probes(numbers: list[int], begin_s: int = 1_700_000_000) -> str:
+    return "".join(f"{begin_s + place / 10:.1f} {number} 3{number % 10}.5\n" for place, number in enumerate(numbers))
+
+
+def test_a_second_run_is_no_run_of_duplicates(tmp_path: Path) -> None:
+    path = written(tmp_path, probes([*range(1, 60)]) + probes([*range(1, 60)], 1_700_000_100))
+    with pytest.raises(ScenarioError, match=r"probes.txt:60: number 1 later than number 59 of line 59: a second run"):
+        read(path, columns=("t_s", "seq", "rtt_ms"))
+
+
+def test_numbers_of_16_bits_begin_anew(tmp_path: Path) -> None:
+    path = written(tmp_path, probes([number % 65536 for number in range(65_500, 65_600)]))
+    found = read(path, columns=("t_s", "seq", "rtt_ms"))
+    assert found.round_trip is not None
+    assert (len(found.round_trip), int(found.round_trip.lost.sum())) == (100, 0)
+    assert found.round_trip.t_ns[-1] == 9_900 * MS
+
+
+@given(st.permutations(range(1, 40)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+def test_rows_of_one_run_in_any_order_are_one_run(tmp_path: Path, order: list[int]) -> None:
+    rows = probes([*range(1, 40)]).splitlines()
+    path = written(tmp_path, "".join(rows[place - 1] + "\n" for place in order))
+    found = read(path, columns=("t_s", "seq", "rtt_ms"))
+    assert found.round_trip is not None
+    assert (len(found.round_trip), found.duplicates) == (39, 0)
+
+
+def test_delays_of_0_are_named(tmp_path: Path) -> None:
+    found = read(written(tmp_path, "1.0 1 30\n1.1 2 0\n1.2 3 30\n"), columns=("t_s", "seq", "rtt_ms"))
+    assert any("1 delays are 0" in note for note in found.notes)

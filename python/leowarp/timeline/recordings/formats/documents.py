@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from leowarp.base.errors import ScenarioError
-from leowarp.timeline.recordings.formats.skips import Skips
+from leowarp.base.skips import Skips
 
 IRTT_HINT = "write it with: irtt client -i 10ms -d 5m -o trace.json SERVER"
 IPERF3_HINT = "write it with: iperf3 -J -i 0.1 -t 300 -c SERVER > transfer.json"
@@ -32,11 +32,13 @@ class Document:
     """One JSON value of a file.
 
     line, last_line: First and last line, from 1.
+    element: Its place in a list that holds several; None: it stands alone.
     """
 
     line: int
     last_line: int
     value: Any
+    element: int | None = None
 
 
 def documents_of(
@@ -76,7 +78,11 @@ def documents_of(
                 found.append(Document(line, last_line, value))
                 place, line = end, last_line
                 continue
-        skips.add("lines that are no JSON, or damaged", f"line {line}, {text[place : place + 40].splitlines()[0]!r}")
+        skips.add(
+            "line that is no JSON, or damaged",
+            "lines that are no JSON, or damaged",
+            f"line {line}, {text[place : place + 40].splitlines()[0]!r}",
+        )
         ends = text.find("\n", place)
         place = len(text) if ends < 0 else ends
     if not any(isinstance(one.value, dict) for one in found) and failed is not None:
@@ -96,14 +102,18 @@ def document_of(
     """
     mine = Skips()
     documents = documents_of(path, text, tool, hint, mine, pairs)
-    having = [one for one in documents if isinstance(one.value, dict) and isinstance(one.value.get(key), list)]
+    having = [
+        one
+        for whole in documents
+        for one in _elements(whole)
+        if isinstance(one.value, dict) and isinstance(one.value.get(key), list)
+    ]
     if not having:
         # A truncated document contains complete inner objects, none of which is the required one.
         if len(mine) and text.lstrip().startswith(("{", "[")):
             raise _failure(path, text, tool, hint)
         raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)
-    for skip in mine.found:
-        skips.add(skip.why, skip.first, skip.count)
+    skips.add_all(mine)
     # If its server is busy, iperf3 ends with an error as JSON, which is more useful than "nothing was measured".
     full = [one for one in having if one.value[key]]
     if not full:
@@ -143,9 +153,18 @@ def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> 
     return ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg} (column {error.colno})", hint)
 
 
+def _elements(whole: Document) -> list[Document]:
+    """A document, or those in a list: what `jq -s` and scripts make of several files."""
+    if not isinstance(whole.value, list):
+        return [whole]
+    return [Document(whole.line, whole.last_line, value, number) for number, value in enumerate(whole.value)]
+
+
 def _apart(path: Path, first: Document, second: Document) -> str:
     """The command that splits two documents into separate files."""
-    if second.line > first.last_line:
+    if first.element is not None and second.element is not None and first.line == second.line:
+        cut = f"jq '.[{first.element}]' {path} > first.json; jq '.[{second.element}]' {path} > second.json"
+    elif second.line > first.last_line:
         cut = f"head -n {second.line - 1} {path} > first.json; tail -n +{second.line} {path} > second.json"
     else:
         cut = f"jq -s '.[0]' {path} > first.json; jq -s '.[1]' {path} > second.json"

@@ -14,6 +14,7 @@ from leowarp.timeline.recordings.formats.irtt import looks_like_irtt, read_irtt
 from leowarp.timeline.recordings.formats.leoreplayer import read_leoreplayer
 from leowarp.timeline.recordings.formats.lines import FORMATS_HINT, RECORD_HINT, numbered, text_of
 from leowarp.timeline.recordings.formats.mahimahi import OPPORTUNITY_BYTES, read_mahimahi
+from leowarp.timeline.recordings.formats.other_tools import refused_tool
 from leowarp.timeline.recordings.formats.ping import looks_like_ping, read_ping
 from leowarp.timeline.recordings.formats.table import looks_like_csv, read_capacity_csv, read_csv
 from leowarp.timeline.recordings.measurement import Capacity, Measurement
@@ -42,7 +43,7 @@ def read(
             f"{path}: columns have no effect: they are of a table without a header, not of {format}", "take them out"
         )
     if format == "auto" and stretch is not None and columns is None and is_large_table(path):
-        # From the first line only: inspecting all of a large table would load it into memory.
+        # Only the first line is inspected: reading all of a large table would load it into memory.
         format = "csv"
     kind = "columns" if columns is not None else format_of(path) if format == "auto" else format
     # An option without effect is rejected, because its user expects an effect.
@@ -76,7 +77,8 @@ def read_capacity(
     """
     path, kind = Path(path), format
     if kind == "auto":
-        # A Mahimahi file has only numbers, so a file without a header is tried as one; its reader rejects other files.
+        # A Mahimahi file contains only numbers. A file without a header is therefore tried as Mahimahi, whose reader
+        # rejects other files.
         kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
     if kind == "mahimahi":
         return read_mahimahi(path, packet_bytes, until_ns), None, None
@@ -89,12 +91,12 @@ def read_capacity(
 
 
 def capacity_format_of(path: Path) -> str | None:
-    """csv or mahimahi if a file can only contain capacity; None if it may contain delays."""
+    """csv or mahimahi, if the file can only contain capacity; None if it may contain delays."""
     lines = numbered(text_of(path))
     if lines and looks_like_csv(lines[0][1]):
         names = {name.strip() for name in lines[0][1].split(",")}
         return None if names & {"delay_ms", "rtt_ms"} else "csv"
-    # Times of opportunities never decrease, unlike delays.
+    # Times of opportunities never decrease; delays do.
     numbers = [int(line) for _, line in lines if line.isascii() and line.isdigit() and len(line) < 18]
     rising = len(numbers) == len(lines) > 1 and all(a <= b for a, b in pairwise(numbers))
     return "mahimahi" if rising and numbers[-1] > numbers[0] else None
@@ -110,9 +112,11 @@ def format_of(path: Path) -> str:
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     first, line = lines[0]
-    # Lines of ping -D begin with a bracket, like JSON.
+    # Lines of ping -D begin with a bracket, as JSON may.
     if looks_like_ping(text):
         return "ping"
+    if not line.startswith("{") and (other := refused_tool(path, text)) is not None:
+        raise other
     # A shell's 2>&1 puts warnings before the JSON.
     if line.startswith(("{", "[")) or any(line.startswith("{") for _, line in lines[:100]):
         if looks_like_iperf3(text):
@@ -120,7 +124,8 @@ def format_of(path: Path) -> str:
         if looks_like_irtt(text):
             return "irtt"
         raise ScenarioError(f"{path}: JSON with neither iperf3's intervals nor irtt's round_trips", JSON_HINT)
-    # Before CSV: a row of comma-separated numbers has a comma, too, but no header.
+    # Checked before CSV: a row of comma-separated numbers contains a comma like a CSV table, but the file has no
+    # header.
     if looks_like_columns(text):
         return "columns"
     # A header with wrong columns is still a header; its reader reports the mistake.

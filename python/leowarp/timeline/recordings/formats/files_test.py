@@ -109,7 +109,7 @@ def test_ping_with_time_stamps(tmp_path: Path) -> None:
     assert series.lost.tolist() == [False, False, True, True, False]
     assert series.delay_ns[[0, 1, 4]].tolist() == [30_100_000, 30_250_000, 31_000_000]
     assert any("1 duplicates" in note for note in measurement.notes)
-    # File names as notebooks give them
+    # File names in the form used in notebooks
     assert read(str(written(tmp_path, PING))).notes == measurement.notes
 
 
@@ -160,6 +160,8 @@ def test_leoreplayer_is_one_delay_for_each_10_ms(tmp_path: Path) -> None:
     assert (measurement.format, measurement.probes, measurement.end_ns) == ("leoreplayer", False, 30 * MS)
     assert measurement.down.t_ns.tolist() == [0, 10 * MS, 20 * MS]
     assert measurement.down.delay_ns.tolist() == [12 * MS, 12 * MS, 16 * MS]
+    assert measurement.notes == ()
+    assert "line 3 has no end" in read(written(tmp_path, "12\n12\n1")).notes[0]
 
 
 def test_a_table_may_hold_round_trips_losses_and_times_of_the_wall_clock(tmp_path: Path) -> None:
@@ -216,7 +218,8 @@ def test_the_integral_of_the_capacity_is_the_opportunities(times: list[int], rou
 def test_what_was_measured_is_read_whatever_wrote_it(
     tmp_path: Path, rtts: list[int | None], first: int, every_ms: int
 ) -> None:
-    """Round trips in tenths of a ms; None is a lost one (never the first or the last, which ping cannot show)."""
+    """Round trips in tenths of a ms; None: a lost probe (never the first or the last probe, whose loss ping cannot
+    show)."""
     rtts = [100, *rtts, 100]
     sent = [NOON_NS + place * every_ms * MS for place in range(len(rtts))]
     want = np.array([np.nan if rtt is None else rtt * 100_000.0 for rtt in rtts])

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): result of a TCP transfer in each interval.
 
-iperf_api.c of iperf 3.9 to 3.17, print_interval_results. The client is at the user: it sends *up*, and with
-``--reverse`` the server sends *down*; with ``--bidir`` there is a transfer in each direction. Retransmissions,
-congestion window and round trip are known to the sender, so for a reversed transfer they are not in the client's file.
-The throughput is what one flow achieved on the path. The round trip is TCP's smoothed one, including the flow's own
-queue. Neither is the capacity or the delay of the idle path.
+iperf_api.c of iperf 3.9 to 3.17, print_interval_results. The client is at the user's end. It sends *up*; with
+``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction. Only the sender knows
+retransmissions, congestion window and round trip, so the client's file does not contain them for a reversed transfer.
+The throughput is the result of one flow on the path. The round trip is TCP's smoothed one, including the flow's own
+queue. These are therefore not the path's capacity and not its delay when idle.
 
 Intervals that ``--omit`` excludes are excluded here, too. ``--json-stream`` writes the same data as events, one per
 line.
@@ -23,11 +23,11 @@ import numpy as np
 
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.documents import IPERF3_HINT as _HINT
 from leowarp.timeline.recordings.formats.documents import document_of, documents_of
 from leowarp.timeline.recordings.formats.iperf3_intervals import VALUES, Interval, Roles, interval_of
 from leowarp.timeline.recordings.formats.lines import text_of
-from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Measurement, Series, Transfer
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
@@ -53,7 +53,7 @@ def read_iperf3(path: Path) -> Measurement:
         raise ScenarioError(
             f"{path}: start.test_start.protocol = {test['protocol']!r:.40}: only TCP's can be read", _HINT
         )
-    # A server has accepted_connection where a client has connecting_to (iperf_api.c, iperf_on_connect).
+    # In a server's file, accepted_connection replaces the client's connecting_to (iperf_api.c, iperf_on_connect).
     roles = Roles(
         server="accepted_connection" in start and "connecting_to" not in start,
         reverse=test.get("reverse") in (1, True),
@@ -73,7 +73,7 @@ def read_iperf3(path: Path) -> Measurement:
     if senders:
         measured = senders[0].rtt_ns > 0
         notes.append("round trips are TCP's smoothed ones, with the flow's own queue in them")
-        # At the end of the interval, when iperf3 queries the socket (iperf_api.c, iperf_stats_callback).
+        # The time is the end of the interval, when iperf3 queries the socket (iperf_api.c, iperf_stats_callback).
         end_ns = senders[0].t_ns + senders[0].length_ns
         round_trip = Series.of(end_ns[measured], np.round(senders[0].rtt_ns[measured]))
     return Measurement(
@@ -84,7 +84,7 @@ def read_iperf3(path: Path) -> Measurement:
         transfer_back=transfers[1] if len(transfers) > 1 else None,
         wall_ns=_wall_ns(start, test),
         skipped=skips.found,
-        notes=(_NOT_CAPACITY, *notes, *skipped_note(skips.found)),
+        notes=(_NOT_CAPACITY, *notes, *skips.lines),
     )
 
 
@@ -123,7 +123,9 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
         elif event == "error":
             notes.append(f"iperf3 broke off and says: {str(data)[:200]}")
         else:
-            skips.add("lines that are no event of an interval", f"line {one.line}")
+            skips.add(
+                "line that is no event of an interval", "lines that are no event of an interval", f"line {one.line}"
+            )
     if not whole["intervals"]:
         raise ScenarioError(f"{path}: no event is an interval: nothing was measured", _HINT)
     if "end" not in whole:
@@ -134,7 +136,7 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
 
 
 def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which a second sum gets its own name: some releases write both sums of --bidir as `sum`."""
+    """An object in which a second `sum` gets its own name: some releases write both sums of --bidir under that key."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value
@@ -148,9 +150,9 @@ def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
-    """The intervals that can be read and count.
+    """The intervals that can be read and are not omitted.
 
-    Raises ScenarioError if none can be read: the first one's fault.
+    Raises ScenarioError if none can be read; the message states the fault of the first one.
     """
     found: list[Interval] = []
     failed: ScenarioError | None = None
@@ -158,18 +160,20 @@ def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> l
     for number, interval in enumerate(intervals):
         where = f"intervals[{number}]"
         if interval == before:
-            skips.add("intervals that stand twice", where)
+            skips.add("interval that stands twice", "intervals that stand twice", where)
             continue
         before = interval
         try:
             one = interval_of(f"{path}: {where}", interval, roles)
         except ScenarioError as error:
             failed = failed or error
-            skips.add("intervals that cannot be read", error.message.removeprefix(f"{path}: "))
+            skips.add(
+                "interval that cannot be read", "intervals that cannot be read", error.message.removeprefix(f"{path}: ")
+            )
             continue
-        if isinstance(one, str):
-            skips.add(one, where)
-            failed = failed or ScenarioError(f"{path}: {where}: no interval is left: {one}", _HINT)
+        if isinstance(one, tuple):
+            skips.add(*one, where)
+            failed = failed or ScenarioError(f"{path}: {where}: no interval is left: {one[1]}", _HINT)
         else:
             found.append(one)
     if not found and failed is not None:
@@ -180,7 +184,10 @@ def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> l
 def _in_order(path: Path, intervals: list[Interval]) -> list[Interval]:
     last_start_ns = last_end_ns = -1
     for one in intervals:
-        if one.t_ns <= last_start_ns or one.end_ns <= last_end_ns:
+        # Ends are rounded, and a timer may be late: an interval begins where the one before ends, or a little earlier.
+        overlap_ns = last_end_ns - one.t_ns
+        overlaps = overlap_ns > _APART_RATIO * (one.end_ns - one.t_ns) and last_end_ns > 0
+        if one.t_ns <= last_start_ns or one.end_ns <= last_end_ns or overlaps:
             raise ScenarioError(
                 f"{one.where}.sum: from {one.t_ns / 1e9:g} s to {one.end_ns / 1e9:g} s, which is no interval after the "
                 "one before",
@@ -207,7 +214,8 @@ def _transfer(intervals: list[Interval], way: str) -> Transfer:
 
 def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
     seconds, omitted_s = _part(start, "timestamp").get("timesecs"), test.get("omit", 0)
-    # From 2001 on: a machine without a clock starts in 1970, and its wall clock means nothing.
+    # The clock must show 2001 or later: a machine without a battery-backed clock starts in 1970, and its wall clock
+    # means nothing.
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1_000_000_000 <= seconds < 2**33:
         return None
     # The clock of the intervals restarts after the omitted ones (iperf_api.c, iperf_reset_stats).

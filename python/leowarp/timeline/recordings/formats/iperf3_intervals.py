@@ -16,13 +16,13 @@ _MOST_S = 30 * 86_400
 _APART_RATIO = 0.02
 _SEGMENT_BYTES = 1500
 
-OMITTED = "intervals that iperf3 omitted (--omit)"
-EMPTY = "intervals of no length"
+OMITTED = ("interval that iperf3 omitted (--omit)", "intervals that iperf3 omitted (--omit)")
+EMPTY = ("interval of no length", "intervals of no length")
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Writer of the file, and sender.
+    """Data of one interval, with the program that wrote the file and the sender.
 
     server: The server wrote the file.
     reverse: The server sends.
@@ -38,10 +38,10 @@ class Roles:
 class Interval:
     """An interval that counts.
 
-    where: Its name in messages.
+    where: The interval's name in messages.
     ways: For ``up``, ``down`` or both: `VALUES` in the file's units; nan for values not in the file.
     moved_bytes: Payload in both directions; None if a stream does not give it.
-    sends: The writer of the file sends.
+    sends: The writer of the file is the sender.
     """
 
     where: str
@@ -53,10 +53,10 @@ class Interval:
     sends: bool
 
 
-def interval_of(where: str, interval: Any, roles: Roles) -> Interval | str:
-    """An interval, or the reason why it does not count.
+def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str, str]:
+    """An interval, or what one and several are that do not count.
 
-    Raises ScenarioError if it cannot be read, or contradicts itself.
+    Raises ScenarioError if the interval cannot be read, or contradicts itself.
     """
     if not isinstance(interval, dict) or not isinstance(interval.get("streams"), list):
         raise ScenarioError(f"{where}: no streams in it", _HINT)
@@ -96,7 +96,7 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | str:
 
 
 def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
-    """down or up: the client is at the user."""
+    """down or up. The client is the user's end of the path."""
     sender = stream.get("sender")
     if not isinstance(sender, bool):
         if roles.both:
@@ -120,7 +120,7 @@ def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, 
             _number(f"{where}.streams[{place}]", stream, name, most) if name in stream else float("nan")
             for place, stream in streams
         ]
-        # nan of a single stream makes the sum nan; a total over the other streams would look complete.
+        # If one stream has nan, the sum is nan: a total over the other streams would look complete.
         total = sum(values)
         found[name] = total / len(values) if name == "rtt" else total
     return found
@@ -137,7 +137,7 @@ def _sum_of(
 
 
 def _check_rate(where: str, stream: dict[str, Any]) -> None:
-    """Check that bytes, time and rate are consistent, which shows damage."""
+    """Check that bytes, time and rate are consistent; an inconsistency means a damaged file."""
     names = ("start", "end", "bytes", "bits_per_second")
     start, end, moved, bps = (stream.get(name) for name in names)
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (start, end, moved, bps)):
@@ -156,7 +156,7 @@ def _check_sum(
     """Check that iperf3's sums equal the sums of its streams."""
     if whole is None:
         return
-    # By bytes if available, because each stream computes its rate with its own clock.
+    # Compared by bytes if available, because each stream computes its rate with its own clock.
     name, total = "bits_per_second", values["bits_per_second"]
     if all(_has_bytes(stream) for _, stream in streams):
         name, total = "bytes", sum(stream["bytes"] for _, stream in streams)

@@ -72,6 +72,9 @@ WRONG = {
     text(interval(0, 1e30)): r"bits_per_second = 1e\+30 is not a number from 0",
     text(interval(1, 1), interval(0, 1)): r"intervals\[1\].sum: from 0 s to 0.1 s",
     text(interval(0, 1, rtt=True)): r"rtt = True",
+    text(
+        interval(0, 1), {**interval(1, 1), "sum": {"start": 0.05, "end": 0.15, "bits_per_second": 1}}
+    ): r"intervals\[1\].sum: from 0.05 s to 0.15 s",
     text(interval(0, 1), test_start={"protocol": "UDP"}): "only TCP's",
     '{"intervals": ' + "[" * 100_000: "nested too deeply|not JSON",
 }
@@ -195,6 +198,17 @@ def test_documents_that_are_the_same_are_read_once_and_others_refused(tmp_path: 
     assert "jq" in str(raised.value.hint)
     failed = json.dumps({"start": {}, "intervals": [], "end": {}, "error": "the server is busy"})
     assert any("nothing was measured" in note for note in read(written(tmp_path, f"{failed}\n{one}")).notes)
+
+
+def test_a_list_of_documents_is_what_is_in_it(tmp_path: Path) -> None:
+    one, two = (text(*(summed(sent(n, mbps)) for n in range(3))) for mbps in (40, 30))
+    found = read(written(tmp_path, f"[{one}]")).transfer
+    assert found is not None
+    assert found.rate_bps.tolist() == [40e6] * 3
+    with pytest.raises(ScenarioError, match="2 JSON documents in one file") as raised:
+        read(written(tmp_path, f'[{one}, "done", {two}]'))
+    assert "jq '.[0]'" in str(raised.value.hint)
+    assert "jq '.[2]'" in str(raised.value.hint)
 
 
 def test_text_around_the_document_is_counted(tmp_path: Path) -> None:

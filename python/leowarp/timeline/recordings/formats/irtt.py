@@ -11,7 +11,6 @@ answered.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 from leowarp.timeline.recordings.formats.documents import document_of
-from leowarp.timeline.recordings.formats.irtt_trips import Trip, clocks_note, part_of, stats_notes
+from leowarp.timeline.recordings.formats.irtt_trips import Trip, clock_of, clocks_note, format_notes, stats_notes
 from leowarp.timeline.recordings.formats.lines import text_of
-from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Measurement, Series
 
 _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
@@ -42,7 +41,9 @@ def read_irtt(path: Path) -> Measurement:
     """
     skips = Skips()
     document, notes = document_of(path, text_of(path), "round_trips", "irtt", _HINT, skips)
-    trips = _trips(path, document, skips)
+    clock, interval_ns, clock_notes = clock_of(document)
+    trips = _trips(path, document, clock, interval_ns, skips)
+    notes += clock_notes
     # By sending time: irtt sorts by sequence number, but after a clock adjustment later probes may have earlier times.
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
@@ -56,7 +57,7 @@ def read_irtt(path: Path) -> Measurement:
     notes += [f"{late} replies came after a later one's"] if late else []
     if kept[0].clock == "number":
         notes.append("no round trip has a time stamp: they are taken to be as far apart as irtt was told to send them")
-    notes += stats_notes(document, trips)
+    notes += [*stats_notes(document, trips), *format_notes(document, trips)]
     notes += clocks_note([trip.delay_ns("send") for trip in kept], [trip.delay_ns("receive") for trip in kept])
     return Measurement(
         source=str(path),
@@ -69,18 +70,17 @@ def read_irtt(path: Path) -> Measurement:
         probe_bytes=_probe_bytes(document),
         wall_ns=zero_ns if kept[0].clock == "wall" else None,
         skipped=skips.found,
-        notes=(*notes, *skipped_note(skips.found)),
+        notes=(*notes, *skips.lines),
     )
 
 
-def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
+def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, skips: Skips) -> list[Trip]:
     """The readable round trips, each once, on one clock.
 
-    Raises ScenarioError if none is readable: the first one's fault.
+    Raises ScenarioError if none is readable; the message states the fault of the first one.
     """
     read: list[Trip] = []
     failed: ScenarioError | None = None
-    clock, interval_ns = _clock(document)
     seen: dict[int, list[Any]] = {}
     for number, value in enumerate(document["round_trips"]):
         where = f"round_trips[{number}]"
@@ -88,7 +88,7 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
         if isinstance(seqno, int):
             alike = seen.setdefault(seqno, [])
             if value in alike:
-                skips.add("round trips that stand twice", where)
+                skips.add("round trip that stands twice", "round trips that stand twice", where)
                 continue
             # A file may contain thousands with the same number: only the first few are compared.
             alike += [value] if len(alike) < 4 else []
@@ -97,11 +97,15 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
             below_ns = trip.delay_ns("rtt")
         except ScenarioError as error:
             failed = failed or error
-            skips.add("round trips that cannot be read", error.message.removeprefix(f"{path}: "))
+            skips.add(
+                "round trip that cannot be read",
+                "round trips that cannot be read",
+                error.message.removeprefix(f"{path}: "),
+            )
             continue
         # A coarse timer, or a server processing time longer than the packet's round trip (heistp/irtt 13).
         if below_ns < 0:
-            skips.add("round trips below 0, left out", f"{where}, {below_ns / 1e3:g} us")
+            skips.add("round trip below 0", "round trips below 0", f"{where}, {below_ns / 1e3:g} us")
             failed = failed or ScenarioError(f"{path}: {where}: delay.rtt = {below_ns:g} is below 0", _HINT)
             continue
         read.append(trip)
@@ -112,25 +116,13 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
     # A few may be damaged. If most are, the file is of another version with another meaning.
     if damaged and len(damaged) * 2 < len(read):
         skips.add(
-            "round trips that their time stamps contradict", damaged[0].where.removeprefix(f"{path}: "), len(damaged)
+            "round trip that its time stamps contradict",
+            "round trips that their time stamps contradict",
+            damaged[0].where.removeprefix(f"{path}: "),
+            len(damaged),
         )
         read = [trip for trip in read if not trip.contradicts]
     return read
-
-
-def _clock(document: dict[str, Any]) -> tuple[str, int]:
-    """wall or monotonic: the clock that most round trips have, so that all use the same one; number: irtt's
-    interval."""
-    have: Counter[str] = Counter()
-    for trip in document["round_trips"]:
-        stamps = part_of(trip, ("timestamps", "client", "send"))
-        have.update(name for name in ("wall", "monotonic") if isinstance(stamps, dict) and stamps.get(name) is not None)
-    # Without wall-clock stamps, the monotonic clock still orders the probes, but gives no date.
-    if have:
-        return ("monotonic" if have["monotonic"] > have["wall"] else "wall"), 0
-    interval_ns = part_of(document, ("config", "params", "interval"))
-    known = isinstance(interval_ns, int) and not isinstance(interval_ns, bool) and 0 < interval_ns < 2**40
-    return ("number", interval_ns) if known else ("wall", 0)
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:

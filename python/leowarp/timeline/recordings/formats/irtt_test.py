@@ -139,4 +139,38 @@ def test_a_value_that_was_damaged_is_found_by_the_others_of_its_entry(
     found = measured(tmp_path, trips)
     assert count_of(found)[0] == 19
     assert [skip.count for skip in found.skipped] == [1]
-    assert f"round_trips[{place}]" in found.skipped[0].first
+    assert f"round_trips[{place}]" in str(found.skipped[0])
+
+
+def test_a_lost_probe_with_a_round_trip_is_neither(tmp_path: Path) -> None:
+    trips = [trip(n) for n in range(20)]
+    trips[4]["lost"] = "true"
+    found = measured(tmp_path, trips)
+    assert count_of(found) == (19, 0)
+    assert "lost = 'true', and delay.rtt is there" in str(found.skipped[0])
+
+
+def test_delays_that_all_contradict_their_stamps_are_named(tmp_path: Path) -> None:
+    trips = [trip(n) for n in range(20)]
+    for one in trips:
+        one["delay"]["rtt"] = 400
+    assert any("delay.rtt of 20 of 20 round trips" in note for note in measured(tmp_path, trips).notes)
+
+
+def test_a_wall_clock_that_was_set_gives_way_to_the_monotonic_one(tmp_path: Path) -> None:
+    trips = [trip(n) for n in range(40)]
+    for one in trips[20:]:
+        one["timestamps"]["client"]["send"]["wall"] -= 5000 * S
+    found = measured(tmp_path, trips)
+    assert found.round_trip is not None
+    assert found.round_trip.t_ns.tolist() == [n * 10 * MS for n in range(40)]
+    assert any("set by -5000 s" in note for note in found.notes)
+    for one in trips:
+        one["timestamps"]["client"]["send"]["wall"] = 0
+    assert count_of(measured(tmp_path, trips)) == (40, 0)
+
+
+def test_another_json_format_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"version": {"json_format": 2}, "round_trips": [trip(n) for n in range(9)]}))
+    assert any("json_format is 2" in note for note in read(path).notes)

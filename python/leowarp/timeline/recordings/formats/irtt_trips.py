@@ -12,6 +12,8 @@ from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 
 _LOST = {False: "false", True: "true"}
 _SLACK_NS = 1_000
+_SET_NS = 10_000_000
+"""A difference of two clocks that changes by more from one probe to the next: one of them was set."""
 
 
 class Trip:
@@ -19,7 +21,7 @@ class Trip:
 
     where: Its name in messages.
     trip: As in the file.
-    clock: wall, monotonic; number: no round trip has a time stamp, and they are spaced by irtt's interval.
+    clock: wall or monotonic; number: no round trip has a time stamp, and the times follow from irtt's interval.
     interval_ns: irtt's interval.
     """
 
@@ -30,6 +32,8 @@ class Trip:
         self.lost = _LOST[lost] if isinstance(lost, bool) else str(lost)
         if self.lost not in ("false", "true", "true_up", "true_down"):
             raise ScenarioError(f"{where}: lost = {lost!r} is none of false, true, true_up, true_down", _HINT)
+        if self.lost != "false" and self._optional(("delay", "rtt")) is not None:
+            raise ScenarioError(f"{where}: lost = {lost!r}, and delay.rtt is there", _HINT)
         if clock == "number":
             self.sent_ns = self._integer(("seqno",), least=0) * interval_ns
         else:
@@ -38,8 +42,8 @@ class Trip:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the round trip is longer than the client's own time stamps allow, or shorter by more than the
-        server's processing time."""
+        """Whether the round trip contradicts the client's own time stamps: it is longer than they allow, or shorter by
+        more than the server's processing time."""
         stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
         if self.lost != "false" or stamps[0] is None or stamps[1] is None:
             return False
@@ -57,7 +61,7 @@ class Trip:
         """A delay; nan for a lost round trip, or if the server sent no time stamps."""
         if self.lost != "false" or (name != "rtt" and self._optional(("delay", name)) is None):
             return float("nan")
-        # Negative one-way delays come from two clocks that disagree.
+        # A negative one-way delay means that the two clocks disagree.
         return float(self._integer(("delay", name), least=None))
 
     def _stamp(self, who: str, when: str, clock: str) -> int | None:
@@ -97,7 +101,7 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
     notes = []
     for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
         said = part_of(document, ("stats", name))
-        # Duplicates count as received, and so do replies that came too late to be listed.
+        # Duplicate replies count as received, and so do replies that came too late to be listed.
         copies = part_of(document, ("stats", "duplicates"))
         more = copies if name == "packets_received" and isinstance(copies, int) else 0
         if isinstance(said, int) and not isinstance(said, bool) and said not in (count, count + more):
@@ -109,13 +113,62 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
     return notes
 
 
+def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
+    """The clock that all round trips are put on, irtt's interval if there is none, and what there is to say.
+
+    Returns: wall or monotonic, the one that most have; number, and the interval in ns. The monotonic one also if the
+        wall clock was set meanwhile, or stands still.
+    """
+    both: list[tuple[int, int]] = []
+    have = {"wall": 0, "monotonic": 0}
+    for trip in document["round_trips"]:
+        stamps = part_of(trip, ("timestamps", "client", "send"))
+        values = [stamps.get(name) if isinstance(stamps, dict) else None for name in have]
+        for name, value in zip(have, values, strict=True):
+            have[name] += value is not None
+        whole = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
+        if len(whole) == 2 and max(map(abs, whole)) < 2**62:
+            both.append((whole[0], whole[1]))
+    if not any(have.values()):
+        interval_ns = part_of(document, ("config", "params", "interval"))
+        known = isinstance(interval_ns, int) and not isinstance(interval_ns, bool) and 0 < interval_ns < 2**40
+        return ("number", interval_ns, []) if known else ("wall", 0, [])
+    # Without a stamp of the wall clock the monotonic one orders the probes as well, but dates none.
+    if have["monotonic"] > have["wall"]:
+        return "monotonic", 0, []
+    if have["monotonic"] == have["wall"] == len(both) > 1:
+        apart_ns = np.diff([wall - steady for wall, steady in sorted(both, key=lambda pair: pair[1])])
+        # NTP slews by at most 0.5 ms in a second; what is set goes by more at once.
+        if (np.abs(apart_ns) > _SET_NS).sum() and (np.abs(apart_ns) > _SET_NS).sum() * 4 < len(both):
+            by_s = float(apart_ns[np.abs(apart_ns).argmax()]) / 1e9
+            return "monotonic", 0, [f"the client's wall clock was set by {by_s:g} s: times are of its monotonic clock"]
+        if len({wall for wall, _ in both}) == 1:
+            return "monotonic", 0, ["the client's wall clock stood still: times are of its monotonic clock"]
+    return "wall", 0, []
+
+
+def format_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
+    """Where the file may mean something else than json_format 1 does."""
+    notes = []
+    version = part_of(document, ("version", "json_format"))
+    if version is not None and version != 1:
+        notes.append(f"irtt's json_format is {version!r:.40}, and 1 alone is known: look whether the delays are in ns")
+    contradict = sum(trip.contradicts for trip in trips)
+    if contradict:
+        notes.append(
+            f"delay.rtt of {contradict} of {len(trips)} round trips is not what their time stamps say: it is "
+            "read as it stands"
+        )
+    return notes
+
+
 def clocks_note(send_ns: list[float], receive_ns: list[float]) -> list[str]:
     """A sentence if the clocks of client and server differ by more than a round trip."""
     send, receive = np.array(send_ns), np.array(receive_ns)
     known = ~np.isnan(send) & ~np.isnan(receive)
     if not known.any():
         return []
-    # The uplink delay includes the offset with plus, the downlink delay with minus.
+    # The clock offset adds to the uplink delay and is subtracted from the downlink delay.
     offset_ns = float(np.median((send - receive)[known]) / 2)
     if abs(offset_ns) <= float(np.median((send + receive)[known])):
         return []

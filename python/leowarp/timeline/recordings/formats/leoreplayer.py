@@ -2,7 +2,8 @@
 """LeoReplayer's delays: one integer per line, the one-way delay in ms, one line per 10 ms.
 
 SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k holds for packets
-sent from 10 k ms to 10 (k + 1) ms after its base time; after the last line it repeats (here: ``repeat``). The values
+sent from 10 k ms to 10 (k + 1) ms after the file's base time. After the last line the file repeats (here: ``repeat``).
+The values
 are halves of round trips measured by ping.
 """
 
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leowarp.timeline.recordings.formats.lines import whole_numbers
+from leowarp.timeline.recordings.formats.lines import end_notes, text_of, whole_numbers
 from leowarp.timeline.recordings.measurement import PING_BYTES, Measurement, Series
 
 INTERVAL_NS = 10_000_000
@@ -21,11 +22,11 @@ _LONGEST_MS = 60_000
 
 
 def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
-    """Downlink delays, each of which holds until the next line.
+    """Downlink delays; each holds until the next line.
 
     Raises ScenarioError: With file and line.
     """
-    delay_ms, _ = whole_numbers(path, "a delay in ms", _HINT, _LONGEST_MS)
+    delay_ms, lines = whole_numbers(path, "a delay in ms", _HINT, _LONGEST_MS)
     step_ns = INTERVAL_NS if interval_ns is None else interval_ns
     series = Series.of(np.arange(len(delay_ms), dtype=np.int64) * step_ns, delay_ms * 1e6)
     return Measurement(
@@ -36,4 +37,5 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
         probe_bytes=PING_BYTES,
         probes=False,
         end_ns=len(delay_ms) * step_ns,
+        notes=end_notes(text_of(path), lines[-1][0]),
     )

@@ -15,7 +15,7 @@ from leowarp.timeline.recordings.window import check_memory
 
 
 def text_of(path: Path) -> str:
-    """A file's text; gzip or zstd files are unpacked, whatever their name.
+    """A file's text. gzip and zstd files are recognised under any name, and unpacked.
 
     Raises ScenarioError if it cannot be read, or is not text.
     """
@@ -26,13 +26,19 @@ def text_of(path: Path) -> str:
         if "more than" in str(error.strerror):
             hint = f"take a part of it: head -n 1000000 {path} > part.txt"
         raise ScenarioError(f"reading a measurement: {path}: {error.strerror}", hint) from error
+    text = raw
     try:
-        # utf-8-sig: spreadsheets begin a CSV with a byte order mark, which would become part of the first column's
-        # name.
+        # utf-8-sig: spreadsheets begin a CSV file with a byte order mark, which would otherwise become part of the
+        # first column's name.
         text = unpacked(path, raw)
         check_memory(path, len(text))
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        # What PowerShell's `>` writes.
+        if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise ScenarioError(
+                f"reading a measurement: {path} is text in UTF-16", f"iconv -f UTF-16 -t UTF-8 {path} > trace.txt"
+            ) from error
         raise ScenarioError(
             f"reading a measurement: {path} is not a text file (byte {error.start})", FORMATS_HINT
         ) from error
@@ -53,10 +59,19 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
     if not lines:
         raise ScenarioError(f"{path} is empty", hint)
     for line, text in lines:
-        # isascii, because isdigit alone accepts superscripts and digits of all scripts; 18 digits always fit int64.
+        # isascii, because isdigit alone accepts superscripts and digits of all scripts. Numbers of 18 digits always fit
+        # int64.
         if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
             raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {what} (a whole number up to {highest})", hint)
     return np.array([int(text) for _, text in lines], dtype=np.int64), lines
+
+
+def end_notes(text: str, line: int) -> tuple[str, ...]:
+    """A sentence if the last line has no end, so that nobody can say whether all of it is there.
+
+    line: Its number, from 1.
+    """
+    return () if text.endswith("\n") else (f"line {line} has no end, so it may be cut short; it is read as it stands",)
 
 
 def without_line(path: Path, line: int) -> str:

@@ -2,11 +2,11 @@
 """Mahimahi's traces: one integer per line, the time in ms of one opportunity to deliver 1500 bytes.
 
 mm-link(1) of Mahimahi 0.98. Times do not decrease; a time that occurs on several lines means several opportunities.
-After the last time, which is the length of the trace, Mahimahi starts again (here: ``repeat``); opportunities at 0 then
+The last time is the length of the trace. After it, Mahimahi starts again (here: ``repeat``), and opportunities at 0
 coincide with those at the end.
 
-A link that sends bits cannot deliver 1500 bytes in zero time. So the opportunities of millisecond k are the capacity of
-the millisecond before it, and packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first round
+A link that sends bits cannot deliver 1500 bytes in zero time. So the opportunities of millisecond k become the capacity
+of the millisecond before k, and packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first round
 belong to the first millisecond.
 """
 
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.lines import numbered, text_of
-from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Capacity
 
 OPPORTUNITY_BYTES = 1500
@@ -43,9 +43,9 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
         raise ScenarioError(f"{path} is empty", _HINT)
     times, places = _times(path, lines, skips)
     back = np.flatnonzero(np.diff(times) < 0)
-    # A truncated copy ends inside a number.
+    # If a copy was truncated, it ends inside a number.
     if len(back) == 1 and back[0] == len(times) - 2 and not text.endswith("\n") and len(times) > 2:
-        skips.add("last lines that were cut off", f"line {places[-1]}")
+        skips.add("last line that was cut off", "last lines that were cut off", f"line {places[-1]}")
         times, back = times[:-1], back[:0]
     if len(back):
         line, before, now = places[back[0] + 1], times[back[0]], times[back[0] + 1]
@@ -91,34 +91,35 @@ def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDAr
             _HINT,
         )
     for line, text in wrong:
-        skips.add("lines that are no time in ms", f"line {line}, {text[:40]!r}")
+        skips.add("line that is no time in ms", "lines that are no time in ms", f"line {line}, {text[:40]!r}")
     return np.array(times, dtype=np.int64), places
 
 
 def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None) -> Capacity:
     """The capacity of a trace.
 
-    packet_bytes: Size of an opportunity: 1500 bytes plus a link's overhead, so that it is one full packet.
+    packet_bytes: Size of an opportunity: 1500 bytes plus the link's overhead, so that an opportunity carries one full
+        packet.
     until_ns: The trace repeats until then; by default it ends with its last time.
     Raises ScenarioError: With file and line.
     """
     skips = Skips()
     times_ms = opportunities_ms(path, skips)
     if until_ns is not None:
-        # Repeated here and not as rates, because opportunities at 0 of a later round belong to the ms before it, the
-        # end of the previous round.
+        # The trace is repeated here, before conversion to rates: opportunities at 0 of a later round belong to the ms
+        # before it, the end of the previous round.
         rounds = np.arange(-(-until_ns // (int(times_ms[-1]) * _MS_NS)), dtype=np.int64)
         times_ms = np.add.outer(rounds * times_ms[-1], times_ms).ravel()
-    return replace(capacity_of(times_ms, packet_bytes), notes=skipped_note(skips.found))
+    return replace(capacity_of(times_ms, packet_bytes), notes=skips.lines)
 
 
 def capacity_of(times_ms: NDArray[np.int64], packet_bytes: int = OPPORTUNITY_BYTES) -> Capacity:
     """Opportunities as a rate per millisecond, with equal neighbours joined; the length is the last time."""
-    # Without a row per ms, because a trace may last for weeks.
+    # Equal neighbours are joined without first making a row per ms, because a trace may last for weeks.
     place_ms, count = np.unique(np.maximum(times_ms - 1, 0), return_counts=True)
     end_ms = int(times_ms[-1])
     after_ms = place_ms + 1
-    # If the next opportunity is not in the next ms, nothing is sent until then.
+    # If the next opportunity is more than a ms later, nothing is sent until then.
     quiet_ms = after_ms[after_ms != np.append(place_ms[1:], end_ms)]
     begins_ms = np.concatenate([[0] if place_ms[0] > 0 else [], place_ms, quiet_ms]).astype(np.int64)
     rate_bps = np.concatenate([[0] if place_ms[0] > 0 else [], count * (packet_bytes * 8 * 1000), 0 * quiet_ms])

@@ -52,9 +52,9 @@ def test_a_damaged_line_is_counted_and_the_rest_read(tmp_path: Path) -> None:
     lines = [str(4 * n) for n in range(1, 101)]
     lines[40] = "1x4"
     found = capacity(tmp_path, "\n".join(lines) + "\n")
-    assert found.notes == ("skipped 1 lines that are no time in ms (the first: line 41, '1x4')",)
+    assert found.notes == ("skipped 1 line that is no time in ms (line 41, '1x4')",)
     assert Measurement(source="a", format="mahimahi").with_capacity(found, None).notes == found.notes
-    assert capacity(tmp_path, "\n".join(lines[:40]) + "\n16").notes[0].startswith("skipped 1 last lines")
+    assert capacity(tmp_path, "\n".join(lines[:40]) + "\n16").notes[0].startswith("skipped 1 last line ")
 
 
 def test_other_files_are_named(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with sequence numbers: missing ones were lost, repeated ones are duplicates, and a clock that was set back is
-detected."""
+"""Probes with sequence numbers: missing numbers are lost probes, repeated numbers are duplicates, and a clock that was
+set back is detected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Seri
 
 _MOST_PROBES = 100_000_000
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
-# Replies printed out of order seem to go back by some ms; a clock adjustment is much larger.
+# When replies are printed out of order, time seems to go back by some ms. A clock adjustment is much larger.
 _SET_BACK_NS = 100_000_000
 _NEIGHBOURS = 8
 
@@ -23,7 +23,7 @@ _NEIGHBOURS = 8
 class NumberedProbe:
     """One probe.
 
-    line: Its line in the file.
+    line: The probe's line in the file.
     t_ns: Sending time on the sender's clock.
     delay_ns: None: the file marks it as lost.
     """
@@ -39,9 +39,10 @@ class Sent:
     """Probes in the order of their numbers.
 
     series: From time 0 on.
-    zero_ns: The sender's clock at time 0.
-    clock_steps: Times at which it was set back.
-    steady_ns: int64 array of shape (n,) or None. Times on a clock that was not set back; None if it never was.
+    zero_ns: The value of the sender's clock at time 0.
+    clock_steps: Times at which the clock was set back.
+    steady_ns: int64 array of shape (n,) or None. Sending times on a clock that was not set back; None if the sender's
+        clock never was.
     """
 
     series: Series
@@ -56,13 +57,13 @@ def measurement_of_probes(
     """Round trips of probes recorded in any order.
 
     source, format: As in `Measurement`.
-    probes: At least one. If several have the same number, the first counts; the others are duplicates.
+    probes: At least one. If several replies have the same number, the first one counts, and the others are duplicates.
     notes: Remarks of the reader.
     Raises ScenarioError if their numbers span too large a range.
     """
     first: dict[int, NumberedProbe] = {}
     for probe in probes:
-        # The first reply is the path's round trip; another is a copy made by some link.
+        # The first reply gives the path's round trip. Any other reply is a copy made by some link.
         first.setdefault(probe.sequence, probe)
     duplicates = len(probes) - len(first)
     if duplicates:
@@ -93,12 +94,12 @@ def sent_in_order(
     delay_ns: NDArray[np.float64],
     unknown: NDArray[np.int64] | None = None,
 ) -> Sent:
-    """All probes; those without a reply were sent between their neighbours, at even intervals.
+    """All probes. Probes without a reply are placed between their neighbours, at even intervals.
 
     sequence: int64 array of shape (n,). Strictly increasing.
     sent_ns, delay_ns: arrays of shape (n,). Sending time on the sender's clock; nan: lost.
-    unknown: int64 array of shape (m,). Numbers about which nothing is known: neither lost nor answered, and therefore
-        no samples.
+    unknown: int64 array of shape (m,). Numbers about which nothing is known. They count neither as lost nor as
+        answered, and therefore have no samples.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:
@@ -109,7 +110,8 @@ def sent_in_order(
     whole = _interpolated(sequence, sent_ns)
     delays = np.full(count, np.nan)
     delays[sequence - sequence[0]] = delay_ns
-    # A series has one sample per instant, and interpolated times are whole ns: the first of equal ones is kept.
+    # A series has one sample per instant. Interpolated times are whole ns and may be equal; then the first sample is
+    # kept.
     distinct = np.concatenate([[True], np.diff(np.maximum.accumulate(whole)) > 0])
     if unknown is not None:
         places = unknown - sequence[0]
@@ -133,17 +135,18 @@ def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> ND
     sent_ns = np.maximum.accumulate(sent_ns)
     sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
     every = np.arange(int(sequence[-1] - sequence[0]) + 1)
-    # Relative to the first, as floats: an offset needs at most 53 bits up to 104 days, but ns since 1970 need more.
+    # Times are floats relative to the first one: an offset needs at most 53 bits up to 104 days, but ns since 1970 need
+    # more.
     offset_ns = np.interp(every, sequence - sequence[0], (sent_ns - sent_ns[0]).astype(np.float64))
     return np.asarray(np.round(offset_ns).astype(np.int64) + sent_ns[0])
 
 
 def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Places from which on the clock is permanently behind, with the (negative) amount; a single late line does not
+    """Places from which the clock is permanently behind, each with the (negative) amount. A single late line does not
     count."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
-        # Medians of eight on either side: a single line printed late does not change them.
+        # Medians of eight probes on either side, because a single line printed late does not change them.
         before, after = sent_ns[max(place - _NEIGHBOURS, 0) : place], sent_ns[place : place + _NEIGHBOURS]
         if np.median(after) < np.median(before) + (after[-1] - after[0]) - _SET_BACK_NS // 2:
             step_ns = int(np.median(np.diff(sent_ns[max(place - 50, 0) : place]))) if place > 1 else 0
@@ -152,7 +155,7 @@ def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index among equal values: offsets of 0, 1, 2 ns distinguish what the stamps (us) do not."""
+    """Index among equal values: adding 0, 1, 2 ns separates times that the stamps (in us) do not separate."""
     begins = np.concatenate([[True], np.diff(t_ns) > 0])
     places = np.arange(len(t_ns))
     return places - np.maximum.accumulate(np.where(begins, places, 0))

@@ -20,7 +20,7 @@ _PIECE_BYTES = 1 << 20
 
 
 def unpacked(path: Path, raw: bytes) -> bytes:
-    """Content of a packed file; unchanged bytes if it is not packed, whatever its name.
+    """Content of a packed file, whatever its name. The bytes of other files are returned unchanged.
 
     path: For messages.
     raw: The file's content.
@@ -32,7 +32,7 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     found = io.BytesIO()
     try:
         with _unpacking(kind, raw) as unpacking:
-            # In pieces: a bomb of 1 GB packs into 1 MB with gzip, and is rejected before it is in memory
+            # Unpacked in pieces: gzip packs a bomb of 1 GB into 1 MB, and the reader rejects it before it is in memory
             # (`test_bombs_are_refused_before_they_are_unpacked`).
             while piece := unpacking.read(_PIECE_BYTES):
                 found.write(piece)
@@ -44,7 +44,7 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise ScenarioError(
             f"reading a measurement: {path} is damaged {kind}: {str(error).splitlines()[0]}",
-            # Both tools write what they could unpack before they fail; the last line may be incomplete.
+            # Before they fail, both tools write everything that they could unpack. The last line may be incomplete.
             f"take the part that is whole: {kind} -dc {path} | head -n -1 > whole.txt",
         ) from error
     return found.getvalue()
@@ -57,7 +57,7 @@ def kind_of(path: Path) -> str | None:
 
 
 def _kind(raw: bytes) -> str | None:
-    # By the first bytes, not by the name: a download may have lost its suffix.
+    # Decided by the first bytes, not by the name: a download may have lost its suffix.
     return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
 
 

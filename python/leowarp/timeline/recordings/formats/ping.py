@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.lines import text_of
 from leowarp.timeline.recordings.formats.numbered_probes import Sent, sent_in_order
-from leowarp.timeline.recordings.formats.ping_lines import Damaged, Header, Reply, lines_of
+from leowarp.timeline.recordings.formats.ping_lines import Header, Reply, lines_of
 from leowarp.timeline.recordings.formats.ping_refused import (
     apart_hint,
     check_stamps,
@@ -35,12 +36,22 @@ from leowarp.timeline.recordings.formats.ping_refused import (
     two_without_stamps,
 )
 from leowarp.timeline.recordings.formats.ping_runs import SEQUENCE_NUMBERS, Run, runs_of, strange_numbers, unwrapped
-from leowarp.timeline.recordings.formats.ping_tallies import tally_notes
-from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
+from leowarp.timeline.recordings.formats.ping_tallies import reply_notes, tally_notes
 from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series, Times
 
 _ICMP_HEADER_AND_IP = {4: 20, 6: 40}
 _DIFFERENT = "DIFFERENT ADDRESS"
+_CUT = ("last line that was cut off", "last lines that were cut off")
+_NO_WHOLE = ("line that is no whole reply", "lines that are no whole replies")
+_NO_TIME = ("reply without a time", "replies without a time")
+_STRANGE = (
+    "reply whose number fits neither its neighbours nor the time",
+    "replies whose number fits neither their neighbours nor the time",
+)
+_ORPHAN = (
+    "copy (DUP!) of a reply that is not in the file",
+    "copies (DUP!) of replies that are not in the file",
+)
 _MOST_PARTS = 100
 """If numbers go back more often, the lines are not in order."""
 
@@ -90,6 +101,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     runs = [run for run in runs_of(lines) if run.replies or run.damaged or run.without_time]
     if not any(run.replies for run in runs):
         raise no_replies(path, text, runs_of(lines))
+    runs = _without_rare_stampless(runs)
     check_stamps(path, [reply for run in runs for reply in run.replies], interval_ns)
     cut = _cut_line(text, runs)
     for run in runs:
@@ -111,6 +123,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     if prefixes:
         notes.append(f"{len(prefixes)} lines have something in front of them ({prefixes[0]!r:.60}), passed over")
     notes += [note for one in read for note in tally_notes(one.run)]
+    notes += reply_notes([reply for one in read for reply in one.run.replies])
     notes += _runs_note(read)
     return Measurement(
         source=str(path),
@@ -122,7 +135,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
         clock_steps=sent.clock_steps,
         steady_ns=sent.steady_ns,
         skipped=skips.found,
-        notes=(*dict.fromkeys(notes), *skipped_note(skips.found)),
+        notes=(*dict.fromkeys(notes), *skips.lines),
     )
 
 
@@ -137,19 +150,20 @@ def _cut_line(text: str, runs: list[Run]) -> int | None:
 def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
     """Count lines that were replies but cannot be used."""
     for _, line in run.damaged:
-        why = "last lines that were cut off" if line.line == cut else "lines that are no whole replies"
-        skips.add(why, f"line {line.line}, {line.text[:60]!r}")
+        skips.add(*(_CUT if line.line == cut else _NO_WHOLE), f"line {line.line}, {line.text[:60]!r}")
     for _, reply in run.without_time:
-        why = "last lines that were cut off" if reply.line == cut else "replies without a time"
-        skips.add(why, f"line {reply.line}, {reply.text[:60]!r}")
+        skips.add(*(_CUT if reply.line == cut else _NO_TIME), f"line {reply.line}, {reply.text[:60]!r}")
     bad = [reply for reply in run.replies if reply.mark is not None and _DIFFERENT not in reply.mark]
     for reply in bad:
-        skips.add(f"replies marked {reply.mark}", f"line {reply.line}")
+        skips.add(f"reply marked {reply.mark}", f"replies marked {reply.mark}", f"line {reply.line}")
     # ping counts them as not received (iputils, gather_statistics), and the damaged part includes the probe's number.
     run.replies = [reply for reply in run.replies if reply.mark is None or _DIFFERENT in reply.mark]
     strange = Counter(reply.mark for reply in run.replies if reply.mark is not None)
     for mark, count in strange.items():
-        skips.add(f"marks {mark} of replies that were read", f"line {run.replies[0].line} or later", count)
+        skips.add(
+            f"mark {mark} of a reply that was read", f"marks {mark} of replies that were read",
+            f"line {run.replies[0].line} or later", count,
+        )  # fmt: skip
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
@@ -183,20 +197,18 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
     """The run without replies whose number is damaged; nothing is then known of the probe."""
     strange = strange_numbers(run.replies, interval_ns)
-    if not strange:
-        return run
-    kept = [reply for place, reply in enumerate(run.replies) if place not in strange]
-    places = np.cumsum([place not in strange for place in range(len(run.replies))])
+    for place in sorted(strange):
+        skips.add(*_STRANGE, f"line {run.replies[place].line}")
+    return run.without(strange)
 
-    def before(place: int) -> int:
-        return int(places[place - 1]) if place else 0
 
-    lines = [Damaged(run.replies[place].line, run.replies[place].text) for place in sorted(strange)]
-    for line in lines:
-        skips.add("replies whose number fits neither their neighbours nor the time", f"line {line.line}")
-    damaged = [(before(place), line) for place, line in run.damaged]
-    damaged += [(before(place), line) for place, line in zip(sorted(strange), lines, strict=True)]
-    return Run(run.header, kept, [(before(n), one) for n, one in run.without_time], damaged, run.tally, run.spread)
+def _without_rare_stampless(runs: list[Run]) -> list[Run]:
+    """Runs in which the few replies without the time stamp of the others are damaged lines: they were cut in front."""
+    replies = [reply for run in runs for reply in run.replies]
+    rare = [reply for reply in replies if reply.printed_ns is None]
+    if len(rare) * 10 > len(replies):
+        return runs
+    return [run.without({place for place, reply in enumerate(run.replies) if reply.printed_ns is None}) for run in runs]
 
 
 def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, skips: Skips) -> _Read:
@@ -213,7 +225,7 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
         first.setdefault(seq, reply)
     orphans = [seq for seq, reply in first.items() if reply.copy]
     for seq in orphans:
-        skips.add("copies (DUP!) of replies that are not in the file", f"line {first[seq].line}")
+        skips.add(*_ORPHAN, f"line {first[seq].line}")
     if unmarked * 4 > len(first):
         raise ScenarioError(
             f"{path}:{run.line}: {unmarked} numbers stand twice with other times, and ping marks none of them (DUP!): "
@@ -223,7 +235,7 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
     if marked:
         notes.append(f"{marked} duplicates were left out")
     if twice:
-        skips.add("lines that stand twice", "the same text", twice)
+        skips.add("line that stands twice", "lines that stand twice", "the same text", twice)
     if sorted(first) != list(first):
         notes.append("some replies came after a later probe's")
     sequence = np.array(sorted(first), dtype=np.int64)

@@ -18,10 +18,12 @@ _UNIT_NS = {
     "s": 1_000_000_000,
 }  # fmt: skip
 _UNIT = "|".join(sorted(_UNIT_NS, key=len, reverse=True))
+_LAST_NS = 2**62
+"""Year 2116: differences of two such times fit into 64 bits."""
 _NUMBER = r"\d{1,9}(?:[.,]\d{1,9})?"
 _SEQUENCE = re.compile(r"(?:\b(?:icmp_)?[sr]eq|\bpořadí)\s?=\s?(?P<seq>\d{1,10})\b")
 """`icmp_req=` is iputils before 2012; Georgian has a blank before the equals sign."""
-_TIME = re.compile(rf"[=<]\s?(?P<time>{_NUMBER})\s*(?P<unit>{_UNIT})(?![^\W\d_])")
+_TIME = re.compile(rf"(?<!ttl)(?<!TTL)(?<!hlim)(?P<sign>[=<])\s?(?P<time>{_NUMBER})\s*(?P<unit>{_UNIT})(?![^\W\d_])")
 _BYTES = re.compile(r"(?<![\d.:])(?P<bytes>\d{1,6}) bytes from (?P<from>.*?)[:,]?\s*$")
 _ANY_BYTES = re.compile(r"^(?P<bytes>\d{1,6}) ")
 _ADDRESS = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7})(?![\w.])")
@@ -33,6 +35,7 @@ HEADER = re.compile(r"(?<!AR)(?:P(?:ING|ing)6?|ПІНГ)(?: (?P<target>\S+?) ?)?
 _LENGTHS = re.compile(r"\b(?P<payload>\d{1,6}) ?\((?P<ip>\d{1,6})\) ")
 _TALLY = re.compile(r"(?P<sent>\d{1,10}) packets transmitted, (?P<received>\d{1,10})(?: packets)? received\b")
 _ANY_TALLY = re.compile(r"^\D*(?P<sent>\d{1,10})\D+(?P<received>\d{1,10})\D.*\d\s?%")
+_TIMEOUT = re.compile(r"Request timeout for icmp_seq (?P<seq>\d{1,10})\b")
 _ICMP_ERROR = re.compile(
     r"\b(?:Unreachable|unreachable|Unknown|Isolated|Prohibited|exceeded|Redirect|Quench|problem|Violation|Cutoff|filtered"
     r"|Frag|Failed|Source Route|Timestamp|Information|Address Mask|Echo|Bad|Type)\b"
@@ -43,6 +46,8 @@ _SPREAD = re.compile(
 )
 _COPY = re.compile(r"\((?:DUPL?!|DUPLIQUÉ\s?!|Kaksoiskappale!|重複!|重复!|중복!|YİNELENEN!|ДУБЛЮВАННЯ!)\)")
 _PART = re.compile(r"^\[\d|\d bytes f|^\d{1,6} bytes\b")
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
+"""Colours of `grc ping`, and what a terminal's recorder (script) keeps."""
 _MARK = re.compile(r"\([^()]*!\)")
 """`(BAD CHECKSUM!)`, `(DIFFERENT ADDRESS!)`, in any language."""
 
@@ -75,6 +80,8 @@ class Reply:
         Remarks of ping about the reply: a bad checksum, another address.
     prefix : str
         Text before the reply that is not a time stamp of ping.
+    at_most : bool
+        The time is a bound: `time<1 ms`.
     """
 
     line: int
@@ -88,6 +95,7 @@ class Reply:
     copy: bool
     mark: str | None
     prefix: str
+    at_most: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +138,13 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A line that reports no reply for a number, or an error instead."""
+    """A line that reports no reply for a number, or an error instead.
+
+    seq: The number; None: the line has none.
+    """
 
     line: int
+    seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +169,7 @@ def lines_of(text: str) -> list[tuple[str, Line]]:
     in_statistics = False
     # Not `splitlines`: for other tools, a form feed inside a damaged line does not end the line.
     for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        line = raw.strip()
+        line = (_COLOUR.sub("", raw) if "\x1b" in raw else raw).strip()
         if not line:
             continue
         for what in _parts(number, line, in_statistics=in_statistics):
@@ -185,8 +197,8 @@ def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
         return (_spread(number, spread),)
     if in_statistics and (tally := _TALLY.search(line) or _ANY_TALLY.search(line)) is not None:
         return (Tally(number, int(tally["sent"]), int(tally["received"])),)
-    if line.startswith("Request timeout for icmp_seq") or _ICMP_ERROR.search(line):
-        return (Silence(number),)
+    if (timeout := _TIMEOUT.match(line)) is not None or _ICMP_ERROR.search(line):
+        return (Silence(number, None if timeout is None else int(timeout["seq"])),)
     return (Damaged(number, line) if _PART.search(line) or _HOPS.search(line) else None,)
 
 
@@ -199,8 +211,9 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
     length = said or _ANY_BYTES.search(after_stamp)
     # "no answer yet for icmp_seq=3", "From 192.0.2.9 icmp_seq=4 Destination Host Unreachable", in any language
     if not times and length is None and not _HOPS.search(rest):
-        return Silence(number)
-    if len(times) > 1 or int(sequence["seq"]) > 65_535:
+        return Silence(number, int(sequence["seq"]))
+    printed_ns = None if stamp is None else int(Decimal(stamp["stamp"]) * 1_000_000_000)
+    if len(times) > 1 or int(sequence["seq"]) > 65_535 or (printed_ns or 0) > _LAST_NS:
         return Damaged(number, line)
     mark = _MARK.search(rest)
     copied = _COPY.search(rest) is not None
@@ -212,12 +225,13 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
         seq=int(sequence["seq"]),
         rtt_ns=rtt_ns,
         resolution_ns=resolution_ns,
-        printed_ns=None if stamp is None else int(Decimal(stamp["stamp"]) * 1_000_000_000),
+        printed_ns=printed_ns,
         source=None if said is None else _source(said["from"]),
         length_bytes=None if length is None else int(length["bytes"]),
         copy=copied,
         mark=None if mark is None or copied else mark[0],
         prefix=prefix.strip(),
+        at_most=bool(times) and times[0]["sign"] == "<",
     )
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.other_tools import refused_tool
 from leowarp.timeline.recordings.formats.ping_lines import Reply
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
@@ -20,11 +21,8 @@ def apart_hint(path: Path, line: int) -> str:
 
 def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
     """Error for a file without a readable round trip."""
-    if "TTL=" in text and "bytes=" in text.lower():
-        return ScenarioError(
-            f"{path}: the ping of Windows: it numbers no probes, so that nothing tells which were lost",
-            "measure with a ping that does, or with irtt: irtt client -i 10ms -d 5m -o trace.json SERVER",
-        )
+    if (other := refused_tool(path, text)) is not None:
+        return other
     without_time = [reply for run in runs for _, reply in run.without_time]
     damaged = [line for run in runs for _, line in run.damaged]
     if without_time:
@@ -57,7 +55,7 @@ def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> N
     Raises
     ------
     ScenarioError
-        If neither is the case, or both.
+        If a reply has no time stamp and no interval is given, or if both exist.
     """
     stamped = [reply.printed_ns is not None for reply in replies]
     if any(stamped) and not all(stamped):
@@ -90,7 +88,7 @@ def in_one_place(path: Path, replies: list[Reply]) -> None:
     Raises
     ------
     ScenarioError
-        If they do not: two pings wrote into the file at the same time.
+        If they come from several addresses: two pings wrote into the file at the same time.
     """
     sources = Counter(reply.source for reply in replies if reply.source and not (reply.copy or reply.mark))
     if len(sources) > 1:
@@ -103,12 +101,12 @@ def in_one_place(path: Path, replies: list[Reply]) -> None:
 
 
 def check_together(path: Path, runs: list[Run]) -> None:
-    """Check that runs go to one host, with probes of one length.
+    """Check that all runs have the same destination and the same probe length.
 
     Raises
     ------
     ScenarioError
-        If they do not.
+        If one of the two differs.
     """
     first = runs[0]
     for run in runs[1:]:
@@ -133,7 +131,7 @@ def _length(run: Run) -> int | None:
 
 
 def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError:
-    """Error: numbers go back in an output without time stamps."""
+    """Error for numbers that go back in an output without time stamps."""
     return ScenarioError(
         f"{path}:{reply.line}: number {reply.seq} after number {before.seq}, and not overtaken: two outputs of ping in "
         "one file (or lines in disorder), and without time stamps nothing says what was between them",
@@ -142,7 +140,7 @@ def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError
 
 
 def two_without_stamps(path: Path, runs: list[Run]) -> ScenarioError:
-    """Error: several outputs in one file, with an unknown time between them."""
+    """Error for several outputs in one file, with an unknown time between them."""
     return ScenarioError(
         f"{path}:{runs[1].line}: a second output of ping begins (of {len(runs)}), and without time stamps nothing says "
         "how long after the first",

@@ -7,12 +7,12 @@ replies were kept, numbers that go back while time advances show it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
-from leowarp.timeline.recordings.formats.ping_lines import Damaged, Header, Line, Reply, Spread, Tally
+from leowarp.timeline.recordings.formats.ping_lines import Damaged, Header, Line, Reply, Silence, Spread, Tally
 
 SEQUENCE_NUMBERS = 65536
 """icmp_seq has 16 bits and wraps after 65535."""
@@ -42,6 +42,8 @@ class Run:
         Lines that were replies, in the same form as `without_time`.
     tally, spread : Tally, Spread or None
         ping's statistics at the end.
+    silent : list of int
+        Numbers of which a line says that nothing came.
     """
 
     header: Header | None = None
@@ -50,6 +52,7 @@ class Run:
     damaged: list[tuple[int, Damaged]] = field(default_factory=list)
     tally: Tally | None = None
     spread: Spread | None = None
+    silent: list[int] = field(default_factory=list)
 
     @property
     def line(self) -> int:
@@ -58,6 +61,20 @@ class Run:
             return self.header.line
         unread = [*(line.line for _, line in self.without_time), *(line.line for _, line in self.damaged)]
         return min([*(reply.line for reply in self.replies), *unread])
+
+    def without(self, places: set[int]) -> Run:
+        """The run with the replies at these places as damaged lines: nothing is known of their probes."""
+        if not places:
+            return self
+        kept = [place not in places for place in range(len(self.replies))]
+        before = [0, *np.cumsum(kept).tolist()]
+        lines = [(place, Damaged(self.replies[place].line, self.replies[place].text)) for place in sorted(places)]
+        return replace(
+            self,
+            replies=[reply for reply, is_kept in zip(self.replies, kept, strict=True) if is_kept],
+            without_time=[(before[place], reply) for place, reply in self.without_time],
+            damaged=[(before[place], line) for place, line in (*self.damaged, *lines)],
+        )
 
 
 def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
@@ -82,6 +99,8 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
                 now.tally = line
             case Spread():
                 now.spread = line
+            case Silence() if line.seq is not None:
+                now.silent.append(line.seq)
     return [run for run in runs if run.header or run.replies or run.damaged or run.without_time]
 
 
@@ -161,18 +180,26 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     expected = last + later_ns / step_ns
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     off = abs(expected - number)
+    ahead = (reply.seq - last) % SEQUENCE_NUMBERS
+    assert reply.rtt_ns is not None
+    if number < last - SEQUENCE_NUMBERS // 2 and reply.rtt_ns < (last - number) * step_ns / 2:
+        # Nothing is overtaken by so many: the clock was set back, and says nothing of numbers.
+        return last + ahead if ahead <= _LONG_PKTS else None
     if number < last:
         # An overtaken reply was sent before the other one. A reply that was sent later by its own clock but has a
         # smaller number belongs to another run.
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
+    drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
+    # Numbers that go on seldom do so by chance: the clock was set, or the machine slept. One that went on for very long
+    # fits any number.
+    says_nothing = ahead <= (_LONG_PKTS if drift_pkts > SEQUENCE_NUMBERS // 4 else _NEAR)
     if number - last <= _LONG_PKTS or (
-        off <= max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last)) and not (wraps and reply.seq in _FIRST_NUMBERS)
+        off <= drift_pkts and not (wraps and reply.seq in _FIRST_NUMBERS) and not says_nothing
     ):
         return number
     # The clock does not show how many probes were sent meanwhile: ping was stopped, or its machine slept.
-    nearest = last + (reply.seq - last) % SEQUENCE_NUMBERS
-    return nearest if reply.seq > before.seq or nearest - last <= _LONG_PKTS else None
+    return last + ahead if reply.seq > before.seq or ahead <= _LONG_PKTS else None
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:

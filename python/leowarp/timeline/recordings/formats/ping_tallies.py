@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
+from leowarp.timeline.recordings.formats.ping_lines import Reply
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
 _MOST_PKTS = 65_000
-"""With more probes the numbers wrap, and no longer show the number of probes."""
+"""Above this number of probes, the sequence numbers wrap and no longer show how many were sent."""
 
 
 def tally_notes(run: Run) -> list[str]:
-    """One sentence per difference from ping's statistics; empty if all agree, or if there are none."""
+    """One sentence per difference from ping's statistics; empty if everything agrees, or if the output has no
+    statistics."""
     notes = []
     firsts = [reply for reply in run.replies if not reply.copy]
-    # A line that occurs twice is one reply; beyond 65,536 numbers, two replies may have the same text.
+    # Lines with the same text are one reply. Beyond 65,536 numbers, two different replies may have the same text.
     received = len(firsts) if len(firsts) > _MOST_PKTS else len({reply.text for reply in firsts})
     if run.tally is not None:
         if run.tally.received != received:
@@ -23,6 +27,8 @@ def tally_notes(run: Run) -> list[str]:
                 f"line {run.tally.line}: ping says that {run.tally.received} replies came, and {received} can be read"
             )
         notes += _ends(run)
+    else:
+        notes += _ends_without_tally(run)
     if run.spread is None or not firsts:
         return notes
     # iputils' sums also include duplicates (ping_common.c, gather_statistics).
@@ -41,8 +47,44 @@ def tally_notes(run: Run) -> list[str]:
     return notes
 
 
+def _ends_without_tally(run: Run) -> list[str]:
+    """Probes before the first reply and after the last, by the numbers: ping was killed before its statistics."""
+    numbers = [reply.seq for reply in run.replies]
+    if run.header is None or not numbers or len(numbers) > _MOST_PKTS:
+        return []
+    # iputils counts from 1, others from 0: a probe of number 0 may never have been sent.
+    first, last = min(numbers), max(numbers)
+    before = max(first - 1, sum(seq < first for seq in run.silent))
+    after = sum(seq > last for seq in run.silent)
+    return [
+        f"{count} probes {where} are not among the samples: no reply to them can be read"
+        for count, where in ((before, "before the first reply"), (after, "after the last reply"))
+        if count
+    ]
+
+
+def reply_notes(replies: list[Reply]) -> list[str]:
+    """What the printed times cannot say."""
+    notes = []
+    bounds = [reply for reply in replies if reply.at_most]
+    if bounds:
+        assert bounds[0].rtt_ns is not None
+        notes.append(
+            f"{len(bounds)} replies give a bound alone (time<...; the first: line {bounds[0].line}), and count as the "
+            f"bound: {bounds[0].rtt_ns / 1e6:g} ms"
+        )
+    stamps = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
+    same = sum(a == b for a, b in pairwise(stamps))
+    if same * 2 > len(stamps) > 2:
+        notes.append(
+            f"{same} of {len(stamps)} replies have the time stamp of the one before: when each was sent is known "
+            "only as well as that clock ticks"
+        )
+    return notes
+
+
 def _ends(run: Run) -> list[str]:
-    """Probes that ping sent before its first reply and after its last, for which there is no line."""
+    """Probes that ping sent before its first reply and after its last. The output has no lines for them."""
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:

@@ -200,7 +200,7 @@ def test_replies_with_a_bad_checksum_are_left_out(tmp_path: Path) -> None:
     lines = run(5, BEGIN_NS)
     lines[2] += " (BAD CHECKSUM!)"
     found = measured(tmp_path, lines)
-    assert [str(skip) for skip in found.skipped] == ["1 replies marked (BAD CHECKSUM!) (the first: line 3)"]
+    assert [str(skip) for skip in found.skipped] == ["1 reply marked (BAD CHECKSUM!) (line 3)"]
 
 
 def test_the_ping_of_windows_is_named(tmp_path: Path) -> None:
@@ -242,7 +242,83 @@ def test_every_reply_is_counted_or_skipped_with_a_reason_or_the_file_is_refused(
     assert set(series.delay_ns[~np.isnan(series.delay_ns)].tolist()) <= {
         (30_500_000 + n % 7 * 125_000) for n in range(1, 43)
     }
-    cut = sum(bool(line.strip()) and line not in whole and not line.startswith("PING 192") for line in lines)
+    cut = sum(bool(line.strip()) and line not in whole and not line.startswith("PING 192.0.2.1 (") for line in lines)
     passed_over = sum(int(note.split()[0]) for note in found.notes if "no replies" in note)
     unread = sum(skip.count for skip in found.skipped if "twice" not in skip.why) - strange
     assert unread + passed_over == cut
+
+
+@pytest.mark.parametrize("set_s", [-3600, -5, 7200, 43_200, 40 * 365 * 86_400])
+@pytest.mark.parametrize("every_ns", [10 * MS, S])
+def test_a_clock_that_is_set_while_the_numbers_go_on_loses_no_probe(tmp_path: Path, set_s: int, every_ns: int) -> None:
+    replies = [reply(n, 30.5, 1_500_000_000 * S + n * every_ns + (set_s * S if n > 300 else 0)) for n in range(1, 600)]
+    series = series_of(measured(tmp_path, [HEADER, *replies]))
+    assert (len(series), int(series.lost.sum())) == (599, 0)
+
+
+def test_a_reply_whose_stamp_was_cut_off_ends_nothing(tmp_path: Path) -> None:
+    lines = run(40, BEGIN_NS)[1:41]
+    lines[0] = lines[0][30:]
+    found = measured(tmp_path, lines)
+    assert (len(series_of(found)), sum(skip.count for skip in found.skipped)) == (39, 1)
+    with pytest.raises(ScenarioError, match="some replies have a time stamp and some have none"):
+        measured(tmp_path, [*lines[1:20], *(reply(n, 30.5) for n in range(20, 40))])
+
+
+def test_probes_outside_the_replies_are_named_without_statistics(tmp_path: Path) -> None:
+    lines = [reply(n, 30.5, BEGIN_NS + n * S) for n in range(30, 41)]
+    silent = [f"[{(BEGIN_NS + n * S) / 1e9:.6f}] no answer yet for icmp_seq={n}" for n in range(41, 61)]
+    notes = measured(tmp_path, [HEADER, *lines, *silent]).notes
+    assert [note.split(" are ")[0] for note in notes] == [
+        "29 probes before the first reply", "20 probes after the last reply",
+    ]  # fmt: skip
+    replies = [reply(n, 30.5) for n in range(1, 5)]
+    found = measured(tmp_path, [HEADER, "Request timeout for icmp_seq 0", *replies], S)
+    assert found.notes == ("1 probes before the first reply are not among the samples: no reply to them can be read",)
+
+
+def test_colours_are_no_part_of_a_line(tmp_path: Path) -> None:
+    lines = [reply(n, 30.5, BEGIN_NS + n * S).replace("time=", "\x1b[32mtime=\x1b[0;1m") for n in range(1, 6)]
+    assert series_of(measured(tmp_path, [f"\x1b[1m{HEADER}\x1b[0m", *lines])).delay_ns.tolist() == [30.5 * MS] * 5
+
+
+def test_a_bound_is_named_and_the_hops_are_no_time(tmp_path: Path) -> None:
+    lines = [reply(n, 1, BEGIN_NS + n * S).replace("time=", "time<" if n == 3 else "time=") for n in range(1, 6)]
+    assert "1 replies give a bound alone" in measured(tmp_path, lines).notes[0]
+    with pytest.raises(ScenarioError, match="a reply without a time"):
+        measured(tmp_path, [line.replace(" time=", "").replace(" time<", "") for line in lines])
+
+
+def test_stamps_of_whole_seconds_are_named(tmp_path: Path) -> None:
+    lines = [f"[{1_700_000_000 + n // 10}.000000] {reply(n, 30.5)}" for n in range(1, 41)]
+    assert "35 of 40 replies have the time stamp of the one before" in measured(tmp_path, lines).notes[0]
+
+
+OTHERS = {
+    "[1700000000.10000] 192.0.2.1 : [0], 64 bytes, 30.1 ms (30.1 avg, 0% loss)\n": "the output of fping",
+    "192.0.2.1 : [0], 64 bytes, 30.1 ms (30.1 avg, 0% loss)\n": "the output of fping",
+    "Antwort von 192.0.2.1: Bytes=32 Zeit=30ms TTL=58\n": "the ping of Windows",
+    "HOST: a                 Loss%   Snt   Last   Avg  Best  Wrst StDev\n": "mtr's report",
+    "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n": "what iperf3 prints for people",
+}
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_the_output_of_other_tools_is_named(tmp_path: Path, line: str) -> None:
+    with pytest.raises(ScenarioError, match=OTHERS[line]):
+        measured(tmp_path, "Start\n" + line * 3)
+
+
+def test_utf_16_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text("\n".join(run(5, BEGIN_NS)), encoding="utf-16")
+    with pytest.raises(ScenarioError, match="UTF-16") as raised:
+        read(path)
+    assert "iconv" in str(raised.value.hint)
+
+
+def test_a_stamp_beyond_64_bits_is_a_damaged_line(tmp_path: Path) -> None:
+    lines = run(20, BEGIN_NS)[1:21]
+    lines[3] = lines[3].replace("[17", "[9917")
+    found = measured(tmp_path, lines)
+    assert (len(series_of(found)), sum(skip.count for skip in found.skipped)) == (19, 1)

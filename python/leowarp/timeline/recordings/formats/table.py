@@ -6,8 +6,8 @@ Columns: ``t_s`` and ``delay_ms`` (one way) or ``rtt_ms``. Optional are ``rate_m
 capacity has ``t_s``, ``rate_mbps`` (or ``mbps``) and optionally ``rate_up_mbps``. Lines that begin with ``#`` are
 comments.
 
-- A row holds from its time until the next row. Times must increase. If the first is 1e9 or more, times are seconds
-  since 1970, and the first one is the table's zero.
+- Each row holds from its time until the time of the next row. Times must increase. If the first time is 1e9 or more,
+times are seconds since 1970, and the first time is the table's zero.
 - ``down`` as delay: no connection until the next row; the other cells of that row must be empty. ``lost``: the probe
   sent at that time was lost. Any other empty cell is an error, because a value would have to be guessed.
 - The rate ``unshaped`` is allowed; 0 sends nothing until the next row.
@@ -45,7 +45,7 @@ def looks_like_csv(text: str) -> bool:
 
 
 def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
-    """A table of delays; a large one is read only around the stretch, if there is one (`window`).
+    """A table of delays. If a stretch is given, only the rows around it are read from a large table (`window`).
 
     Raises ScenarioError: With file and line.
     """
@@ -57,7 +57,7 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
         raise ScenarioError(f"{path}:{table.header_line}: delay_up_ms beside rtt_ms", "one-way delays or round trips")
     delay = "delay_ms" if "delay_ms" in table.columns else "rtt_ms"
     cut = table.words(delay, "down")
-    # Before any number is read: otherwise cells that must be empty would fail as missing numbers.
+    # Checked before any number is read: cells that must be empty would otherwise fail as missing numbers.
     table.check_cut(delay, cut)
     t_ns, wall_ns = table.times_ns()
     lost = table.words(delay, "lost")
@@ -105,7 +105,8 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
     if "delay_up_ms" in table.columns:
         lost = table.words("delay_up_ms", "lost")
         delay_ns = table.numbers("delay_up_ms", cut | lost, _delay_ns)
-    # An uplink without columns is equal to the downlink (see the module's docstring): zero loss would be a claim.
+    # An uplink without columns equals the downlink (see the module's docstring). Setting its loss to zero would be an
+    # invented value.
     ratio = down.loss_ratio if loss_up is None else loss_up
     return Series(t_ns=down.t_ns, delay_ns=delay_ns, lost=lost, cut=cut, loss_ratio=ratio)
 
@@ -117,8 +118,8 @@ class _Table:
     lines: Line of each row.
     columns: Stripped cells.
     hint: The allowed columns.
-    zero_ns: For a part of a table, the wall-clock time of the whole table's first row; None: this part's first row
-        gives it.
+    zero_ns: For a part of a table, the wall-clock time of the whole table's first row; None: the first row of this part
+        is the zero.
     longest_ns: For a part of a table, the longest step of the whole table.
     """
 
@@ -174,9 +175,9 @@ class _Table:
         if not len(known):
             return None
         rate_bps = np.array([UNSHAPED if rate.is_nan() else int(rate) for rate in rates], dtype=np.int64)
-        # Without a connection the rate has no effect; the previous row's rate is used.
+        # Without a connection the rate has no effect, so the previous row's rate is kept.
         rate_bps = rate_bps[known[np.maximum(np.searchsorted(known, np.arange(len(t_ns)), side="right") - 1, 0)]]
-        # -2 is neither a rate nor UNSHAPED (-1), so that the first row always starts a new entry.
+        # The value -2 is neither a rate nor UNSHAPED (-1), so that the first row always starts a new entry.
         begins = np.flatnonzero(np.diff(rate_bps, prepend=-2))
         return Capacity(t_ns=t_ns[begins], rate_bps=rate_bps[begins], end_ns=int(t_ns[-1]))
 
@@ -202,7 +203,7 @@ class _Table:
                 value = Decimal("nan")
             if not value.is_finite():
                 raise self._error(place, name, "not a number")
-            # Before conversion: Decimal accepts 1e999999, which as an int would have a million digits.
+            # Checked before conversion: Decimal accepts 1e999999, which as an int would have a million digits.
             low, high = _RANGES[convert]
             kept = convert(value) if low <= value <= high else None
             if kept is None:
@@ -221,7 +222,8 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
     lines = numbered(text_of(path)) if part is None else part.lines
     if not lines:
         raise ScenarioError(f"{path} is empty: a table needs a header and at least one row", hint)
-    # Line by line, so that every error can name its line; a quoted cell that spans two lines has no use among numbers.
+    # The table is read line by line, so that every error can name its line. A quoted cell that spans two lines is not
+    # needed in a table of numbers.
     rows = [(number, _cells(path, number, line, hint)) for number, line in lines]
     header_line, header = rows[0][0], [_OTHER_NAMES.get(name, name) for name in rows[0][1]]
     unknown = [name for name in header if name not in allowed]

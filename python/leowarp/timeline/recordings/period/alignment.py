@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Period and phase to a fraction of a bin: where the superposed signs around all instants of a schedule are strongest.
+"""Period and phase to a fraction of a bin: the schedule for which the superposed signs around all its instants are
+strongest.
 
-One step in noise cannot be located; twenty together can. Around each instant, every sign is a curve over the offset
-from the instant. The curve is the difference of the level before and after, the excess of lost probes after over
-before, or the excess of the delays. The sum of the curves is largest at the right offset, and only if the period is
+One step in noise cannot be located, but twenty steps together can. Around each instant, every sign becomes a curve over
+the offset from the instant. The curve shows the difference of the level before and after, the excess of lost probes
+after over before, or the excess of the delays. The sum of the curves is largest at the right offset, and only if the
+period is
 right.
 """
 
@@ -18,23 +20,23 @@ from leowarp.timeline.recordings.period.signs import LOSSES, SPIKES, STEPS, chan
 from leowarp.timeline.recordings.period.spikes import find_spikes
 
 _SAMPLE_NS = 50_000_000
-"""For denser probes, minimum, maximum and loss ratio within this time are used."""
+"""Denser probes are combined within this time: their minimum, their maximum and their loss ratio are used."""
 
-# The search is correct to some bins of 0.2 s (`signs.BIN_S`); a larger reach would move a curve to the next event.
+# The search is correct to some bins of 0.2 s (`signs.BIN_S`). A larger reach would let a curve reach the next event.
 _REACH_NS = 1_000_000_000
 _EDGE_NS = 300_000_000
-# With a period of 15 s, about a quarter of it on either side; a larger value would include the previous or next step in
-# the mean.
+# For a period of 15 s, this is about a quarter of it on either side. A larger value would include the previous or next
+# step in the mean.
 _LEVEL_NS = 4_000_000_000
 _CALM_NS = 3_000_000_000
-# From coarse to fine: the first fit is only as good as a bin of the search, and with each fit fewer unrelated events
-# are near.
+# The fits go from coarse to fine: the first one is only as good as a bin of the search, and each later one includes
+# fewer unrelated events.
 _NEAR_NS = (400_000_000, 200_000_000, 150_000_000)
 _TELLING = 3.0
-"""Log Bayes factor from which on a sign is used to locate an instant..."""
+"""A sign is used to locate an instant if its log Bayes factor is at least this..."""
 
 _ALMOST = 0.7
-"""... if it is not much below that of the strongest sign."""
+"""... and not much below that of the strongest sign."""
 
 
 def aligned(
@@ -43,7 +45,7 @@ def aligned(
     """Period and phase near the given ones; the phase is on the series' clock.
 
     period_ns, phase_ns: Correct to a bin of `signs`, at both ends of the series.
-    by_sign: Log Bayes factors; signs with weak evidence are not used.
+    by_sign: Log Bayes factors. Signs with weak evidence are not used.
     loose_ratio: Relative amount by which the period may change.
     """
     of = _Samples(series)
@@ -52,7 +54,8 @@ def aligned(
     offsets_ns = np.arange(-round(2 * reach_ns / step_ns), round(2 * reach_ns / step_ns) + 1) * step_ns
     first = int(np.ceil((of.t_ns[0] - phase_ns) / period_ns))
     numbers = np.arange(first, int((of.t_ns[-1] - phase_ns) // period_ns) + 1)
-    # A weak sign would blur the position that a strong one shows: a step is known to seconds, a loss to one probe.
+    # A weak sign would blur the position that a strong one shows: the time of a step is known to seconds, that of a
+    # loss to one probe.
     least = max(_TELLING, _ALMOST * max(by_sign.get(sign, 0.0) for sign in _CURVES))
     telling = {sign: weight for sign, weight in by_sign.items() if sign in _CURVES and weight >= least}
     if len(numbers) < 3 or not telling:
@@ -61,29 +64,31 @@ def aligned(
     curves = np.zeros(at.shape)
     for sign, weight in telling.items():
         curve = _CURVES[sign](of, at, period_ns)
-        # Curves are ns, shares and deviations: each is scaled by its own spread before they are added.
+        # The curves have different units (ns, shares, deviations), so each is divided by its own spread before they are
+        # added.
         scale = np.abs(curve - np.median(curve)).mean()
         if scale > 0:
-            # Bounded twice, so that a single very strong event cannot determine the schedule.
+            # The curves are bounded twice, so that a single very strong event cannot determine the schedule.
             curves += min(weight, 30.0) * np.clip(curve / scale, -10, 10)
-    # The middle instants stay; the outermost move by up to half of the search range.
+    # The fit leaves the middle instants in place; the outermost ones move by up to half of the search range.
     middle = (numbers[0] + numbers[-1]) / 2
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
     outermost_ns = np.arange(-12, 13) * (reach_ns / 24)
-    # A known period (15 s) can only be off by the error of the recorder's clock.
+    # The only error of a known period (15 s) is that of the recorder's clock.
     outermost_ns = outermost_ns[np.abs(outermost_ns) <= loose_ratio * period_ns * far]
     totals = []
     for outermost in outermost_ns:
         moved = np.rint(outermost * (numbers - middle) / far / step_ns).astype(np.int64)
         totals.append(curves[np.arange(len(numbers))[:, None], kept[None, :] + moved[:, None]].sum(axis=0))
     total = np.array(totals)
-    # Between two probes all offsets are equivalent, and so are periods that differ by less: take the middle.
+    # All offsets between two probes are equivalent, and so are periods that differ by less. The middle one is taken.
     top = total >= total.max() - 0.02 * (total.max() - np.median(total))
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
     period_ns, phase_ns = period_ns + outermost / far, phase_ns + offset_ns - outermost * middle / far
-    # Losses and spikes begin at one probe and locate an instant, even if steps are stronger evidence for the period.
+    # Losses and spikes begin at one probe. They therefore locate an instant even if steps are stronger evidence for the
+    # period.
     sharp = {sign for sign in (LOSSES, SPIKES) if by_sign.get(sign, 0.0) >= _TELLING}
     return _through_beginnings(series, period_ns, phase_ns, sharp, loose_ratio)
 
@@ -91,10 +96,10 @@ def aligned(
 def _through_beginnings(
     series: Series, period_ns: float, phase_ns: float, sharp: set[str], loose_ratio: float
 ) -> tuple[float, float]:
-    """A line through events that begin near the instants, if enough do: losses, and tall spikes.
+    """A line through events (losses and tall spikes) that begin near the instants, if there are enough of them.
 
     The beginning of an event is known to one probe, a step of the level only to some seconds. So the line is fitted
-    repeatedly through the events near it, each time within a smaller distance, until too few remain.
+    repeatedly through the events near it, each time within a smaller distance, until too few events remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []
@@ -107,21 +112,22 @@ def _through_beginnings(
     for near_ns in _NEAR_NS:
         number = np.round((t_ns - phase_ns) / period_ns)
         near = np.abs(t_ns - phase_ns - number * period_ns) < near_ns
-        # The number of events expected near it by chance, if they come at random times.
+        # The number of events expected near the line if events came at random times.
         chance = len(t_ns) * min(2 * near_ns / period_ns, 1.0)
-        # Counted by instant, not by event: one long outage consists of many runs of losses at the same instant.
+        # Instants are counted, not events: one long outage consists of many runs of losses at the same instant.
         if len(np.unique(number[near])) < max(4, 0.3 * instants, 2 * chance):
             break
         fitted_ns, at_zero_ns = np.polyfit(number[near], t_ns[near], 1)
         if abs(fitted_ns / period_ns - 1) > loose_ratio:
-            # The period is certain and only the phase is fitted: with few events, a slope would follow unrelated ones.
+            # The period is taken as certain, and only the phase is fitted: with few events, a fitted slope would follow
+            # unrelated ones.
             fitted_ns, at_zero_ns = period_ns, float((t_ns[near] - number[near] * period_ns).mean())
         period_ns, phase_ns = fitted_ns, at_zero_ns
     return float(period_ns), float(phase_ns)
 
 
 class _Samples:
-    """Probes, or combinations of those within 50 ms; ``apart_ns`` is the time between them."""
+    """The probes, or groups of probes within 50 ms combined; ``apart_ns`` is the time between them."""
 
     def __init__(self, series: Series) -> None:
         interval_ns = series.interval_ns or _SAMPLE_NS
@@ -135,8 +141,8 @@ class _Samples:
         self.apart_ns = float(_SAMPLE_NS)
         self.t_ns = series.t_ns[0] + place[begins] * _SAMPLE_NS
         self.lost = np.add.reduceat(lost, begins) / np.diff(np.append(begins, len(place)))
-        # Infinite if nothing came back, because the minimum of nan and a number would be nan; below it becomes nan
-        # again.
+        # Infinity marks probes without a reply, because the minimum of nan and a number would be nan. It becomes nan
+        # again below.
         least_ns = np.minimum.reduceat(np.where(np.isnan(series.delay_ns), np.inf, series.delay_ns), begins)
         most_ns = np.maximum.reduceat(np.where(np.isnan(series.delay_ns), -np.inf, series.delay_ns), begins)
         self.least_ns = np.where(np.isinf(least_ns), np.nan, least_ns)
@@ -150,7 +156,7 @@ def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np
     Returns: float64 array of the same shape
     """
     width = max(int(min(_LEVEL_NS, period_ns / 3) / of.apart_ns), 3)
-    # The minimum, not the mean of the probes: queues only ever add to the base delay.
+    # The minimum of the probes, not the mean: queues only ever add to the base delay.
     level_ns = clipped(of.least_ns, max(int(_CALM_NS / of.apart_ns) | 1, 5))
     return np.asarray(np.nan_to_num(np.abs(changes(level_ns, width)))[at])
 
@@ -183,7 +189,7 @@ def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArra
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Excess of delays over their median after each place, in median deviations, at most 20."""
+    """Excess of delays over their median after each place, in units of the median deviation, at most 20."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()

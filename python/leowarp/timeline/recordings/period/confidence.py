@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often an answer is right, calibrated on synthetic recordings.
 
-The odds of `search` would be true odds only if signs were as independent as assumed; also, the best of very many
-candidates is chosen. So they are treated as a score, whose meaning was calibrated on synthetic recordings with known
-answers (`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all recordings without a period
-scored below -3, nearly all with one scored higher. Among the latter, most wrong answers had a runner-up with a close
-score.
+The odds of `search` would be true odds only if signs were as independent as assumed. Choosing the best of very many
+candidates also distorts them. So the odds are treated as a score. Its meaning was calibrated on synthetic recordings
+with known answers (`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all recordings without a
+period scored below -3, and nearly all with a period scored higher. In most wrong answers about a period, the runner-up
+had a close score.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.search import Search
 
 BELIEVED = -3.0
-"""Log odds from which on there is a period: near this value, half of the answers are right."""
+"""Log odds above which the answer is that there is a period. Near this value, half of the answers are right."""
 
 _SLOPE = 1.2
 _MARGIN_SLOPE, _MARGIN_OFFSET = 0.6, -0.5
@@ -31,12 +31,13 @@ def believed(found: Search | None) -> bool:
 
 
 def confidence(found: Search | None) -> float:
-    """How often such an answer is right: the best candidate if it is `believed`, otherwise that there is no period.
+    """How often such an answer is right. The answer is the best candidate if it is `believed`, otherwise that there is
+    no period.
 
     found: None: the series is too short.
-    Returns: 0 to 1. Two logistic curves, of the best candidate's log odds and of its margin over the best other answer,
-        fitted to synthetic recordings. This is the usual treatment of classifier scores (Platt, "Probabilistic Outputs
-        for Support Vector Machines", 1999).
+    Returns: 0 to 1. A product of two logistic curves, of the best candidate's log odds and of its margin over the best
+        other answer, fitted to synthetic recordings. This is the usual treatment of classifier scores (Platt,
+        "Probabilistic Outputs for Support Vector Machines", 1999).
     """
     if found is None:
         return 0.5  # too short for four periods: nothing is known
@@ -44,20 +45,21 @@ def confidence(found: Search | None) -> float:
     exists = _logistic(_SLOPE * (best.log_odds - BELIEVED))
     if not believed(found):
         return _NONE_AT_MOST * (1 - exists)
-    # Parts and other multiples of a period are no rivals: a separate test has decided between them.
+    # Parts and other multiples of a period are not rivals, because a separate test has decided between them.
     part_s = best.period_s / found.multiple
     rivals = [
         one
         for one in others
         if found.multiple == 1 or abs(one.period_s / part_s - round(one.period_s / part_s)) > _SAME_RATIO
     ]
-    # Margin over the next best: wrong answers have a close runner-up (see above), whatever their own odds.
+    # The margin over the next best candidate: wrong answers have a close runner-up (see above), whatever their own
+    # odds.
     margin = min(best.log_odds - max((one.log_odds for one in rivals), default=-np.inf), found.split_log_odds)
     return exists * _logistic(_MARGIN_SLOPE * max(margin, 0.0) + _MARGIN_OFFSET)
 
 
 def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tuple[Schedule | None, float], ...]:
-    """The remaining probability, divided among the other answers by their log odds; the largest share first.
+    """The remaining probability, divided among the other answers by their log odds, largest share first.
 
     rest: One minus the confidence of the answer.
     others: list of (Schedule or None, float). Each with its log odds; None: no period.
@@ -65,7 +67,7 @@ def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tu
     if not others:
         return ()
     log_odds = np.array([one for _, one in others])
-    # Minus the largest before the exponential, which would overflow for log odds of some hundred.
+    # The largest value is subtracted before the exponential, which would overflow for log odds of some hundred.
     weight = np.exp(_MARGIN_SLOPE * (log_odds - log_odds.max()))
     shares = rest * weight / weight.sum()
     found = [(schedule, float(share)) for (schedule, _), share in zip(others, shares, strict=True)]

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bayes factor of the signs: something happens every period, against nothing keeps a schedule.
+"""Bayes factor of the signs, for the hypothesis that something happens every period, against the hypothesis that
+nothing follows a schedule.
 
-Without a schedule, the shares of `signs` at its instants are uniform in (0, 1]. With a schedule, a part q of them is
-small: with density ``a s^(a - 1)``, a below 1. The mean of the likelihood ratio over a grid of q and a is the Bayes
+Without a schedule, the shares of `signs` at its instants are uniform in (0, 1]. With a schedule, a fraction q of the
+shares is small: these have the density ``a s^(a - 1)``, with a below 1. The mean of the likelihood ratio over a grid of
+q and a is the Bayes
 factor of one way to look at a sign. The mean of these over all ways is the Bayes factor of a period and a phase,
-because it is unknown which sign a path shows. It compares periods in the same way as phases: half of the true period
-has additional instants at which nothing happens; twice the true period misses half of the events.
+because it is unknown which sign a path shows. This compares periods in the same way as phases. Half of the true period
+has additional instants at which nothing happens, and twice the true period misses half of the events.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from numpy.typing import NDArray
 
 from leowarp.timeline.recordings.period.signs import SIGNS, TOGETHER, Signs
 
-# Coarse on purpose: neighbouring models have almost the same likelihood, and every bin is evaluated with every model.
+# The grid is coarse on purpose: neighbouring models have almost the same likelihood, and every bin is evaluated with
+# every model.
 _PARTS = (0.3, 0.6, 0.9)
 _EXPONENTS = (0.15, 0.4)
 _GRID = tuple((part, exponent) for part in _PARTS for exponent in _EXPONENTS)
@@ -41,13 +44,13 @@ class Ratios:
     def from_signs(signs: Signs) -> Ratios:
         """The ratios for all ways to look, with every model of the grid.
 
-        The density ``a s^(a - 1)`` of shares is the beta distribution's with second parameter 1. With this alternative,
+        The density ``a s^(a - 1)`` of shares is the beta distribution's with second parameter 1. For this alternative,
         Sellke, Bayarri and Berger convert p-values to Bayes factors ("Calibration of p Values for Testing Precise Null
         Hypotheses", The American Statistician 55, 2001, section 3).
         """
         log_share = np.log(signs.shares)
         models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
-        # A bin without information about a sign is neutral: a log ratio of 0.
+        # If nothing is known of a sign in a bin, its log ratio is 0, which is neutral.
         return Ratios(signs, np.nan_to_num(np.stack(models, axis=1)))
 
     @property
@@ -74,7 +77,7 @@ class Ratios:
         return int(np.ceil(period_s / self.signs.bin_s))
 
     def starts(self, period_s: float) -> NDArray[np.int64]:
-        """The bin of the first of `phases`, in every period."""
+        """Index of the bin of the first of `phases`, within every period."""
         count = int(np.ceil(self.span_s / period_s))
         return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
 
@@ -93,10 +96,10 @@ class Ratios:
     def strongest(self, row: int, periods_s: Sequence[float]) -> float:
         """The period with the largest log likelihood ratio of any phase, with one row and the middle model.
 
-        row: One way to look at a sign.
-        periods_s: Of equally strong ones the first is taken.
+        row: The row of the sign, seen in one way.
+        periods_s: If several are equally strong, the first is taken.
         """
-        # Hundreds of near periods have few widths: a view of windows takes longer to make than to add up.
+        # Hundreds of near periods share a few widths, and making a view of windows takes longer than adding one up.
         windows: dict[int, NDArray[np.float64]] = {}
 
         def most(period_s: float) -> float:
@@ -109,7 +112,7 @@ class Ratios:
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sums of log likelihood ratios over the instants in these `places`, shape (rows, models, phases)."""
-        # The place -1 of an instant after the end refers to this last column, which adds nothing.
+        # An instant after the end has the place -1. It refers to this last column, which adds nothing.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 
@@ -121,7 +124,8 @@ class Ratios:
         """
         found = {}
         for name in (*SIGNS, TOGETHER):
-            # The mean and not the maximum: with six ways to look, a chance find in one of them is more likely.
+            # The mean, not the maximum: with six ways to look at a sign, an accidental match in one of them is more
+            # likely.
             found[name] = log_mean(factors[self.signs.rows(name)], axis=0)
         return found
 

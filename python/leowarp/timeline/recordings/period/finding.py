@@ -23,13 +23,13 @@ _ALLOWED = 10.0
 
 @dataclass(frozen=True)
 class Finding:
-    """The answer, and the others.
+    """The answer, and the alternatives to it.
 
     schedule: None: no period was found.
     confidence_ratio: How often such an answer (including "none") is right on synthetic recordings; see `confidence`.
     runners_up: tuple of (Schedule or None, float). Alternatives, each with its confidence; None: no period.
     by_sign: dict of str to (Schedule or None). Answers from steps, spikes and losses separately.
-    parts: Something else also happens at this number of equal parts of the period.
+    parts: Another event also happens at this number of equal parts of the period.
     """
 
     schedule: Schedule | None
@@ -53,8 +53,8 @@ def find(series: Series) -> Finding:
     refined = _refined(series, found)
     late_ns = _late_ns(series, found.signs)
     rest = [(_schedule(series, one, late_ns), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
-    # If the best candidate is not believed, it is no answer, but comes first among the runners-up, with the remaining
-    # confidence.
+    # If the best candidate is not believed, the answer is "none". The candidate then comes first among the runners-up,
+    # with the remaining confidence.
     answer = refined if believed(found) else None
     first: tuple[Schedule | None, float] = (None, BELIEVED) if answer is not None else (refined, best.log_odds)
     return Finding(
@@ -67,13 +67,14 @@ def find(series: Series) -> Finding:
 
 
 def set_forward(series: Series) -> tuple[ClockStep, ...]:
-    """Pauses that were forward adjustments of the clock: only then do later events keep their schedule.
+    """Pauses that were in fact forward adjustments of the clock. Only after an adjustment do later events keep their
+    schedule on the corrected clock.
 
-    A probe that was not sent and a clock that was set look alike in numbers and times. The path distinguishes them:
-    after a pause of the recorder, its reconfigurations continue as before on the same clock.
+    Probes that were not sent and a clock that was set forward look alike in numbers and times. The path distinguishes
+    the two: after a pause of the recorder, reconfigurations continue as before on the same clock.
 
     series: Of probes.
-    Returns: Empty if there are more than three pauses: recorders pause often, but hosts seldom set their clocks.
+    Returns: Empty if there are more than three pauses: recorders often pause, but a host's clock is seldom set.
     """
     interval_ns = series.interval_ns
     if interval_ns is None:
@@ -89,7 +90,7 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         by_ns = int(apart_ns[place]) - interval_ns
         without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
         other = _odds(without)
-        # At least twenty times as likely without the pause, with a schedule that is believed. Without a schedule,
+        # The schedule must be believed, and at least twenty times as likely without the pause. Without a schedule,
         # nothing is concluded (`test_a_clock_set_forward_is_told_from_a_pause`).
         if other - odds > _TELLING and other > BELIEVED:
             steps.append(ClockStep(int(series.t_ns[place]), by_ns))
@@ -114,26 +115,26 @@ def _odds(series: Series) -> float:
 
 
 def _refined(series: Series, found: Search) -> Schedule:
-    """The best candidate to a fraction of a bin; unchanged, if the signs favour it."""
+    """The best candidate refined to a fraction of a bin if the signs favour the result; otherwise unchanged."""
     best, zero_ns, late_ns = found.candidates[0], int(series.t_ns[0]), _late_ns(series, found.signs)
     exact = any(abs(best.period_s / usual_s - 1) <= EXACT_WITHIN for usual_s in USUAL)
     period_ns, phase_ns = aligned(
         series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
         loose_ratio=EXACT_WITHIN if exact else np.inf,
     )  # fmt: skip
-    # A step between two bins is as high in either of them, and its peak is in one.
+    # A step between two bins gives both about the same height, but its peak is found in only one of them.
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
-    # Superposing the instants fails if one sign has more peaks than the search found; then the answer of the search
-    # stays, which is correct to a bin.
+    # Superposing the instants fails if one sign has more peaks than the search found. Then the result of the search is
+    # kept, which is correct to a bin.
     if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))
 
 
 def _late_ns(series: Series, signs: Signs) -> float:
-    """Offset of the middle of a bin with one probe at its beginning: the event that this probe first shows happened
-    after the previous probe."""
+    """Offset of the middle of a bin that has one probe at its beginning. The event that this probe is the first to show
+    happened after the previous probe."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

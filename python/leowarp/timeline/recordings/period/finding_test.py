@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often period and phase are right on synthetic recordings; the search was developed with others (`DEVELOPED`)."""
+"""How often period and phase are right on synthetic recordings. The search was developed with other recordings
+(`DEVELOPED`)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ JUDGED = range(7000, 7200)
 
 PERIOD_RATIO = 0.01
 PHASE_NS = S // 2
-"""In the middle of the recording; or one probe interval, if that is longer."""
+"""Allowed error of the phase in the middle of the recording; or one probe interval if that is longer."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine
 
 
 def made_of(period_s: float, t_ns: np.ndarray, into_ns: np.ndarray, parts: int) -> Series:
-    """Steps at every period, and spikes at each of its parts."""
+    """Steps occur at every period, and spikes at each of its parts."""
     dice = np.random.default_rng(3)
     slot = ((t_ns + period_s * S - into_ns) // (period_s * S)).astype(np.int64)
     rtt_ns = 30 * MS + dice.normal(0, 4 * MS, slot.max() + 1)[slot] + dice.gamma(2, 0.5 * MS, len(t_ns))
@@ -118,7 +119,8 @@ def test_the_whole_period_is_told_from_its_parts(parts: int) -> None:
 
 
 def test_a_part_with_stronger_spikes_is_told_from_the_whole_by_losses_and_steps() -> None:
-    """Spikes at every third of a period of 15 s, losses and steps only at whole periods; a probe every half second."""
+    """Spikes occur at every third of a period of 15 s; losses and steps occur only at whole periods. A probe is sent
+    every half second."""
     dice = np.random.default_rng(8)
     t_ns = np.arange(0, 450 * S, S // 2)
     slot, into_ns = (t_ns - 8 * S) // (15 * S), (t_ns - 8 * S) % (15 * S)

@@ -21,7 +21,7 @@ class Schedule:
 
     def instants_ns(self, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
         """The instants in [begin, end)."""
-        # Integers throughout: as a float, 15 s times k would be off by ns after hours, and instants are compared for
+        # Integers throughout: as a float, 15 s times k would be off by ns after hours, but instants are compared for
         # equality.
         first = -(-(begin_ns - self.phase_ns) // self.period_ns)
         after = -(-(end_ns - self.phase_ns) // self.period_ns)

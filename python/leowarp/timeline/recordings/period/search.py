@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches the signs for the period and phase of events on a path; also gives runners-up and the confidence.
+"""Searches the signs for the period and phase of events on a path, and also returns runners-up.
 
 Candidates are the strongest lines in the spectra of the signs, their integer parts and multiples, and the known periods
-of real networks. Each is evaluated by its Bayes factor (`evidence`) and by the number of alternatives that could have
-been found instead. If every second (third, fourth) instant of a period shows other signs than the rest, the period is
-not complete: its multiple is.
+of real networks. Each candidate is evaluated by its Bayes factor (`evidence`) and by the number of alternatives that
+the search could have found instead. If every second (third, fourth) instant of a period shows other signs than the
+rest, the true period is this multiple.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from leowarp.timeline.recordings.period.evidence import MIDDLE, Ratios, log_mean
 from leowarp.timeline.recordings.period.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
-"""The range of periods to search; the longest only if the measurement contains four of it."""
+"""The range of periods to search. The longest are searched only if the measurement contains four of them."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""Prior for periods near (1 %) these, in s; other periods share the rest. 15 s belongs to the only constellation with
-published reconfigurations (`scenario.access`); schedules of machines are round numbers."""
+"""Prior for periods within 1 % of these, in s; other periods share the rest. 15 s belongs to the only constellation
+with published reconfigurations (`scenario.access`). The others are round numbers, as machines use for schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
-"""Error of an undisciplined computer clock: RFC 5905 (7.3) allows 15 ppm for a disciplined one, data sheets of quartz
-give 20 to 100 ppm. A schedule synchronised by GPS appears shifted by no more than that."""
+"""Error of an undisciplined computer clock. RFC 5905 (7.3) allows 15 ppm for a disciplined one; data sheets of quartz
+crystals give 20 to 100 ppm. On such a clock, a schedule synchronised by GPS appears to deviate by no more than that."""
 
 _EXACT = 0.8
-"""Share of the prior of a usual period that is within `EXACT_WITHIN` of it."""
+"""Share of the prior of a usual period that belongs to periods within `EXACT_WITHIN` of it."""
 
-# With three instants, two differences are equal by chance (`test_three_handovers_are_not_enough_to_be_certain`).
+# With only three instants, two differences may be equal by chance
+# (`test_three_handovers_are_not_enough_to_be_certain`).
 _FEWEST_PERIODS = 4
 _KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 _RELATIVES = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 2, 2.0, 3.0, 4.0)
@@ -47,7 +48,7 @@ _SPIKES_ALONE = 4.0
 
 _SPLIT_CERTAIN = np.log(30.0)
 _CHOSEN = np.log(2.0)
-"""For each sign, a choice is made whether it occurs at all instants alike."""
+"""For each sign, the search decides whether it occurs at all instants alike."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Candidate:
 
     period_s, phase_s: The phase is that of an instant in [0, period), relative to the first probe.
     log_factor: Natural logarithm of the Bayes factor against no schedule.
-    log_odds: The same including the prior: this candidate against no schedule.
+    log_odds: The same for this candidate, including the prior.
     by_sign: Log Bayes factors of each sign separately, at this phase.
     alone: dict of str to (float, float). For each sign, the phase at which it is strongest, and its log Bayes factor
         there.
@@ -75,8 +76,9 @@ class Search:
     """All candidates, best first.
 
     of_sign: dict of str to (Candidate or None). The best candidate by each sign alone; None if that sign supports none.
-    multiple: The best candidate is this multiple of the period with the largest factor, because its instants differ.
-    split_log_odds: Log odds of that choice; infinite if `multiple` is 1.
+    multiple: The best candidate is this multiple of the period with the largest factor, because that period's instants
+        differ.
+    split_log_odds: Log odds of the decision for this multiple; infinite if `multiple` is 1.
     """
 
     signs: Signs
@@ -93,7 +95,7 @@ def search(series: Series) -> Search | None:
     Returns: Deterministic: the same series gives the same candidates.
     """
     found = signs(series)
-    # If bins are longer than the longest period, no period can be found; a pause of years would give billions of
+    # If bins are longer than the longest period, no period can be found. A pause of years would also give billions of
     # periods to try.
     if found is None or found.bin_s > max(LONGEST_S, (series.interval_ns or 0) / 1e9):
         return None
@@ -105,11 +107,12 @@ def search(series: Series) -> Search | None:
     weighed = [_weighed(ratios, period_s, row) for period_s, row in _lines(ratios, longest_s)]
     for period_s in _KNOWN_S:
         if period_s <= longest_s:
-            # Near it, and exactly it: the exact one has a higher prior (`EXACT_WITHIN`), and the grid around it may
-            # miss it.
+            # Both the neighbourhood of a known period and exactly that period are tried: the exact one has a higher
+            # prior (`EXACT_WITHIN`), and the grid around it may miss it.
             weighed += [_weighed(ratios, period_s, together), _of_period(ratios, period_s)]
     weighed.sort(key=lambda one: -one.log_odds)
-    # The strongest line is often a half or a multiple of the period, because repeated events have lines at all of them.
+    # The strongest line is often a half or a multiple of the period, because repeated events have lines at all of
+    # these.
     for one in _distinct(weighed)[:3]:
         for times in _RELATIVES:
             if SHORTEST_S <= one.period_s * times <= longest_s:
@@ -132,12 +135,12 @@ def search(series: Series) -> Search | None:
 def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
     """Periods of the strongest lines in the spectra, with the row of each.
 
-    A short event in every period has all harmonics with equal strength. Their powers are added, as in searches for
-    pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
+    A short event in every period has all harmonics with equal strength. The powers of the harmonics are added, as in
+    searches for pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
 
     Returns: list of (float, int). At most 20, strongest first.
     """
-    # Four times as long as the data, padded with zeros: the lines of the spectrum are then closer than they are wide,
+    # The series is padded with zeros to four times its length. The spectrum's lines are then closer than they are wide,
     # so none is missed.
     length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
     step_hz = 1 / (length * ratios.signs.bin_s)
@@ -170,9 +173,9 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """The best period near a given one, by one way to look at signs, and its best phase."""
+    """The best period near a given one and its best phase, for one way to look at signs."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
-    # So fine that the last instant moves by less than a bin.
+    # Steps are so small that the last instant moves by less than a bin.
     step = 0.6 * bin_s / span_s
     reach = min(0.45 * about_s / span_s, 0.01)
     tried_s = about_s * (1 + step * np.arange(-int(reach / step) - 1, int(reach / step) + 2))
@@ -180,13 +183,13 @@ def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
 
 
 def _polished(ratios: Ratios, best: Candidate) -> Candidate:
-    """The best of the periods closer to it than the search's steps, at nearby phases."""
+    """The best of the periods within one step of the search around it, at nearby phases."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     phases_s = (best.phase_s + bin_s * np.arange(-4, 5) / 2) % best.period_s
     found = [best]
     for part in np.arange(-6, 7) / 6:
         period_s = best.period_s * (1 + part * bin_s / span_s)
-        # Around the middle of the recording, so that a change of the period does not shift the phase.
+        # Periods are changed around the middle of the recording, so that the phase does not shift.
         turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
         factors = log_mean(ratios.sums(ratios.places(period_s, turned_s % period_s)), axis=1)
         found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
@@ -256,9 +259,9 @@ def _usual(period_s: float) -> bool:
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Log prior of one of the distinguishable periods and phases."""
+    """Log prior of a period and phase, one of those that can be distinguished."""
     bin_s = ratios.signs.bin_s
-    # Periods that differ by less shift the last instant by less than a bin, so they count as one candidate.
+    # Periods that differ by less shift the last instant by less than a bin, so they count as one.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
     # Uniform in the logarithm: nothing is known about the size of an unknown period.
     density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
@@ -266,7 +269,8 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
     for usual_s, share in USUAL.items():
         if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
             believed += share * (1 - _EXACT) * min(apart_s / (2 * _USUAL_WITHIN * usual_s), 1.0)
-        # The share of the periods indistinguishable from this one that is the usual one on a slightly wrong clock.
+        # The usual period, on a slightly wrong clock, takes this share of the periods that cannot be distinguished from
+        # this one.
         exact_s = EXACT_WITHIN * usual_s
         low_s, high_s = max(period_s - apart_s / 2, usual_s - exact_s), min(period_s + apart_s / 2, usual_s + exact_s)
         believed += share * _EXACT * max(high_s - low_s, 0.0) / (2 * exact_s)
@@ -274,7 +278,7 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """The first of those with the same period."""
+    """The first of the candidates with the same period."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
@@ -283,11 +287,11 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """The part of the first period that has the largest factor, if that is larger than its own; otherwise the first
-    itself.
+    """The part of the first candidate's period that has the largest factor, if that factor is larger than its own;
+    otherwise the first candidate itself.
 
     If spikes follow half of a period, the prior can prefer the whole period at the phase of either half. The half is
-    then used to decide between them (`_whole`).
+    then used to decide between the two phases (`_whole`).
     """
     best = candidates[0]
     lengths_s = [best.period_s / times for times in (2, 3, 4) if best.period_s / times >= SHORTEST_S]
@@ -297,7 +301,8 @@ def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
 
 
 def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int, float]:
-    """The multiple of a period whose instants differ, and its log odds; the same period and 1 if they do not differ."""
+    """The multiple of a period at which its instants differ, and its log odds; the period itself, with 1, if they do
+    not differ."""
     choices: list[tuple[float, Candidate, int, float]] = []
     for times in (2, 3, 4):
         period_s = best.period_s * times
@@ -316,13 +321,14 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
 
 
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
-    """By how much it is better to assign some signs only to every n-th instant; the phase; the margin over the next.
+    """Log odds gained by assigning some signs only to every n-th instant; the phase of these instants; the margin over
+    the next best.
 
-    For each sign: the Bayes factor of every n-th instant, relative to that of all instants alike, or of none if that is
-        better.
+    For each sign: the Bayes factor of every n-th instant, relative to that of all instants alike or of no instants,
+        whichever is larger.
     """
     found, ahead = (0.0, best.phase_s), 0.0
-    # A step and its spike may be in different bins.
+    # A step and the spike that belongs to it may be in different bins.
     for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
         classes_s = phase_s + best.period_s * np.arange(1, times + 1)
         sums = ratios.sums(ratios.places(best.period_s * times, classes_s % (best.period_s * times)))
@@ -332,7 +338,7 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
             rows = ratios.signs.rows(sign)
             of_class, of_all = log_mean(apart[rows], axis=0), float(log_mean(alike[rows], axis=0))
             at = int(np.argmax(of_class))
-            # If all classes show the sign, some a little more, there is no other period.
+            # If all classes of instants show the sign, and some only a little more, no other period is assumed.
             if np.delete(of_class, at).max() <= 0:
                 gain[at] += max(float(of_class[at]) - max(of_all, 0.0) - _CHOSEN, 0.0)
         if gain.max() > found[0]:

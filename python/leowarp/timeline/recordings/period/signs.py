@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signs of events on a path, on a time grid: how rare the strength of each bin's sign is.
 
-A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Each path has others of these at
-any time, more in one minute than in the next. So each sign is a score for every bin of the grid, ranked among those of
-the minute before and after. This rank is a share that is uniform in (0, 1] if nothing keeps a schedule, for any kind of
-noise.
+A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Each path also has steps, spikes
+and losses at other times, in some minutes more than in others. So each sign is a score for every bin of the grid, and
+each score is ranked among those of the minute before and after. The rank is a share. If nothing follows a schedule, it
+is uniform in (0, 1], for any kind of noise.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ RANKED_WITHIN_S = 60.0
 """Distance before and after a bin within which it is compared."""
 
 _MOST_BINS = 6_000
-# Short windows find steps on paths with a wandering level, long ones small steps in noise; which a path needs is
-# unknown.
+# Short windows find steps on paths with a wandering level; long ones find small steps in noise. It is unknown which a
+# path needs.
 _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
@@ -44,7 +44,8 @@ class Signs:
     """Shares of each sign over time.
 
     begin_ns: Beginning of the first bin.
-    names: The sign of each row: steps, spikes, losses, together. There may be several ways to look at a sign.
+    names: The sign of each row: steps, spikes, losses, together. A sign has several rows if there are several ways to
+        look at it.
     shares: float64 array of shape (rows, bins). Share of the surrounding bins with an equal or higher score, in (0, 1];
         nan where nothing is known.
     """
@@ -62,8 +63,8 @@ class Signs:
 def signs(series: Series) -> Signs | None:
     """The signs of a series of probes; None if it has fewer than two probes, or no reply.
 
-    Returns: Six ways to look at steps (three windows, each at every bin and at its peaks), one at spikes, two at
-        losses, and one at all of them together; bins of 0.2 s or more.
+    Returns: Ten rows: six for steps (three windows, each at every bin and at its peaks), one for spikes, two for
+        losses, one for all of them together. Bins are 0.2 s or more.
     """
     interval_ns = series.interval_ns
     if interval_ns is None or np.isnan(series.delay_ns).all():
@@ -77,7 +78,7 @@ def signs(series: Series) -> Signs | None:
     scores += [(LOSSES, _widened(score, bin_s)) for score in _losses(bins)]
     within = max(round(RANKED_WITHIN_S / bin_s), 10)
     shares = [_shares(score, within) for _, score in scores]
-    # Several ways to look at one sign count as one: their mean.
+    # Several ways to look at one sign are averaged, so that they count as one.
     rarity = [-np.log(share) for share in shares]
     witnesses = [_mean([rarity[place] for place, (name, _) in enumerate(scores) if name == sign]) for sign in SIGNS]
     together = _shares(np.where(np.isnan(witnesses).all(axis=0), np.nan, np.nansum(witnesses, axis=0)), within)
@@ -119,18 +120,18 @@ def _steps(bins: _Bins) -> list[Scores]:
     found = []
     for window_s in _STEP_WINDOWS_S:
         width = max(round(window_s / bins.bin_s), 2)
-        # The bin itself belongs to neither side.
+        # The bin itself belongs to neither of the two windows.
         change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
-        # A level that drifts constantly changes equally everywhere.
+        # Subtract a constant drift of the level, which adds the same change everywhere.
         score = np.abs(change_ns - _moving_median(change_ns, 2 * round(_DRIFT_S / bins.bin_s) + 1))
         found += [score, _peaks(score, width // 2)]
     return found
 
 
 def clipped(of: Scores, width: int) -> Scores:
-    """Values with outliers above the surrounding median clipped, so that a mean can be used.
+    """The values, with outliers clipped that are above the surrounding median, so that a mean can be used.
 
-    A median would be robust to spikes, but is less efficient than a mean without them: for normal noise it needs 1.57
+    A median would be robust to spikes. Without spikes it is less efficient than a mean: for normal noise it needs 1.57
     times as many samples.
 
     of: float64 array of shape (n,). nan: unknown.
@@ -142,7 +143,8 @@ def clipped(of: Scores, width: int) -> Scores:
 
 
 def changes(of: Scores, width: int, apart: int = 0) -> Scores:
-    """Mean of the values from each place (plus `apart`) on, minus that of those before it; nan if half are unknown.
+    """Mean of the values from each place (plus `apart`) on, minus the mean of those before it; nan if half of them are
+    unknown.
 
     Parameters
     ----------
@@ -156,7 +158,7 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
     Returns
     -------
     float64 array of shape (n + 1,)
-        The last place is after all values.
+        The last place is after the last value.
     """
     known = ~np.isnan(of)
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
@@ -165,7 +167,7 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
     at = np.arange(last + 1)
     low, begin, end = np.maximum(at - width, 0), np.minimum(at + apart, last), np.minimum(at + apart + width, last)
     before, after = counts[at] - counts[low], counts[end] - counts[begin]
-    # A mean of the few values left beside an outage would itself look like a step.
+    # Beside an outage only a few values are left, and their mean would itself look like a step.
     enough = (before * 2 >= width) & (after * 2 >= width)
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (sums[end] - sums[begin]) / after - (sums[at] - sums[low]) / before
@@ -178,7 +180,8 @@ def _spikes(bins: _Bins) -> Scores:
 
 
 def _losses(bins: _Bins) -> list[Scores]:
-    """Number of losses in each bin; and the excess on one side over the other (the ends of a long run)."""
+    """Number of losses in each bin, and the excess of losses on one side over the other, which marks the ends of a long
+    run."""
     width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
     lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -188,8 +191,8 @@ def _losses(bins: _Bins) -> list[Scores]:
 
 
 def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.float64]:
-    """Windows over an array padded with nan. If not centred, with one more at each end: window i + width + 1 begins
-    after place i and window i ends before it."""
+    """Windows over an array padded with nan. If `centred` is false, one more window exists at each end: window i +
+    width + 1 begins after place i, and window i ends before it."""
     before = width // 2 if centred else width
     after = width - 1 - before if centred else width
     return sliding_window_view(np.concatenate([np.full(before, np.nan), of, np.full(after, np.nan)]), width)
@@ -198,7 +201,7 @@ def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.flo
 def _moving_median(of: Scores, width: int) -> Scores:
     """Median of the known values around each (the lower of the two middle ones); nan if there are none.
 
-    Wide windows are computed at every 20th part of their width, because such a median changes slowly.
+    Wide windows are computed only at every 20th part of their width, because their median changes slowly.
     """
     every = max(width // 20, 1)
     ordered = np.sort(_windows(of, width, centred=True)[::every], axis=1)  # nan are sorted last
@@ -235,12 +238,12 @@ def _mean(of: list[Scores]) -> Scores:
 def _shares(score: Scores, within: int) -> Scores:
     """Share of the known scores within this number of bins that are equal or higher.
 
-    This is the p-value of a permutation test of each bin against its surroundings: uniform for any noise that does not
-    change within them, with any distribution.
+    The share is the p-value of a permutation test of each bin against its surroundings. It is uniform for noise of any
+    distribution that does not change within them.
 
     score: float64 array of shape (bins,). nan: unknown.
     within: Number of bins before and after.
-    Returns: float64 array of shape (bins,). In (0, 1]; nan where the score is.
+    Returns: float64 array of shape (bins,). In (0, 1]; nan where the score is nan.
     """
     found = np.full(len(score), np.nan)
     windows = _windows(score, 2 * within + 1, centred=True)

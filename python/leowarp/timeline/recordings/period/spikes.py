@@ -14,7 +14,8 @@ from leowarp.timeline.recordings.measurement import Series
 LEVEL_NS = 2_000_000_000
 """Width of the window whose median is the level of the delays."""
 
-# The probability is a billionth for normal noise: none of the 360,000 probes that an hour has at 10 ms.
+# For normal noise, a sample exceeds this with a probability of one in a billion: none of the 360,000 probes of an hour
+# at 10 ms does.
 _SPIKE_SIGMAS = 6.0
 
 
@@ -23,7 +24,7 @@ class Spike:
     """A run of delays that rise above their level.
 
     t_ns: Sending time of its first probe.
-    length_ns: To its last probe, plus the interval between probes.
+    length_ns: Time to its last probe, plus the interval between probes.
     peak_ns: Largest delay.
     height_ns: Excess of the peak over the level, the surrounding median.
     """
@@ -46,10 +47,10 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
     if len(answered) < 8 or interval_ns is None:
         return ()
     above_ns = answered.delay_ns - level_ns(answered)
-    # Delays in whole ms may have a median deviation of 0, so the threshold is at least one resolution.
+    # Delays in whole ms may have a median deviation of 0, so the threshold is at least the resolution of the delays.
     threshold_ns = _SPIKE_SIGMAS * max(_sigma_ns(above_ns), _resolution_ns(answered.delay_ns))
     places = np.flatnonzero(above_ns > threshold_ns)
-    # Lost probes inside a spike do not end it; ten intervals without a high delay do.
+    # Lost probes inside a spike do not end it; ten intervals without a high delay end it.
     cuts = np.flatnonzero(np.diff(answered.t_ns[places]) > 10 * interval_ns) + 1
     spikes = []
     for run in np.split(places, cuts) if len(places) else ():
@@ -65,7 +66,7 @@ def level_ns(answered: Series) -> NDArray[np.float64]:
     """The median of the delays around each, within `LEVEL_NS` or nine probes, whichever is longer."""
     interval_ns = answered.interval_ns or LEVEL_NS
     window_ns = max(LEVEL_NS, 9 * interval_ns)
-    # By time and not by number: where probes were lost, the same number of neighbours extends further.
+    # The window is a time, not a number of probes: where probes were lost, the same number would extend further.
     frame = pd.Series(answered.delay_ns, index=pd.to_datetime(answered.t_ns, unit="ns"))
     return frame.rolling(pd.Timedelta(window_ns, "ns"), center=True).median().to_numpy()
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a burst of loss lasts, by how a transfer's retransmissions bunch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.fitting.estimate import Estimate, Untold, resampled
+from leowarp.scenario.schema import Access
+from leowarp.timeline.recordings.measurement import Transfer
+
+KEY = "loss_burst"
+SEGMENT_BYTES, WIRE_BYTES = 1448, 1514
+_FEWEST = 20
+_BLOCK_NS = 5_000_000_000
+_LONGEST_INTERVAL_NS = 500_000_000
+_USUAL_RTT_NS = 60e6
+_OF_ROW = 0.1
+"""Bursts that take more than nine tenths of each row could be of any length; the least is taken."""
+_APART_RTTS = 2.0
+"""A loss is found after one round trip and may be sent again twice: retransmissions nearer than this are of one."""
+
+
+def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
+    """`loss_burst`: segments that were sent again each time, at the rate at which the link sends them.
+
+    ACKs clock a window out in rows, at the link's rate, with pauses between them. A burst in a pause loses nothing and
+    is not seen. Were segments sent evenly, bursts would be longer; the note has both lengths.
+
+    Parameters
+    ----------
+    access : Access
+        For the capacity, which the transfer bounds from below alone.
+    """
+    told = ~np.isnan(transfer.retransmissions)
+    if not told.all():
+        return [], [Untold(KEY, "the transfer's file does not say when segments were sent again")]
+    interval_ns = float(np.median(transfer.length_ns))
+    if interval_ns > _LONGEST_INTERVAL_NS:
+        return [], [Untold(KEY, f"intervals of {interval_ns / 1e9:.3g} s do not tell one burst from the next")]
+    known_ns = transfer.rtt_ns[transfer.rtt_ns > 0]
+    rtt_ns = float(np.median(known_ns)) if len(known_ns) else _USUAL_RTT_NS
+    # A burst this soon after another is not seen: half an interval to the end of its own, and half of the next.
+    dead_ns = _APART_RTTS * rtt_ns + interval_ns
+    again = np.flatnonzero(transfer.retransmissions > 0)
+    ends_ns = transfer.t_ns[again] + transfer.length_ns[again]
+    apart = transfer.t_ns[again][1:] - ends_ns[:-1] > _APART_RTTS * rtt_ns
+    first = again[np.append(True, apart)[: len(again)]]
+    if len(first) < _FEWEST:
+        return [], [Untold(KEY, f"segments were sent again at {len(first)} times, which are too few")]
+    begins = np.zeros(len(transfer.t_ns))
+    begins[first] = 1.0
+    segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
+    table = np.column_stack([transfer.retransmissions, segments, transfer.length_ns, begins])
+    # A burst and what is sent again of it lie in few successive intervals.
+    block = max(round(_BLOCK_NS / interval_ns), 1)
+    blocks = np.add.reduceat(table, np.arange(0, len(table), block), axis=0)
+
+    capacity_bps = access.capacity_bps if transfer.way == "down" else access.capacity_up_bps
+    if capacity_bps is None:
+        return [], [Untold(KEY, "the link's rate, at which rows of segments leave, is not known")]
+    spacing_ns = 8e9 * WIRE_BYTES / capacity_bps
+
+    def length_ns(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        lost, sent, lasts_ns, times = drawn.sum(axis=0)
+        # A resample without a burst tells nothing: one burst.
+        seen_ns = lost / _bursts(max(times, 1.0), lasts_ns / dead_ns) * spacing_ns
+        row_ns = sent / lasts_ns * rtt_ns * spacing_ns
+        # A burst of length L that meets a row of length R takes L R / (R + L) of it on average: one may stick out.
+        return np.asarray(seen_ns / max(1.0 - seen_ns / max(row_ns, 1.0), _OF_ROW))
+
+    low, high = resampled(blocks, length_ns)
+    value_ns = float(length_ns(blocks))
+    lost, sent, lasts_ns, _ = table.sum(axis=0)
+    even_ns = lost / _bursts(float(len(first)), lasts_ns / dead_ns) * lasts_ns / sent
+    note = (
+        f"{int(lost)} segments were sent again at {len(first)} times more than {_APART_RTTS:g} round trips of "
+        f"{rtt_ns / 1e6:.3g} ms apart; in rows at {capacity_bps / 1e6:.4g} Mbit/s, while segments that are sent evenly "
+        f"would make it {even_ns / 1e6:.3g} ms; losses of queues are among them"
+    )
+    return [Estimate(KEY, value_ns, max(float(low), 0.0), float(high), len(first), "bursts", note)], []
+
+
+def _bursts(seen: float, spans: float) -> float:
+    """How many bursts there were: of n in `spans` dead times each is seen that has none before it in one of these.
+
+    Poisson: seen = n exp(-n / spans), solved by iteration; at its largest, spans / e, n is spans.
+    """
+    count = seen
+    for _ in range(50):
+        count = min(seen * float(np.exp(count / spans)), spans)
+    return count

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Output of tools that measure delays and are not read: each is known by its lines, and says what to type instead."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.documents import IPERF3_HINT
+
+_PING = "LC_ALL=C ping -D -i 0.01 HOST > trace.txt"
+_FPING = re.compile(r"^(?:\[[\d.]+\] )?\S+ +: \[\d+\], (?:\d+ bytes, )?[\d.]+ ms\b", re.MULTILINE)
+_WINDOWS = re.compile(r"[=<] ?\d+ ?m\w{0,4} TTL=\d+")
+_IPERF3 = re.compile(r"^\[ ID\] Interval +Transfer +B", re.MULTILINE)
+_MTR = re.compile(r"^HOST: .*Loss%\s+Snt\b", re.MULTILINE)
+
+
+def refused_tool(path: Path, text: str) -> ScenarioError | None:
+    """Why a file of another tool is refused; None: it is of none that is known.
+
+    text: The file's.
+    """
+    beginning = text[:10_000]
+    if _FPING.search(beginning):
+        columns = r"s/^\[([0-9.]+)\] .* : \[([0-9]+)\], ([0-9]+ bytes, )?([0-9.]+) ms.*/\1 \2 \4/p"
+        return ScenarioError(
+            f"{path}: the output of fping, which is not read",
+            f"measure with: {_PING}; or make columns of what fping -D wrote: sed -nE '{columns}' {path} > columns.txt, "
+            "and type: --columns t_s,seq,rtt_ms",
+        )
+    if _WINDOWS.search(beginning):
+        return ScenarioError(
+            f"{path}: the ping of Windows: it numbers no probes, so that nothing tells which were lost",
+            "measure with a ping that does, or with irtt: irtt client -i 10ms -d 5m -o trace.json SERVER",
+        )
+    if _IPERF3.search(beginning):
+        return ScenarioError(f"{path}: what iperf3 prints for people, and not its JSON", IPERF3_HINT)
+    if _MTR.search(beginning):
+        return ScenarioError(f"{path}: mtr's report has sums of probes, and no probe", f"measure with: {_PING}")
+    return None
