@@ -84,8 +84,8 @@ class Condition:
     name: In tables.
     slugs: Slugs of `CORE` that the condition includes.
     set: Keys added to each run's own.
-    example: Scenario that replaces the examples of the three paths; `TO_NINE_PLANES` and `TO_CAPE_TOWN` then make the
-        paths.
+    example: Scenario to use instead of the three example scenarios. The changes `TO_NINE_PLANES` and `TO_CAPE_TOWN`
+        then derive the second and the third path from it.
     controls_of: Key of the condition whose runs without route changes serve as controls. Controls of another condition
         have the same queues and TCP, and a path that differs by some ms. None: there are no controls, and claims that
         need them are not checked.

@@ -45,7 +45,8 @@ NEW_SEEDS = 10
 """Seeds for the proposals as written and for BBR version 3: intervals go from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""The study's flood ping lasted 380 s. 1,800 pings, one per second: at a loss of 1 to 2 %, some 18 to 36 are lost."""
+"""The study's flood ping lasted 380 s. Here, 1,800 pings are sent, one per second. A loss of 1 to 2 % then means 18 to
+36 lost pings."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"

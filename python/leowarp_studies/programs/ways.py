@@ -55,7 +55,7 @@ server has no manifest of a live stream."""
 class Player:
     """A DASH player with the rule of dash.js.
 
-    ways: Entries with which it plays.
+    ways: Ways in which the video is played.
     served, played: Options of server and client.
     """
 

@@ -95,8 +95,8 @@ RUN_ROWS = (
 
 
 def first_numbers(runs: Sequence[RunView]) -> str:
-    """The six most important numbers, side by side for one run, as a table for several; of the TCP flows, if there are
-    any.
+    """The six most important numbers: side by side for one run, in a table for several runs. If there are TCP flows,
+    the numbers are theirs.
 
     Returns: For several flows the sum, if one makes sense (rates, packets), otherwise the median over the flows. The
         text says which of the two.

@@ -113,7 +113,7 @@ def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 _NODES, _WEIGHTS = _gaussian(721)
-# A grid in two dimensions needs the square of this number of nodes, so it uses fewer.
+# A grid in two dimensions has the square of its nodes per dimension, so a smaller number is used for it.
 _COARSE, _COARSE_WEIGHTS = _gaussian(91)
 
 _LEVELS_DB = np.linspace(-50.0, 40.0, 1801)

@@ -189,7 +189,8 @@ def cubic_climbs_and_drops(frames: Frames) -> Outcome:
         # The tolerance is a factor of 2, because the study shows five seconds of one session.
         "climbs as in the figure": slope.known
         and STUDY_SLOPE_BPS_PER_S / 2 <= slope.median <= 2 * STUDY_SLOPE_BPS_PER_S,
-        # The target is 0.57 with a tolerance of a quarter of the fall; CUBIC itself cuts to 0.7 (RFC 9438, 4.6).
+        # The rate should fall to 0.57 of its earlier value, with a tolerance of a quarter of this reduction. CUBIC
+        # itself reduces its window to 0.7 (RFC 9438, 4.6).
         "a single loss takes it down": drop.known and 0.4 <= drop.median <= 0.8,
     }
     text = (

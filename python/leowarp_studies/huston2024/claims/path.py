@@ -80,7 +80,7 @@ def minimum_changes(frames: Frames) -> Outcome:
 def loss_gathers(frames: Frames) -> Outcome:
     """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes.
 
-    The share of all probes is needed for comparison: 2 s of a 15 s slot, or 13 %, lie within 1 s of a reconfiguration.
+    For comparison, 13 % of all probes lie within 1 s of a reconfiguration: 2 s of a slot of 15 s.
 
     Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
