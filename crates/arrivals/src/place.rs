@@ -146,7 +146,7 @@ impl Watch {
         }
     }
 
-    /// Processes an acknowledgement of the other direction.
+    /// Processes an acknowledgement that arrives in the other direction, for data of this one.
     pub fn ack(&mut self, ack: Ack, t_ns: i64) {
         if let Some((end, since)) = self.probe {
             if ack.seq.wrapping_sub(end) as i32 >= 0 {
