@@ -24,7 +24,7 @@ def test_halves_of_probes_are_the_whole_in_two_parts_each_from_its_own_zero(apar
     assert (first.round_trip.t_ns.tolist() + (second.round_trip.t_ns + zero_ns).tolist()) == t_ns.tolist()
     assert second.round_trip.t_ns[0] == 0
     # Cut in the middle of time, not of probes.
-    assert first.round_trip.t_ns[-1] <= t_ns[-1] / 2 <= second.round_trip.t_ns[0] + zero_ns
+    assert first.round_trip.t_ns[-1] <= t_ns[-1] // 2 <= second.round_trip.t_ns[0] + zero_ns
 
 
 def test_halves_of_a_transfer_carry_and_send_again_all_of_it():

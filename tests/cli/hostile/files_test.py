@@ -136,5 +136,5 @@ def test_metadata_of_another_shape_are_an_error(leowarp, run):
     spoilt(run / "30-trace" / "links.parquet", "metadata")
     # Otherwise the sha256 would tell.
     forge(run)
-    assert refused(leowarp("show", run, "--again"), "is not as leowarp writes it")
-    assert refused(leowarp("report", run), "is not as leowarp writes it")
+    assert refused(leowarp("show", run, "--again"), "they are of different runs")
+    assert refused(leowarp("report", run), "they are of different runs")
