@@ -51,6 +51,10 @@ struct Shared {
     listener: OwnedFd,
     /// The accepted socket; -1 = not accepted yet.
     receiver: AtomicI32,
+    /// The connection is of Multipath TCP: the sockets have several subflows below them.
+    is_mptcp: bool,
+    /// Of Multipath TCP: payload that the receiver had in order when the transfer was stopped; u64::MAX = not stopped yet.
+    connection_bytes: AtomicU64,
     /// The receiver delays its acknowledgements from the first segment on.
     delays_acks: bool,
     /// Payload of a full segment.
@@ -86,7 +90,8 @@ impl Transfer {
         let at = |host: usize, port: u16| socket::address(setup.hosts[host].address, port + flow as u16);
         let make = |host: usize, port: u16| {
             network.inside(setup.hosts[host].node, || {
-                let fd = socket::open(setup.hosts[host].address, libc::SOCK_STREAM, 0)?;
+                let protocol = if spec.is_mptcp { libc::IPPROTO_MPTCP } else { 0 };
+                let fd = socket::open(setup.hosts[host].address, libc::SOCK_STREAM, protocol)?;
                 socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, &1i32, "reuse a flow's address")?;
                 socket::set_congestion_control(&fd, name)?;
                 socket::bind(&fd, &at(host, port))?;
@@ -103,6 +108,8 @@ impl Transfer {
             sender,
             listener,
             receiver: AtomicI32::new(-1),
+            is_mptcp: spec.is_mptcp,
+            connection_bytes: AtomicU64::new(u64::MAX),
             delays_acks: setup.hosts[spec.destination].delayed_ack == DelayedAck::On,
             segment_bytes: u64::from(setup.mtu_bytes - setup.ip_header_bytes() - HEADERS_BYTES),
             connect_ns: AtomicI64::new(i64::MIN),
@@ -198,7 +205,26 @@ impl Transfer {
             return Ok(read_bytes);
         }
         // The reader may be inside a system call that reads a gigabyte.
-        self.receiver().map_or(Ok(0), tcp_info::received_bytes)
+        let told = if self.shared.is_mptcp { tcp_info::received_by_mptcp_bytes } else { tcp_info::received_bytes };
+        self.receiver().map_or(Ok(0), told)
+    }
+
+    /// Whether the connection is of Multipath TCP.
+    pub fn is_mptcp(&self) -> bool {
+        self.shared.is_mptcp
+    }
+
+    /// Of Multipath TCP: keeps what the receiver has in order now, before the transfer is stopped.
+    pub fn note_connection(&self) -> Result<()> {
+        if self.shared.is_mptcp && self.connection_bytes().is_none() {
+            self.shared.connection_bytes.store(self.received_bytes()?, SeqCst);
+        }
+        Ok(())
+    }
+
+    /// Of Multipath TCP: payload that the receiver had in order, over all subflows, when the transfer was stopped.
+    pub fn connection_bytes(&self) -> Option<u64> {
+        Some(self.shared.connection_bytes.load(SeqCst)).filter(|&bytes| bytes != u64::MAX)
     }
 
     /// Marks packets from both ends: the data packets if the path is in the flow's direction, else the
@@ -285,6 +311,9 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if n == 0 && ending.is_watched() {
             shared.note_end(clock, ending);
             shared.complete_ns.store(shared.end_ns.load(SeqCst), SeqCst);
+        } else if n == 0 && shared.is_mptcp {
+            // Packets of a subflow do not say when the connection's data are complete
+            shared.complete_ns.store(clock.now_ns(), SeqCst);
         }
         // The stream ended or was reset: in both cases the other side is done. The socket is kept for its last sample.
         libc::shutdown(fd, libc::SHUT_WR);
