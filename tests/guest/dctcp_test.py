@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DCTCP over a queue that marks by a step threshold: the closed forms of Alizadeh et al., "Data center TCP" (2010), and of
+"""DCTCP over a queue that marks by a step threshold: closed forms of Alizadeh et al., "Data center TCP" (2010), and of
 RFC 8257. HyStart's knobs, which end slow start, are here too."""
 
 from pathlib import Path

@@ -23,6 +23,7 @@ use crate::network::leolink;
 use crate::network::Network;
 use crate::packets::frame::{DESTINATION_PORT, SOURCE_PORT};
 use leowarp_timeline::setup::{DelayedAck, Flow, Pcap, Setup};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
@@ -87,7 +88,11 @@ impl Transfer {
     pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
         let spec = &setup.flows[flow];
         let name = spec.congestion_control.as_deref().unwrap_or_default();
-        let at = |host: usize, port: u16| socket::address(setup.hosts[host].address, port + flow as u16);
+        let at = |host: usize, port: u16| match setup.hosts[host].address {
+            // subflows arrive at other addresses of the host, too
+            ip if spec.is_mptcp && host == spec.destination => socket::address(any(ip), port + flow as u16),
+            ip => socket::address(ip, port + flow as u16),
+        };
         let make = |host: usize, port: u16| {
             network.inside(setup.hosts[host].node, || {
                 let protocol = if spec.is_mptcp { libc::IPPROTO_MPTCP } else { 0 };
@@ -239,6 +244,15 @@ impl Transfer {
         }
         socket::set_tos(self.shared.listener.as_raw_fd(), tos)?;
         self.receiver().map_or(Ok(()), |fd| socket::set_tos(fd, tos))
+    }
+}
+
+/// The address that stands for all of a host, of the same family.
+fn any(ip: IpAddr) -> IpAddr {
+    if ip.is_ipv6() {
+        Ipv6Addr::UNSPECIFIED.into()
+    } else {
+        Ipv4Addr::UNSPECIFIED.into()
     }
 }
 

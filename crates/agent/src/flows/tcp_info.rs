@@ -282,7 +282,7 @@ pub fn received_bytes(fd: i32) -> Result<u64> {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct MptcpInfo {
-    before: [u64; 9],
+    before: [u64; 8],
     bytes_received: u64,
     after: [u64; 3],
 }
@@ -332,6 +332,7 @@ mod tests {
             assert_eq!(ours, theirs, "{name}");
         }
         assert_eq!((size_of::<TcpInfo>(), size_of::<BbrInfo>(), LEAST_BYTES), (248, 20, 232));
+        assert_eq!((offset_of!(MptcpInfo, bytes_received), size_of::<MptcpInfo>()), (64, 96));
     }
 
     #[test]

@@ -15,8 +15,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.building import overrides, shelf
 from leowarp.scenario import is_kernel_name
 from leowarp.scenario.network.family import KERNEL_WITH_IPV6
-from leowarp.scenario.workload.mptcp import KERNEL_WITH_MPTCP
 from leowarp.scenario.schema import Jittered
+from leowarp.scenario.workload.mptcp import KERNEL_WITH_MPTCP
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
 
-A flow with this protocol is a connection and its first subflow. A flow with `subflow_of` is a further subflow of it, from
-another source or to another destination. The station there has no host of its own: it is a further interface of the
-connection's host. The kernel's path manager opens the subflow.
+A flow with this protocol is a connection and its first subflow. A flow with `subflow_of` is a further subflow of it,
+from another source or to another destination. The station there has no host of its own: it is a further interface of
+the connection's host. The kernel's path manager opens the subflow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
     """
     flows = tuple(flows)
     wholes = {flow.name: flow for flow in flows if flow.is_mptcp and flow.subflow_of is None}
-    joined = {}
+    joined: dict[str, str] = {}
     for flow in flows:
         if flow.subflow_of is not None:
             whole = wholes[flow.subflow_of]
@@ -111,10 +111,11 @@ def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[st
     """Station of a further interface -> the station whose host has it, and the subflow that says so."""
     joined: dict[str, tuple[str, Section]] = {}
     for subflow, whole in pairs:
-        ends = [(key, subflow.values.get(key), whole.values.get(key)) for key in ("source", "destination")]
-        if None in [station for _, *stations in ends for station in stations]:
+        ends = ("source", "destination")
+        if any(key not in section.values for key in ends for section in (subflow, whole)):
             continue  # reported where ends are looked up
-        other = [(key, mine, theirs) for key, mine, theirs in ends if mine != theirs]
+        pairs_of_stations = [(key, str(subflow.values[key]), str(whole.values[key])) for key in ends]
+        other = [(key, mine, theirs) for key, mine, theirs in pairs_of_stations if mine != theirs]
         if len(other) != 1:
             rule = f'its ends are {"both" if not other else "neither of them"} those of "{whole.values["name"]}"'
             hint = "a subflow has one end of its connection, and a station of its own at the other"
@@ -144,7 +145,7 @@ def _check_joined(
         if section not in wholes and value_of(section, Flow, "kind") != "program":
             continue
         for key in ("source", "destination"):
-            station = section.values.get(key)
+            station = str(section.values.get(key))
             if station in joined:
                 host = joined[station][0]
                 rule = f'"{station}" is a further interface of "{host}", and has no host of its own'

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of Multipath TCP over several stations: what follows from them, and what is refused, with a line to write."""
+"""Connections of Multipath TCP over several stations: what follows from them, and what is refused."""
 
 import pytest
 
-from leowarp.base.errors import ScenarioError
-from leowarp.guest.building.left_out import check_fits
 from leowarp.scenario import load, resolve
 from leowarp.scenario.loading_test import GOOD, problems_of, write
 from leowarp.scenario.workload.mptcp import further_interfaces
@@ -34,13 +32,6 @@ def test_a_plan_without_it_says_nothing_of_it(tmp_path):
     assert "mptcp" not in plan.to_toml()
     assert "subflow_of" not in plan.to_toml()
     assert (plan.guest.kernel, further_interfaces(plan.flows)) == ("default", {})
-
-
-def test_a_kernel_without_it_is_refused_with_the_one_to_write(tmp_path):
-    plan = resolve(load(scenario(tmp_path), [f"flows=[{WHOLE}, {SECOND}]", "guest.kernel=default"]))
-    with pytest.raises(ScenarioError, match="it has no Multipath TCP") as refused:
-        check_fits(plan)
-    assert refused.value.hint.startswith("write --kernel 6.12+net")
 
 
 @pytest.mark.parametrize(
