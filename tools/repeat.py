@@ -3,8 +3,9 @@
 
     python tools/repeat.py --times 20 iperf3 nginx quic
 
-For each scenario (a file, or the name of an example) a line: how many of the runs have the trace of the first, to the
-byte, and how many have the same outputs of their programs. Status 1: some run differs, and the differences are printed.
+Prints one line for each scenario (a file, or the name of an example): how many of the runs have the same trace as the
+first, to the byte, and how many have the same outputs of their programs. Status 1: some run differs, and the
+differences are printed.
 """
 
 import argparse
