@@ -3,7 +3,7 @@
 numbers are read.
 
     python tools/quoted_numbers.py                  # each number as it is quoted, against the stored results
-    python tools/quoted_numbers.py --again          # repeats every run (--again NAME ...: only these), and prints changes
+    python tools/quoted_numbers.py --again          # repeats every run (or only NAME ...), prints changes
     python tools/quoted_numbers.py --store NAME ... # the same, and stores the results
 
 Status 1: a page or a new run differs from a stored number.

@@ -4,8 +4,8 @@
     python tools/serving_satellite.py FOLDER
 
 FOLDER holds the files of clarkzjw/LEOViz, tests/sample-data (GPL-3.0): elements of one day, the serving satellite of
-each second, the position of the dish, and its pings. That repository found the satellites from the dish's map of
-obstructions, which is an estimate, too. Each slot is one choice.
+each second, the position of the dish, and its pings. The repository found the satellites from the dish's map of
+obstructions. This is an estimate, too. Each slot is one choice.
 """
 
 from __future__ import annotations

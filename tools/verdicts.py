@@ -3,8 +3,8 @@
 
     python tools/verdicts.py frederiksen2024/claims.json docs/guides/reproducing-frederiksen2024.md
 
-This command writes the table between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page and replaces
-the former one; with --check nothing is written, and the status is 1 if the page has another table. A column is a sample
+This command replaces the table between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page. With --check
+it writes nothing, and its status is 1 if the page has another table. A column is a sample
 of the study, named after what its runs have in common: the TCP stack and links, the time, or other settings.
 """
 
