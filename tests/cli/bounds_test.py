@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories that would take all memory, and directories of several runs: one sentence, within 1 GiB, no status 70."""
+"""Oversized directories, and directories of several runs, give one error within 1 GiB of memory and never status 70."""
 
 import json
 import random

@@ -91,7 +91,7 @@ def test_a_stream_meets_the_delays_and_losses_of_the_table(run, probe_bytes):
         events.channel(0, 1, instants, delay_ns, loss_ratio)
         events.capacity(0, 1, np.array([0]), np.array([100_000_000]))
 
-    # More rows in one table than one message of netlink takes
+    # The table has more rows than one netlink message takes
     echoes = run(STREAM, fill, probe_bytes=probe_bytes)["echoes"]
     sent_ns = echoes["sent_ns"].to_numpy("int64")
     transmission_ns = (1000 + HEADERS_BYTES) * 8 * 10
