@@ -7,13 +7,13 @@ these lines:
 - Down (gateway to terminal) the base delay is 15, 22, 16, 20 and 18 ms, slot by slot. Every other millisecond has 1 ms
   more. For 100 ms from each change on, the delay is 60 ms. Up it is 10 ms. Capacity down is 40 Mbit/s, and 20 from 27 s
   on.
-- Flow 0 is a ping from the dish every 100 ms. Its round trip is the delay up, the base delay down and the spike, without
-  jitter (probes leave at even milliseconds). Lost probes: the probe at each change, the probe after the change at 27 s,
-  and one at 35 s.
+- Flow 0 is a ping from the dish every 100 ms. Its round trip is the delay up, the base delay down and the spike,
+  without jitter (probes leave at even milliseconds). Lost probes: the probe at each change, the probe after the change
+  at 27 s, and one at 35 s.
 - Flows 1 and 2 are TCP from the server. One sends a packet of 1448 bytes every 2 ms from 0 s on. The other sends one
-  every 6 ms from 10 s to 40 s, when it ends. Each packet is acknowledged when it arrives; ACKs take 10 ms. On the link, flow 1 loses the packet sent
-  100 ms after each change except the last. At a full queue it loses two packets in a row at 50 s. Each lost packet is
-  sent again 200 ms later.
+  every 6 ms from 10 s to 40 s, when it ends. Each packet is acknowledged when it arrives; ACKs take 10 ms. On the link,
+  flow 1 loses the packet sent 100 ms after each change except the last. At a full queue it loses two packets in a row
+  at 50 s. Each lost packet is sent again 200 ms later.
 """
 
 from __future__ import annotations
