@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leowarp.exam.case import cases
-from leowarp.exam.comparison import mean_ranks, ranks
+from leowarp.exam.comparison import mean_ranks, rank_in_words, ranks, ranks_of_seeds
 from leowarp.exam.references import references
 from leowarp.exam.taken import by_case
 from leowarp.scenario.network.hosts import CONGESTION_CONTROLS
@@ -67,3 +67,18 @@ def test_ranks_are_shared_by_what_reads_alike_and_never_comes_last():
 def test_mean_ranks_of_all_algorithms_add_up():
     for of_suite in mean_ranks(STORED).values():
         assert sum(of_suite.values()) == pytest.approx(len(STORED) * (len(STORED) + 1) / 2)
+
+
+def test_ranks_of_seeds_range_over_the_seeds():
+    def document(*values):
+        row = {"case": "single-flow", "value": values[0], "seeds": {"values": list(values)}}
+        return {"cases": [row]}
+
+    # More goodput is better: cubic leads with the first seed, reno with the second, and the third is a tie.
+    documents = {"cubic": document(0.9, 0.8, 0.7), "reno": document(0.8, 0.9, 0.7)}
+    ranked, spread = mean_ranks(documents), ranks_of_seeds(documents)
+    assert ranked["rfc9743"] == {"cubic": 1, "reno": 2}
+    assert spread["rfc9743"] == {"cubic": (1, 2), "reno": (1, 2)}
+    assert rank_in_words("rfc9743", "cubic", ranked, spread) == "1.00 (1.00 to 2.00)"
+    assert rank_in_words("leo", "cubic", ranked, spread) == "–"
+    assert ranks_of_seeds({"cubic": {"cases": [{"case": "single-flow", "value": 1}]}}) == {}
