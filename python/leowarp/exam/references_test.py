@@ -11,12 +11,14 @@ from leowarp.exam.case import cases
 from leowarp.exam.comparison import mean_ranks, rank_in_words, ranks, ranks_of_seeds
 from leowarp.exam.references import references
 from leowarp.exam.taken import by_case
+from leowarp.exam.verdict import spread_in_words
 from leowarp.scenario.network.hosts import CONGESTION_CONTROLS
 
 DOCS = Path(__file__).parents[3] / "docs"
 STORED = references()
 ROW = re.compile(r"\| [^|]+ \| \[`(?P<case>[\w-]+)`\]\([^)]+\) \| (?P<cells>.+) \|")
 EVERY = re.compile(r"^\| `(?P<name>\w+)` \| (?P<cells>.+) \|$", re.M)
+OF_SEEDS = re.compile(r"^\| [^|]+ \| `([\w-]+)` \| (.+) \|$", re.M)
 STORE = "type: leowarp exam NAME, then python -m leowarp.exam.references exams/NAME"
 
 
@@ -54,6 +56,22 @@ def test_the_page_for_leo_quotes_every_algorithm_as_it_is_stored():
         assert cells == [
             f"**{it['value_in_words']}**" if it["verdict"] == "fail" else it["value_in_words"] for it in found
         ]
+
+
+def test_the_page_for_leo_quotes_the_ranges_over_seeds():
+    text = (DOCS / "guides" / "congestion-control-for-leo.md").read_text(encoding="utf-8")
+    of_seeds = [json.loads((Path(__file__).parent / "stored" / f"{name}-seeds.json").read_text(encoding="utf-8"))
+                for name in ("cubic", "reno", "bbr")]  # fmt: skip
+    by_key = {case.key: case for case in cases()}
+    rows = OF_SEEDS.findall(text)
+    assert len(rows) > 10
+    for key, cells in rows:
+        found = [spread_in_words(by_key[key], {"seeds": of[key]}).split(", ")[0] for of in of_seeds]
+        assert cells.split(" | ") == found, key
+    # The verdicts' values are the first seed's.
+    for name, of in zip(("cubic", "reno", "bbr"), of_seeds, strict=True):
+        stored = by_case(STORED[name])
+        assert {key: each["values"][0] for key, each in of.items()} == {key: stored[key]["value"] for key in of}
 
 
 def test_ranks_are_shared_by_what_reads_alike_and_never_comes_last():
