@@ -79,7 +79,7 @@ CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
 
 @dataclass(frozen=True)
 class Arm:
-    """What happens at the change, or does not happen.
+    """A condition at the change: something that happens there, or nothing.
 
     control: Name of the arm with which this arm is compared.
     keys: Keys of a scenario, dotted, or whole sections.

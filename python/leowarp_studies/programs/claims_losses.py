@@ -61,7 +61,7 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.4 of programs (RFC 8985: RACK widens its window when it sees reordering).
 def linux_is_fooled_less(frames: Frames) -> Outcome:
-    """Share of late packets that a sender took for lost, over all changes: retransmitted spuriously (TCP) or declared
+    """Share of late packets that a sender treated as lost, over all changes: retransmitted spuriously (TCP) or declared
     lost (QUIC).
 
     Returns: Numbers: `declared_ratio` by sender.

@@ -78,7 +78,7 @@ def complete(frame: pd.DataFrame) -> bool:
 
 
 def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
-    """What the channel does to all codewords, whether or not they carry a packet. It is computed without a run.
+    """Effect of the channel on all codewords, including those that carry no packet. It is computed without a run.
 
     Columns: `snr_db, seed, lost_ratio`, and `decoded0_ratio` to `decoded3_ratio` (decoded after this number of
         retransmissions).

@@ -98,7 +98,7 @@ ASSUMPTIONS = (
     Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
                "typical of the turbo code at low rate (own Monte Carlo)"),
     # This is the only default that was chosen after losses had been computed. The authors' abstracts describe
-    # `received` (arXiv 1411.3625, 1501.01471). Of the three models, only `received` stays between the two extreme
+    # `received` (arXiv 1411.3625, 1501.01471). Only the model `received` stays between the two extreme
     # models at 13 dB.
     Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
                "the paper's own rule is not public"),

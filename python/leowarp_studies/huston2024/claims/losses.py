@@ -96,7 +96,7 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
     most = float(rows["loss_ratio"].max())
     kept = {name: _kept(rows[rows["variant"] == name], most) for name in ("bbr", *LOSS_BASED)}
     parts = {"BBR keeps its rate": kept["bbr"].known and kept["bbr"].median >= KEEPS_RATIO}
-    # That BBR keeps its goodput is a reason to choose it only if the others do not keep theirs.
+    # BBR is worth choosing for its goodput under loss only if the others do not keep theirs.
     parts |= {f"{ev.label(name)} does not": kept[name].known and kept[name].median < KEEPS_RATIO for name in LOSS_BASED}
     text = (
         f"at {100 * most:g} % of isolated loss in each direction, of the goodput without any: "
