@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of several exams: passed cases, and ranking of the algorithms."""
+"""Comparison of several exams: numbers of passed cases, and ranks of the algorithms."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from leowarp.exam.verdict import spread_in_words
 from leowarp.report import html
 
 MORE_IS_BETTER = {"used", "worst_second", "offered", "least_share", "kept"}
-"""Measures for which a larger number is better; for all others a smaller one is."""
+"""Measures for which a larger number is better. For all others, a smaller one is better."""
 
 
 def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
-    """Rank of each algorithm in a case, 1 for the best; equal algorithms share the mean of their ranks.
+    """Rank of each algorithm in a case; 1 is the best. Algorithms with equal numbers get the mean of their ranks.
 
-    Numbers are equal if they print alike (three digits). A value that was never reached ranks last.
+    Numbers count as equal if they are equal when printed (three digits). A value that was never reached has the last
+    rank.
     """
     sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
     keys = {name: _key(row, sign) for name, row in rows.items()}
@@ -42,7 +43,7 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
     Returns
     -------
     dict of str to dict
-        Suite -> algorithm -> mean rank.
+        Mean rank by suite, and in each by algorithm.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -93,7 +94,7 @@ def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> st
     Parameters
     ----------
     documents : mapping of str to dict
-        Documents from `Exam.document`, by the name of their column.
+        Results of `Exam.document`, by the name of their column.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)

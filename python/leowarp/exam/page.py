@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page of an exam: failed cases first, a table with other algorithms, then a card for each case."""
+"""Page of an exam. It begins with the failed cases, followed by a table with other algorithms and a card for each
+case."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from leowarp.exam.verdict import Judged, spread_in_words
 from leowarp.report import html
 
 CLASSES = {"pass": "holds", "fail": "fails", "measured": "unknown"}
-"""Verdict -> CSS class of its colour on the page."""
+"""CSS class of the colour of each verdict on the page."""
 
 
 def page_text(
@@ -24,13 +25,13 @@ def page_text(
     Parameters
     ----------
     command : str
-        Command that repeats the exam.
+        The command that repeats the exam.
     beside : mapping of str to dict
-        Documents of other exams (`Exam.document`) by algorithm, for the table.
+        Results of `Exam.document` for other algorithms, by algorithm, for the table.
     baseline : dict, optional
-        Document of an earlier exam to compare with.
+        Document of an earlier exam with which this one is compared.
     figures : mapping of str to str
-        SVG of each case, by the case's name.
+        SVG of each case, by the name of the case.
     """
     counts = ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict}</span>' for verdict, number in exam.counts.items()

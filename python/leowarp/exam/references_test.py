@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored results belong to the present cases, and the pages quote them."""
+"""Tests that stored results belong to the cases of today, and that the pages quote them."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An exam with a maker that boots nothing: failures are listed, other cases continue, and all files agree."""
+"""An exam whose runs are made without a guest: failures are listed, other cases continue, and all files agree."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +17,7 @@ from support.exams import exam_by_arithmetic
 
 @pytest.fixture
 def exam(tmp_path, monkeypatch):
-    """Take the exam; `exam.begun()` is the number of runs so far, `exam.out` its directory."""
+    """Take the exam. `exam.begun()` is the number of runs so far, and `exam.out` its directory."""
     return exam_by_arithmetic(tmp_path, monkeypatch)
 
 
@@ -97,7 +97,7 @@ def test_run_that_was_damaged_is_a_failed_case(exam):
             (each.run / "30-trace" / "bins.parquet").write_bytes(b"")
             (each.run / "30-trace" / "sockets.parquet").write_bytes(b"")
     opened.cache_clear()
-    # Each table is compared with the manifest, so no case can be measured on such a run.
+    # Each table is compared with the manifest, so no case can be measured with such a run.
     assert {each.verdict for each in exam().judged} == {"fail"}
 
 
