@@ -57,7 +57,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def sessions() -> pd.DataFrame:
-    """Rows in the form of `results.sessions`. Seeds differ by 1 % each, in the same way for all."""
+    """Rows in the form of `results.sessions`. Seed n makes most values n % larger, in all groups alike."""
     rows = []
     for control, ordered, delayed, snr_db, seed in itertools.product(
         ALGORITHMS, (False, True), (ON, OFF), SNRS_DB, range(1, SEEDS + 1)
