@@ -62,7 +62,7 @@ def make_runs(
         target = folder / "runs" / run.slug
         job = Job(example_file(run.example), target, {**settings, **run.set}, label=run.slug)
         # Plans are compared as text with every default written out. If a newer version changes a default, the run is
-        # therefore made again.
+        # therefore repeated.
         if not force and _is_made(target, _plan_text(job)):
             done[run.slug] = target
         else:

@@ -38,8 +38,8 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 
     pacing_gain, cwnd_gain: float array of shape (n,). Values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`, with
         nan for null.
-    Returns: float array of shape (n,). It is nan if a gain is unknown, or if the two gains match no mode or two modes:
-        after a timeout, both STARTUP and DRAIN may have a pacing gain of 1 until the next ACK.
+    Returns: float array of shape (n,). It is nan if a gain is unknown, or if the two gains match no mode or two modes.
+        After a timeout, both STARTUP and DRAIN may have a pacing gain of 1 until the next ACK.
     """
     modes = np.full(len(pacing_gain), np.nan)
     for (pacing, cwnd), mode in _MODES_BY_GAINS.items():

@@ -281,7 +281,7 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
 
 
 def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
-    """What the agent recorded about programs: how each ended, and its connections. These are flows whose numbers follow
+    """The agent's records about programs: how each ended, and its connections. These are flows whose numbers follow
     those of the planned flows."""
     connections, flows = end.get("connections") or [], list(planned or [])
     for connection in connections if planned is not None else []:

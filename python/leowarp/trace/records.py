@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read the guest's record files (`out/*.rec`), check them, and write them as Parquet.
 
-A file has four parts: `LEOWARP1`; the length of the header as a u32; the header, which is JSON and is padded with
-blanks so that the records start at a multiple of 8; and the records, packed and little-endian. See
+A file has four parts: `LEOWARP1`; the length of the header as a u32; the header; and the records, packed and
+little-endian. The header is JSON, padded with blanks so that the records start at a multiple of 8. See
 design/interfaces.md, section 5.
 """
 

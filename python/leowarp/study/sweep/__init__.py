@@ -4,9 +4,8 @@ an interruption, and result in one data set.
 
 The steps of a study and their modules, each of which imports only those before it:
 
-    file (reads the text) -> expand (makes and checks the plans) -> plans (identities, `plans.parquet`) -> session
-    (gives batches to workers) -> rows (a run as a row) -> store (`results/`, one Parquet data set) -> page
-    (`index.html`)
+    file (text) -> expand (checked plans) -> plans (identities, `plans.parquet`) -> session (batches for workers) ->
+    rows (a run as a row) -> store (`results/`, one Parquet data set) -> page (`index.html`)
 
 `engine.run_study` makes all steps in one call. `status`, `again` and `estimate` look at a study without continuing it.
 The user's guide is docs/guides/studies.md.

@@ -172,4 +172,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""What this process has checked, with the time of each check."""
+"""Makers, kernels and checksums that this process has checked, with the time of each check."""

@@ -156,7 +156,7 @@ def run_study(
     -----
     A run is made if the directory has no row with its id. The id is derived from the plan, the kernel, the agent and
     leowarp's version. An interrupted study therefore continues where it stopped, and a changed study file adds runs and
-    keeps the others. With another kernel, all runs are made again.
+    keeps the others. With another kernel, all runs are repeated.
 
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
@@ -385,7 +385,8 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    """What the runs on a kernel depend on: checksums, and leowarp's version. Missing parts of the kernel are built."""
+    """Facts on which the runs with a kernel depend: checksums, and leowarp's version. Missing parts of the kernel are
+    built."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, VERSION)

@@ -33,7 +33,7 @@ SEGMENT_BYTES = 1448
 
 
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
-    """What `run_study` would do, for `leowarp study --dry-run`.
+    """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
     out: Directory that the study would use. Results that are there are counted. Default: `studies/<name>`.
     Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a row); `cpu_s_per_run`,

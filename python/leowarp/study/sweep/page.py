@@ -36,7 +36,7 @@ MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Write the page.
 
-    The page is made from the rows alone. It can therefore be made again from a directory, and includes runs of earlier
+    The page is made from the rows alone. It can therefore be rebuilt from a directory, and includes runs of earlier
     starts.
 
     runs: All runs of the study.

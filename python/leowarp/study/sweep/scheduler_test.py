@@ -64,7 +64,7 @@ def test_a_killed_worker_costs_nothing(cluster, make, study_file, fake):
     assert made_so_far(fake) > 60
     assert (seen[0].done, seen[-1].done) == (0, 60)
     assert {told.workers for told in seen} >= {2}
-    # Completed runs are not made again, so no cluster is needed.
+    # Completed runs are not repeated, so no cluster is needed.
     assert len(make(file, scheduler="tcp://127.0.0.1:1", at_once=None).table()) == 60
 
 

@@ -410,7 +410,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
-    """Which run directories to keep; default "none"."""
+    """Run directories to keep; default "none"."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]
