@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stored results of the kernel's own algorithms, with which an exam is compared.
 
-`python -m leowarp.exam.references DIR...` stores the results of exams. This is needed when cases or results have
-changed.
+`python -m leowarp.exam.references DIR...` stores the results of exams, after cases or results have changed. Of an exam
+with several seeds it stores the values and verdicts of all seeds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,17 @@ def store(document: dict[str, Any]) -> Path:
     # Each case is one line, so that a reviewer sees what changes.
     rows = [json.dumps({key: row[key] for key in KEPT}) for row in document["cases"]]
     text = json.dumps(kept, sort_keys=True)[:-1] + ', "cases": [\n' + ",\n".join(rows) + "\n]}\n"
-    path = _FOLDER / f"{name}.json"
+    return _write(f"{name}.json", text)
+
+
+def store_seeds(document: dict[str, Any]) -> Path:
+    """Store the values and verdicts of an exam with several seeds; returns the file."""
+    rows = [f"{json.dumps(row['case'])}: {json.dumps(row['seeds'])}" for row in document["cases"]]
+    return _write(f"{document['algorithm']}-seeds.json", "{\n" + ",\n".join(rows) + "\n}\n")
+
+
+def _write(name: str, text: str) -> Path:
+    path = _FOLDER / name
     path.parent.mkdir(exist_ok=True)
     plainfiles.write(path, text.encode())
     return path
@@ -47,4 +57,5 @@ def store(document: dict[str, Any]) -> Path:
 
 if __name__ == "__main__":
     for folder in sys.argv[1:]:
-        print(store(read(Path(folder))))
+        result = read(Path(folder))
+        print(store_seeds(result) if any("seeds" in row for row in result["cases"]) else store(result))

@@ -54,7 +54,9 @@ class Exam:
         Description of the kernel, from the manifest of a run; empty if every run failed.
     leowarp_version : str
     warnings : tuple of str
-        Warnings of the runs, without repetition.
+        Warnings of the runs, each text once.
+    repeats : tuple of tuple of Judged
+        For each further seed, its verdicts in the order of `judged`.
     """
 
     path: Path
@@ -63,6 +65,7 @@ class Exam:
     leowarp_version: str
     kernel: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    repeats: tuple[tuple[Judged, ...], ...] = ()
 
     @property
     def page(self) -> Path:
@@ -80,8 +83,20 @@ class Exam:
         """The cases that failed."""
         return [each for each in self.judged if each.verdict == "fail"]
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Verdicts as in `exam.json`; with further seeds, each row has the values and verdicts of all seeds."""
+        rows = [each.row(self.path) for each in self.judged]
+        if self.repeats:
+            for place, row in enumerate(rows):
+                of_seeds = [self.judged[place], *(repeat[place] for repeat in self.repeats)]
+                row["seeds"] = {
+                    "values": [each.value for each in of_seeds],
+                    "verdicts": [each.verdict for each in of_seeds],
+                }
+        return rows
+
     def document(self) -> dict[str, Any]:
-        """The content of `exam.json`."""
+        """Content of `exam.json`."""
         return {
             "schema": SCHEMA,
             "algorithm": self.subject.algorithm,
@@ -90,7 +105,7 @@ class Exam:
             "leowarp_version": self.leowarp_version,
             "counts": self.counts,
             "warnings": list(self.warnings),
-            "cases": [each.row(self.path) for each in self.judged],
+            "cases": self.rows(),
         }
 
 

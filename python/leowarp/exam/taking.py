@@ -31,7 +31,7 @@ STUDY = "runs"
 
 def take(
     subject: Subject, out: Path | str | None = None, *, only: Sequence[str] = (), at_once: int | None = None,
-    progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS,
+    progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS, seeds: int = 1,
 ) -> Exam:  # fmt: skip
     """Take the exam. Runs that exist already are kept.
 
@@ -49,7 +49,10 @@ def take(
     trust : bool
         True to allow a kernel and modules that a file names.
     maker : Maker
-        See `run_study`.
+        As for `run_study`.
+    seeds : int
+        Number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is one larger. The
+        verdicts are those of the scenarios' own seeds.
 
     Raises
     ------
@@ -65,8 +68,13 @@ def take(
         why = "it is a file"
     if why is not None:
         raise ScenarioError(f"cannot take an exam in {folder}: {why}", hint="choose another directory with --out")
-    plans = {role: plan for case in chosen for role, plan in plans_of(subject, case).items()}
-    # Cases may have the same plan, which is then run only once, for the first of them.
+    plans = {
+        _of_seed(role, number): plan
+        for number in range(seeds)
+        for case in chosen
+        for role, plan in plans_of(subject, case, number).items()
+    }
+    # Cases share runs: each plan is run once, for whichever case comes first.
     first: dict[str, str] = {}
     asked = {role: first.setdefault(plan.to_toml(), role) for role, plan in plans.items()}
     done = run_plans(
@@ -77,14 +85,20 @@ def take(
     # Cases are sorted by run, so that those of the same run are evaluated one after the other and the run is read only
     # once.
     by_run = sorted(chosen, key=lambda case: asked[case.key])
-    verdicts = {case.key: _judged(case, made, asked) for case in by_run}
-    judged = tuple(verdicts[case.key] for case in chosen)
+    judged, *repeats = (
+        _in_order(chosen, {case.key: _judged(case, made, asked, number) for case in by_run}) for number in range(seeds)
+    )
     warnings = warnings_said({"": done.table(["warnings"]).to_pandas()})
-    return Exam(folder, subject, judged, VERSION, _kernel(judged), tuple(warnings))
+    return Exam(folder, subject, judged, VERSION, _kernel(judged), tuple(warnings), tuple(repeats))
 
 
-def plans_of(subject: Subject, case: Case) -> dict[str, Plan]:
-    """Plans of a case by the name of the run: `<case>`, and `<case>.control` if the case has a control.
+def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Plan]:
+    """Runs of a case by name: `<case>`, and `<case>.control` if the case has one.
+
+    Parameters
+    ----------
+    seed_offset : int
+        Number that is added to the scenario's `run.seed`.
 
     Raises
     ------
@@ -94,10 +108,19 @@ def plans_of(subject: Subject, case: Case) -> dict[str, Plan]:
     algorithms = {case.key: subject.algorithm}
     if case.control is not None:
         algorithms[f"{case.key}.control"] = case.control
-    return {name: _plan(subject, case, algorithm) for name, algorithm in algorithms.items()}
+    return {name: _plan(subject, case, algorithm, seed_offset) for name, algorithm in algorithms.items()}
 
 
-def _plan(subject: Subject, case: Case, algorithm: str) -> Plan:
+def _of_seed(role: str, number: int) -> str:
+    """Name of a run with a further seed."""
+    return f"{role}.seed-{number}" if number else role
+
+
+def _in_order(chosen: Sequence[Case], verdicts: dict[str, Judged]) -> tuple[Judged, ...]:
+    return tuple(verdicts[case.key] for case in chosen)
+
+
+def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Plan:
     overrides = case.overrides(algorithm)
     if subject.modules:
         overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
@@ -105,6 +128,8 @@ def _plan(subject: Subject, case: Case, algorithm: str) -> Plan:
         # The kernel is set before the names of congestion controls are checked, because another kernel may have others.
         overrides["guest.kernel"] = str(subject.kernel)
     plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
+    if seed_offset:
+        plan = scenario.plan_of(case.scenario, overrides | {"run.seed": plan.run.seed + seed_offset}, subject.kernel)
     media.check(plan)
     return plan
 
@@ -116,9 +141,9 @@ def _made(done: StudyResult) -> dict[str, Path | LeowarpError]:
     return {row["case"]: done.failures.get(row["run_id"], runs / row["run_id"]) for row in rows}
 
 
-def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, str]) -> Judged:
-    control = made[asked[f"{case.key}.control"]] if case.control else None
-    return judge(case, made[asked[case.key]], control)
+def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, str], number: int) -> Judged:
+    control = made[asked[_of_seed(f"{case.key}.control", number)]] if case.control else None
+    return judge(case, made[asked[_of_seed(case.key, number)]], control)
 
 
 def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -101,6 +102,24 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
         return Judged(case, "fail", None, f"the run cannot be read: {_why(error)}", None, None)
     verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
     return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)
+
+
+def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
+    """The range over the seeds, and how many seeds kept the limit: `91.2 % to 94.3 %, 5 of 5 pass`.
+
+    Parameters
+    ----------
+    row : mapping
+        A row of `Exam.document` with the key `seeds`.
+    """
+    values, verdicts = row["seeds"]["values"], row["seeds"]["verdicts"]
+    reached = [value for value in values if value is not None]
+    # A value that was never reached is worse than any other, so it is named beside the range.
+    ends = [in_words(case.rule.how.quantity, end) for end in (min(reached), max(reached))] if reached else []
+    words = " to ".join(dict.fromkeys(ends)) or in_words(case.rule.how.quantity, None)
+    if reached and len(reached) < len(values):
+        words += f", {len(values) - len(reached)} of {len(values)} never"
+    return words if case.rule.limit is None else f"{words}, {verdicts.count('pass')} of {len(verdicts)} pass"
 
 
 def _why(error: LeowarpError) -> str:
