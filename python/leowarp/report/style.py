@@ -93,13 +93,25 @@ RC: dict[str, Any] = {
 def styled() -> Iterator[None]:
     """Matplotlib's defaults with our settings on top, independent of the user's matplotlibrc.
 
-    They apply within a `with` block; afterwards a notebook's own settings are in force again.
+    They apply within a `with` block; afterwards a notebook's own settings are in force again. A block within another
+    one costs nothing.
     """
+    if _BLOCKS:
+        yield
+        return
     # The caller's backend is kept: `rc_context` does not restore it (its documentation), so with matplotlib's default a
     # notebook would lose its own.
     settings: Any = mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}
     with mpl.rc_context(rc=settings):
-        yield
+        _BLOCKS.append(settings)
+        try:
+            yield
+        finally:
+            _BLOCKS.clear()
+
+
+_BLOCKS: list[Any] = []
+"""The settings, while they are in force."""
 
 
 class ShownFigure(Figure):
