@@ -54,6 +54,11 @@ def read_schema(run: Path, name: str) -> pa.Schema:
     return parquetfiles.read_schema(run / name)
 
 
+def rows(run: Path, name: str) -> int:
+    """Number of rows of a table of a run directory, by its footer. The caller has read its schema."""
+    return parquetfiles.rows(run / name)
+
+
 def _tables_beside(run: Path, name: str) -> list[Path]:
     """Tables of a run directory that a verb may read together with this one: all but the table of metrics."""
     own = (run / layout.ROUTES, run / layout.TIMELINE)
