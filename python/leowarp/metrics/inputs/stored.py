@@ -167,8 +167,9 @@ class _Stored(Tables):
         return large_frame(columns, read)
 
     def on_request(self, name: str, *columns: str) -> pd.DataFrame:
-        if name in self.missing:
-            return _empty(name)[list(columns)]
+        # Those of the constructor, as `dataclasses.replace` makes them, have all that they have in memory.
+        if name in self.missing or "_read" not in vars(self):
+            return super().on_request(name, *columns)
         _check_columns(self._schemas[name].empty_table(), columns, f"{self._where}, table {name}", TABLES[name].arrow())
         return self._large(name, list(columns))
 

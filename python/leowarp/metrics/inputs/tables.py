@@ -145,8 +145,9 @@ class Tables:
         return self._selected[table, flow]
 
     def on_request(self, table: str, *columns: str) -> pd.DataFrame:
-        """Columns of a table, of `ON_REQUEST` or others, read anew; rows are in the table's order."""
-        raise NotImplementedError
+        """Columns of a table, of `ON_REQUEST` or others, that are not kept; rows are in the table's order."""
+        frame: pd.DataFrame = getattr(self, table)[list(columns)]
+        return frame
 
     @property
     def knows_drops(self) -> bool:
