@@ -92,7 +92,8 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     """
     packets = tables.of_flow("packets", flow)
     mine = packets["direction"].to_numpy() == DATA
-    counts = truths(packets["is_retransmission"]) | truths(packets["is_late"]) | packets["drop_cause"].notna().to_numpy()
+    lost = packets["drop_cause"].notna().to_numpy()
+    counts = lost | truths(packets["is_retransmission"]) | truths(packets["is_late"])
     # Of the other packets, which may be millions, only the times matter.
     times = in_order(packets[["sent_ns", "received_ns"]][mine], "sent_ns")
     data = in_order(packets[_COLUMNS][mine & counts], "sent_ns")
