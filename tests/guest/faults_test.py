@@ -41,7 +41,7 @@ def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest
     assert result.end["virtual_ns"] == 3_000_000_000
     assert result.out_dir == guest_directory / "out"
     assert result.cpu_s > 0
-    # The kernel program alone has more than the 7 MiB below which the host's count is the launcher's.
+    # The kernel program alone needs more than 7 MiB; a smaller count by the host would be that of the launcher.
     assert 10 * MIB < result.peak_memory_bytes < 128 * MIB
     assert guests_in(guest_directory) == []
     result.discard()
@@ -255,7 +255,7 @@ def test_a_missing_kernel_is_a_clear_error(driver, fault_image, guest_directory)
 
 
 def test_patience_has_defaults_that_building_a_whole_constellation_does_not_reach():
-    # 72 x 22 satellites are built in 6.3 CPU s without the clock moving much (DESIGN.md)
+    # 72 x 22 satellites are built in 6.3 CPU s, during which the clock hardly moves
     assert Patience().frozen_cpu_s >= 5 * 6.3
 
 
