@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import leowarp as lw
+from leowarp.guest.building import kernel as building
 from leowarp.guest.building.agent import agent
-from leowarp.guest.building.kernel import kernel
 
 pytestmark = pytest.mark.guest
 
@@ -29,7 +29,7 @@ def trace_hashes(directory: Path) -> dict[str, str]:
 
 @pytest.fixture
 def made(request):
-    """Makes a run in a separate process, with the kernel that stands in the default one's place (`--kernel`)."""
+    """Make a run in a separate process, with the kernel that replaces the default one (`--kernel`)."""
     name = request.config.getoption("--kernel")
     kernel_options = () if name == "default" else ("--kernel", name)
 
@@ -73,7 +73,7 @@ def test_an_ordinary_user_gets_the_same_bytes(tmp_path, made):
     home = Path(tempfile.mkdtemp(prefix="leowarp-user-"))
     try:
         # the other user gets root's build, so that nothing is built twice
-        for kind, entry in (("kernel", kernel().program.parent), ("agent", agent().program.parent)):
+        for kind, entry in (("kernel", building.kernel().program.parent), ("agent", agent().program.parent)):
             shutil.copytree(entry, home / "cache" / kind / entry.name)
         shutil.copy(first.path / "00-plan.toml", home / "plan.toml")
         subprocess.run(["chown", "-R", "65534:65534", home], check=True)

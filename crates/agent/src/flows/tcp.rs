@@ -54,7 +54,7 @@ struct Shared {
     receiver: AtomicI32,
     /// The connection is of Multipath TCP: the sockets have several subflows below them.
     is_mptcp: bool,
-    /// Of Multipath TCP: payload that the receiver had in order when the transfer was stopped; u64::MAX = not stopped yet.
+    /// Payload that the receiver of Multipath TCP had in order when the transfer was stopped; u64::MAX = not stopped yet.
     connection_bytes: AtomicU64,
     /// The receiver delays its acknowledgements from the first segment on.
     delays_acks: bool,
@@ -219,7 +219,7 @@ impl Transfer {
         self.shared.is_mptcp
     }
 
-    /// Of Multipath TCP: keeps what the receiver has in order now, before the transfer is stopped.
+    /// Keeps what the receiver of Multipath TCP has in order now, before the transfer is stopped.
     pub fn note_connection(&self) -> Result<()> {
         if self.shared.is_mptcp && self.connection_bytes().is_none() {
             self.shared.connection_bytes.store(self.received_bytes()?, SeqCst);
@@ -227,7 +227,7 @@ impl Transfer {
         Ok(())
     }
 
-    /// Of Multipath TCP: payload that the receiver had in order, over all subflows, when the transfer was stopped.
+    /// Payload of a connection of Multipath TCP that the receiver had in order when the transfer was stopped.
     pub fn connection_bytes(&self) -> Option<u64> {
         Some(self.shared.connection_bytes.load(SeqCst)).filter(|&bytes| bytes != u64::MAX)
     }

@@ -73,7 +73,7 @@ pub struct Network<'a> {
     home: Namespace,
     spaces: Vec<Namespace>,
     watch: OwnedFd,
-    /// Of the node's own namespace: a host that joins another counts at `homes`.
+    /// Next interface number of each namespace, by the node in `homes`.
     next_ifindex: Vec<u32>,
     /// Node whose namespace each node has: its own, or that of the host that its host joins.
     homes: Vec<usize>,

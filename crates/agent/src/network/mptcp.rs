@@ -62,7 +62,7 @@ pub fn open(network: &Network, setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Of the calling thread's namespace.
+/// Sets limits and endpoints of the calling thread's namespace.
 fn tell(endpoints: &[(IpAddr, u32)]) -> Result<()> {
     netns::set_sysctl("net.mptcp.enabled", "1")?;
     let socket = Socket::open_generic()?;

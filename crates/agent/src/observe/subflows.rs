@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// Sampler of the subflows of all connections.
 pub struct Subflows {
-    /// Of each namespace with ends of connections.
+    /// Sockets of netlink, in each namespace with ends of connections.
     namespaces: Vec<Netlink>,
     /// By flow that is a whole connection: addresses of source and destination of the flow and of each further subflow,
     /// with their numbers.
