@@ -8,8 +8,8 @@
  *
  *	probing		PROBE_BW paces with gain 1, its cycle pauses, and PROBE_RTT does not begin
  *	filters		bandwidth, minimum RTT and ACK aggregation keep their values
- *	policers	losses in the window are not taken as evidence of a policer, and the sampling of long-term bandwidth
- *			restarts
+ *	policers	losses in the window are not taken as evidence of a policer, and the sampling of long-term
+ *			bandwidth restarts
  *
  * After the window, bandwidth and base delay are those of another path. As many rounds have passed as the bandwidth
  * filter covers, so the filter follows the new samples. The minimum RTT expires. A higher base delay cannot be
@@ -82,7 +82,7 @@ static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 	bbr->bw = was->bw;
 	bbr->min_rtt_us = was->min_rtt_us;
 	if (!force_probe_rtt)
-		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* it expires when it would have, but not in the window */
+		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* its expiry does not change, except in the window */
 	bbr->extra_acked[0] = was->extra_acked[0];
 	bbr->extra_acked[1] = was->extra_acked[1];
 	bbr->extra_acked_win_rtts = was->extra_acked_win_rtts;

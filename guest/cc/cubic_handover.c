@@ -12,8 +12,8 @@
  *	timeout		the kernel sends one packet and then slow-starts (tcp_enter_loss) up to the former congestion
  *			window. After the repair, congestion window and threshold have their former values, and CUBIC's
  *			curve continues
- *	RTT samples	samples that touch the window around the reconfiguration are not passed to HyStart. The first sample
- *			after it starts a new minimum delay, because the path has changed
+ *	RTT samples	samples that touch the window around the reconfiguration are not passed to HyStart. The first
+ *			sample after it starts a new minimum delay, because the path has changed
  *
  * ECN marks always cause a reduction, as in CUBIC.
  *
@@ -49,7 +49,7 @@ MODULE_PARM_DESC(marks_only, "with ECN: marks and timeouts alone reduce; without
 
 struct cubic_handover {
 	struct bictcp cubic;	/* must be first, because the functions of tcp_cubic.c only know this part */
-	u32 held_cwnd;		/* packets in the congestion window after the repair; 0 = not repairing a handover's losses */
+	u32 held_cwnd;		/* congestion window after the repair; 0 = not repairing a handover's losses */
 	u32 held_ssthresh;
 	u32 windows_seen;	/* handover_count() at the last RTT sample that was passed to HyStart */
 };

@@ -9,8 +9,9 @@
  *
  *			last arrival over the old link + rest of the old path - delay of the new link - rest of the new path
  *
- *		so that the first of them arrives after the last packet that was sent before. The agent knows the network
- *		and provides the rests; the node knows the other terms. If that instant has passed, nothing is held.
+ *		so that the first of them arrives after the last packet that was sent before. The agent knows the
+ *		network and provides the rests; the node knows the other terms. If that instant has passed, nothing is
+ *		held.
  *
  *	end	a marker leaves over the old link as the last packet for the host. When it arrives at the node where the
  *		paths meet, that node knows that the old path is empty (leolink_merge.c).

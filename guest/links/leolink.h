@@ -133,8 +133,8 @@ struct leolink_switch {
 };
 
 #define LEOLINK_SWITCH_MOVE	1	/* packets that wait at the previous direction move to this one */
-#define LEOLINK_SWITCH_HOLD	2	/* packets on this direction are held, and arrive after the last on the previous one */
-#define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet; otherwise it refuses the newest */
+#define LEOLINK_SWITCH_HOLD	2	/* packets on this direction are held, to arrive after the last on the other */
+#define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet, and does not refuse the newest */
 
 /*
  * Why a cure does nothing, or only a part. The agent determines all reasons except the last. leolink determines that
@@ -168,7 +168,7 @@ struct leolink_notice {
 	u32 flags;
 	__be32 told, destination;
 	s64 old_delay_ns, new_delay_ns;
-	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; in a false notice, rest_from_ns is the announced wait */
+	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; in a false notice, the first is the announced wait */
 	s64 answer_ns;		/* time from the destination back to the host, minus the notice's own travel time */
 	u64 delay_ns;		/* how long the node waits until it sends the notice */
 	u32 from;		/* id of the previous direction */

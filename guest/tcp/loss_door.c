@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * loss_detection: the response of TCP-DOOR (Wang, Zhang: "Improving TCP Performance over Mobile Ad-Hoc Networks with
- * Out-of-Order Detection and Response", MobiHoc 2002). Losses are detected as in the kernel. From the time at which
- * packets or ACKs are known to have arrived out of order,
+ * Out-of-Order Detection and Response", MobiHoc 2002). Losses are detected as in the kernel. When packets or ACKs
+ * are known to have arrived out of order,
  *
- *	for T1, no detected loss reduces the window (temporarily disabling congestion control), and
- *	a reduction that is not older than T2 is undone (instant recovery during congestion avoidance).
+ *	- no detected loss reduces the window for the time T1 (temporarily disabling congestion control), and
+ *	- a reduction is undone if it is not older than T2 (instant recovery during congestion avoidance).
  *
  * The paper uses TCP options of its own to number packets and ACKs. Here a sender infers disorder of data from two
  * signs. One is reordering that the kernel has seen (a hole was filled by a packet that was never retransmitted,
