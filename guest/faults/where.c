@@ -13,10 +13,10 @@
 #include <linux/sched.h>
 #include <linux/sched/debug.h>
 #include <linux/signal.h>
-#include <linux/version.h>
 #include <asm/ptrace.h>
 #include <asm/ucontext.h>
 #include <kern_util.h>
+#include "signal_context.h"
 
 /* Declared by typeof, so that a kernel in which the signature differs does not compile */
 typeof(show_regs) __real_show_regs, __wrap_show_regs;
@@ -44,15 +44,6 @@ struct frame {
 	struct ucontext context;
 	struct siginfo info;
 };
-
-/* From 6.16 on the machine context is the last argument */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
-#define AND_CONTEXT
-#define WITH_CONTEXT
-#else
-#define AND_CONTEXT , void *mc
-#define WITH_CONTEXT , mc
-#endif
 
 void __wrap_relay_signal(int sig, struct siginfo *info, struct uml_pt_regs *regs AND_CONTEXT)
 {

@@ -11,10 +11,10 @@
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
-#include <linux/version.h>
 #include <asm/pgtable.h>
 #include <kern_util.h>
 #include <sysdep/ptrace.h>
+#include "signal_context.h"
 
 #define PAGES_AHEAD 4
 
@@ -51,15 +51,6 @@ static void give_block_of(struct mm_struct *mm, unsigned long address)
 	}
 	mmap_read_unlock(mm);
 }
-
-/* From 6.16 on the machine context is the last argument */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
-#define AND_CONTEXT
-#define WITH_CONTEXT
-#else
-#define AND_CONTEXT , void *mc
-#define WITH_CONTEXT , mc
-#endif
 
 void __wrap_segv_handler(int sig, struct siginfo *info, struct uml_pt_regs *regs AND_CONTEXT)
 {
