@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp as lw
-from leowarp.base import layout
+from leowarp.base import layout, recorded
+from leowarp.base.checksums import sha256_of_file
 from leowarp.base.errors import TraceError
 from support.hostile import NASTY, OBEYED, refused
 from support.synthetic.whole import forge
@@ -36,6 +37,16 @@ def test_an_endless_summary_is_not_read(leowarp, run):
     with (run / layout.SUMMARY).open("wb") as file:
         file.truncate(1 << 40)
     assert refused(leowarp("show", run, "--metrics"), "more than 32 MiB")
+
+
+@pytest.mark.parametrize("name", [layout.PLAN, layout.ROUTES, f"{layout.TRACE}/flows.parquet"])
+def test_an_endless_file_is_refused_before_it_is_hashed(leowarp, run, monkeypatch, name):
+    hashed = []
+    monkeypatch.setattr(recorded, "sha256_of_file", lambda path: hashed.append(path) or sha256_of_file(path))
+    with (run / name).open("r+b") as file:
+        file.truncate(1 << 40)
+    assert refused(leowarp("show", run, "--again"), "more than")
+    assert run / name not in hashed
 
 
 MANIFESTS = (
