@@ -11,8 +11,8 @@
  *	policers	losses in the window are not taken as evidence of a policer, and the sampling of long-term
  *			bandwidth restarts
  *
- * After the window, bandwidth and base delay are those of another path. As many rounds have passed as the bandwidth
- * filter covers, so the filter follows the new samples. The minimum RTT expires. A higher base delay cannot be
+ * After the window, bandwidth and base delay are those of another path. The rounds that the bandwidth filter covers are
+ * over by then, so the filter follows the new samples. The minimum RTT expires. A higher base delay cannot be
  * distinguished from the queue that a handover leaves behind. BBR's answer to an expired minimum RTT is PROBE_RTT,
  * which empties the queue. PROBE_RTT then begins immediately, and not at some time within the next 10 s.
  *

@@ -95,16 +95,16 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	/*
-	 * Only set_state knows whether this is a timeout. If it is, and outside a window around a reconfiguration,
-	 * set_state reduces.
+	 * Only set_state knows whether this is a timeout. If it is a timeout outside a window around a reconfiguration,
+	 * set_state reduces the congestion window.
 	 */
 	if (!tp->prior_ssthresh || !(marks_only ? cubic_handover_has_ecn(sk) : cubic_handover_now(sk))) {
 		ca->held_cwnd = 0;
 		return cubictcp_recalc_ssthresh(sk);
 	}
 	/*
-	 * At a second timeout of the same repair, the present congestion window is too small, so the value kept first
-	 * stays
+	 * At a second timeout of the same repair, the congestion window is already small. The value that was kept at
+	 * the first timeout then stays in use
 	 */
 	if (!ca->held_cwnd || inet_csk(sk)->icsk_ca_state <= TCP_CA_Disorder) {
 		ca->held_cwnd = tcp_snd_cwnd(tp);
@@ -130,7 +130,7 @@ static void cubic_handover_reduce(struct sock *sk)
 /*
  * Handles a mark during a repair. The kernel ignores such a mark, because from its view the congestion window was
  * already reduced. As in tcp_init_cwnd_reduction(), the receiver is sent CWR, the proportional reduction begins here,
- * and marks on packets that are in flight now cause no second reduction. high_seq is one higher, because the ACK of the
+ * and marks on packets in flight cause no second reduction. The value of high_seq is one higher, because the ACK of the
  * last byte in flight can also carry a mark.
  */
 static void cubic_handover_marked(struct sock *sk)
@@ -191,7 +191,7 @@ static void cubic_handover_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 	/*
-	 * later kernels have a separate hook for everything that this function does (cwnd_event_tx_start), and CUBIC's
+	 * in later kernels, a separate hook does everything that this function does (cwnd_event_tx_start), and CUBIC's
 	 * own is used
 	 */
 	cubictcp_cwnd_event(sk, event);

@@ -7,9 +7,9 @@
  * - Calls that check whether something has happened, without waiting for it: sched_yield; poll, select and epoll_wait
  *   with a timeout of 0; wait4 and waitid with WNOHANG.
  * - Calls that return a time: the time of a clock, the CPU time of a process, or the time until a timer expires.
- *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. The others
- *   do not read the clock source, or read it with interrupts masked. They concern coarse and processor clocks, times,
- *   time, getrusage, and the remaining time of a timer.
+ *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. The other
+ *   calls do not read the clock source, or read it with interrupts masked. They concern coarse and processor clocks,
+ *   times, time, getrusage, and the remaining time of a timer.
  *
  * Linked with --wrap=handle_syscall (guest/build.sh). The agent is exempt, because it never polls.
  */

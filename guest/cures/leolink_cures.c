@@ -20,7 +20,7 @@ void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[])
 	if (tb[LEOLINK_ORDER]) {
 		struct leolink_order order;
 
-		/* an attribute is aligned to 4 bytes */
+		/* the struct is copied, because an attribute is only aligned to 4 bytes */
 		memcpy(&order, nla_data(tb[LEOLINK_ORDER]), sizeof(order));
 		q->order = order.flags;
 		q->order_delay_ns = order.delay_ns;
@@ -41,7 +41,7 @@ int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_e
 	if (tb[LEOLINK_MERGE]) {
 		struct leolink_merge m;
 
-		/* an attribute is aligned to 4 bytes */
+		/* the struct is copied, because an attribute is only aligned to 4 bytes */
 		memcpy(&m, nla_data(tb[LEOLINK_MERGE]), sizeof(m));
 		err = leolink_merge_begin(q, &m);
 	}

@@ -2,8 +2,8 @@
 /*
  * The cures for route changes, which are linked in addition to leolink: the records that the agent reads, and the
  * functions that the parts share. Each part uses leolink's functions, and functions of the parts that are declared
- * above it. leolink_cures.c comes last and uses all parts. leolink.h declares the functions that links call;
- * leolink_no_cures.c defines them in a kernel without cures.
+ * above it. The last part is leolink_cures.c, which uses all others. The functions that links call are declared in
+ * leolink.h. In a kernel without cures, leolink_no_cures.c defines them.
  */
 #ifndef LEOLINK_CURES_H
 #define LEOLINK_CURES_H

@@ -6,9 +6,9 @@
  * that time, the missing packets are given up. If one of them arrives later, it is passed on at once. In the advanced
  * algorithm, this delay is 0 for a packet that did not take a new path shortly after a route change. Each path is a
  * FIFO, so any packet that is missing before such a packet is lost. If a packet was copied, the copy that arrives first
- * is delivered, and the second is discarded (packet elimination, RFC 8655, 3.2.2.3). This is possible within the last
- * HISTORY_PKTS numbers. A number is stored in the socket buffer (in skb->hash, which veth does not change). Nothing is
- * added to the packet. The agent adds the cost of a header when it reads the records.
+ * is delivered, and the second is discarded (packet elimination, RFC 8655, 3.2.2.3). Copies are recognised only within
+ * the last HISTORY_PKTS numbers. A number is stored in the socket buffer (in skb->hash, which veth does not change).
+ * Nothing is added to the packet. The agent adds the cost of a header when it reads the records.
  */
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>

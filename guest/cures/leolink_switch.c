@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a node does when its route to a host changes from one of its links to another, apart from sending over the new
- * link from now on:
+ * Actions of a node when its route to a host changes from one of its links to another, in addition to sending over the
+ * new link from now on:
  *
  *	move	packets that wait at the old link leave over the new one, before any newer packet. Packets that are
  *		already in transmission or in flight arrive on the old path.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What happens to packets for some time after a switch. They are copied and the copies sent over the old link (packet
+ * Treatment of packets for some time after a switch. They are copied, and the copies are sent over the old link (packet
  * replication, RFC 8655, 3.2.2.2). Or they are marked as sent over a new path, which the station that restores their
  * order needs to know (RFC 9550, advanced algorithm). Both only apply to numbered packets.
  */

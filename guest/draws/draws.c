@@ -48,10 +48,10 @@ static u64 draws_next_of_file(struct draws *draws)
 }
 
 /*
- * The draws of a connection depend on its addresses and ports, on the number of packets that it has delivered, and on
- * the number of draws that it has made since the last of them was delivered. Draws of other connections do not affect
- * them. A congestion control makes all its draws together, while it handles one ACK or timeout. To count the draws, it
- * is therefore enough to remember the state of the last one.
+ * The draws of a connection depend on its addresses and ports, and on the number of packets that it has delivered. They
+ * also depend on the number of draws that it has made since the last of these was delivered. Draws of other connections
+ * do not affect them. A congestion control makes all its draws together, while it handles one ACK or timeout. To count
+ * the draws, it is therefore enough to remember the state of the last one.
  */
 static u64 last_state;
 static u32 draws_of_last_state;

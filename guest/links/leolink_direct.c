@@ -6,10 +6,12 @@
  *
  * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit. This file does
  * the same to a forwarded packet as those functions do, and it keeps the order of packets. Both paths therefore produce
- * the same run, byte for byte. The kernel handles everything that is not plain: local delivery, options, fragments, an
- * expired time to live, packets longer than the MTU, a node with a capture (as of the last change of its routes),
- * addresses that only the kernel can check, missing routes, routes through a gateway, links without a rate, and next
- * links that have no delay, or have children or holds (takes_at_once).
+ * the same run, byte for byte. The kernel handles everything that is not plain:
+ *
+ * - local delivery, options, fragments, an expired time to live, and packets longer than the MTU;
+ * - a node with a capture (as of the last change of the node's routes);
+ * - addresses that only the kernel can check, missing routes, and routes through a gateway;
+ * - links without a rate, and next links that have no delay, or have children or holds (takes_at_once).
  *
  * The order of packets: if packets arrive at one instant over several links, they are first taken off all these links.
  * They are then forwarded one by one, as from the backlog. If one packet of an instant is left to the kernel, all
@@ -67,7 +69,7 @@ struct way {
  */
 struct leolink_ways {
 	struct net_device *peer;	/* device at the link's other end */
-	const atomic_t *routes_changed;	/* counter of that device's node */
+	const atomic_t *routes_changed;	/* counts the route changes of that device's node */
 	struct way way[WAYS];
 };
 

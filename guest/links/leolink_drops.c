@@ -12,10 +12,14 @@ static u64 drops_overrun;
 
 #if IS_ENABLED(CONFIG_IPV6)
 /*
- * The first forty bytes of an IPv6 packet would only contain its IP header. The record therefore contains parts of the
- * packet: the first eight bytes of the IP header, the last four bytes of each address, the first sixteen bytes after
- * the IP header (of TCP, everything up to the window), and eight bytes at offset twenty after it (of TCP, the first
- * options, usually a timestamp). crates/agent converts a captured frame to the same form (packets/short.rs).
+ * The first forty bytes of an IPv6 packet would only contain its IP header. The record therefore contains these parts of
+ * the packet:
+ *
+ * - the first eight bytes of the IP header, and the last four bytes of each address;
+ * - the first sixteen bytes after the IP header, which contain TCP's header up to the window;
+ * - eight bytes at offset twenty after the IP header, where TCP has its first options, usually a timestamp.
+ *
+ * crates/agent converts a captured frame to the same form (packets/short.rs).
  */
 static bool shorten(const struct sk_buff *skb, int offset, u8 *data)
 {

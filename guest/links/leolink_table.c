@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is known in advance about a direction: how much it carries (capacity), and the delay and loss of its packets
- * (channel). Each is a table whose rows are in order of time. The last row stays valid for ever. The first row also
+ * Tables of what is known in advance about a direction: how much it carries (capacity), and the delay and loss of its
+ * packets (channel). The rows of each table are in order of time. The last row stays valid for ever. The first row also
  * applies before its own time.
  */
 #include <linux/math64.h>
@@ -22,7 +22,7 @@ static struct leolink_row row_of(const struct nlattr *attr, u32 i, u64 origin_ns
 {
 	struct leolink_row row;
 
-	/* an attribute is aligned to 4 bytes, but a row to 8 */
+	/* the row is copied, because an attribute is only aligned to 4 bytes and a row to 8 */
 	memcpy(&row, (const char *)nla_data(attr) + i * sizeof(row), sizeof(row));
 	row.t_ns += origin_ns;
 	return row;

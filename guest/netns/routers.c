@@ -122,9 +122,9 @@ int __wrap_net_rx_queue_update_kobjects(struct net_device *dev, int old_count, i
 }
 
 /*
- * The kernel handles the carrier of a veth end with a delay, for a hundred devices per second. Each pass over its list
- * visits all devices that are not urgent. The agent sets up every end in such a manner that nothing is left to do
- * (message::up_again). In a router, only the operstate of the device is then missing.
+ * The kernel updates the carrier of a veth end with a delay, at a rate of a hundred devices per second. Each pass over
+ * its list visits all devices that are not urgent. The agent sets up every end in such a manner that nothing is left to
+ * do (message::up_again). In a router, only the operstate of the device is then missing.
  */
 void __wrap_linkwatch_fire_event(struct net_device *dev)
 {

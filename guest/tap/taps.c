@@ -78,8 +78,8 @@ static u8 *chunks;
 static u32 filled_bytes[CHUNKS];
 /*
  * Numbers of chunks. The `full` chunks come first, in the order in which they were filled. Then comes the chunk that is
- * being filled, and then the free ones. Of these, the one that was read last comes first, because it is still in the
- * cache.
+ * being filled, and then the free ones. The free chunk that was read last comes first among these, because it is still
+ * in the cache.
  */
 static u32 order[CHUNKS], full;
 static u64 lost;

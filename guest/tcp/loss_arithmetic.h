@@ -23,7 +23,8 @@ typedef uint64_t u64;
 #define LOSS_RACK_LEAST_WINDOW_US 1000
 
 /*
- * How many packets above a packet must be SACKed before that packet is lost. RFC 4653, 3.1 (I.3): DupThresh = max(LT_F
+ * Number of packets above a packet that must be SACKed before that packet is lost. RFC 4653, 3.1 (I.3): DupThresh =
+ * max(LT_F
  * * FlightSize, 3). LT_F is 2/3 for careful extended limited transmit, and 1/2 for the aggressive variant.
  */
 static inline u32 loss_ncr_dupthresh(u32 flight_size_pkts, int careful)
@@ -46,9 +47,9 @@ static inline u32 loss_ncr_careful_pkts(u32 flight_size_prev_pkts, u32 pipe_pkts
 
 /*
  * The decaying maximum of round-trip times (Bohacek et al. 2006): ewrtt = max(alpha^(1/cwnd) * ewrtt, rtt). After a
- * window of ACKs, the share alpha of the maximum is left. alpha^(1/cwnd) is approximated as in the paper by 1 - (1 -
- * alpha) / cwnd, which is the first step of Newton's method from 1. For alpha = 0.995, this is too large by at most
- * 1.3e-5.
+ * window of ACKs, the share alpha of the maximum is left. As in the paper, the factor alpha^(1/cwnd) is approximated by
+ * 1 - (1 - alpha) / cwnd, which is the first step of Newton's method from 1. For alpha = 0.995, this is too large by at
+ * most 1.3e-5.
  */
 static inline u64 loss_pr_longest_ns(u64 longest_ns, u64 rtt_ns, u32 cwnd_pkts, u32 alpha_ppm)
 {
@@ -76,7 +77,7 @@ static inline u32 loss_rack_window_us(int quarter, u32 min_rtt_us)
 	return quarter_us > LOSS_RACK_LEAST_WINDOW_US ? quarter_us : LOSS_RACK_LEAST_WINDOW_US;
 }
 
-/* How many of the `count` extents are at most `most_pkts` */
+/* Number of extents, out of `count`, that are at most `most_pkts` */
 static inline u32 loss_rr_within(const u32 *extents_pkts, u32 count, u32 most_pkts)
 {
 	u32 within = 0, i;
@@ -87,8 +88,8 @@ static inline u32 loss_rr_within(const u32 *extents_pkts, u32 count, u32 most_pk
 }
 
 /*
- * The threshold that would have tolerated a given share of the observed reordering. It is one more than the extents'
- * percentile at that share, but at least 3. (Zhang et al. 2003: if 90 % of the extents are 8 packets or fewer, the
+ * The threshold that would have tolerated a given share of the observed reordering. It is one more than the percentile
+ * of the extents at that share, but at least 3. (Zhang et al. 2003: if 90 % of the extents are 8 packets or fewer, the
  * threshold is 9.) Extents must be below 2^31.
  */
 static inline u32 loss_rr_dupthresh(const u32 *extents_pkts, u32 count, u32 percentile_ppm)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: methods by which a packet is lost when a certain number of packets above it have been SACKed.
+ * loss_detection: methods that declare a packet lost when a certain number of packets above it have been SACKed.
  *
  * NCR (RFC 4653). The number is a share of the packets in flight. It therefore takes a window of duplicate ACKs to
  * declare a loss. Meanwhile new packets are sent. The aggressive variant sends one per SACKed packet, which Linux does
@@ -61,8 +61,8 @@ void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 			state->flight_size_prev_pkts = 0;
 	} else if (!state->flight_size_prev_pkts && tp->sacked_out && !had_holes) {
 		/*
-		 * RFC 4653, 3.1: the first ACK with SACK after an ACK without. Packets that were SACKed after a timeout
-		 * do not begin a new period.
+		 * RFC 4653, 3.1: this is the first ACK with SACK after an ACK without. Packets that were SACKed after a
+		 * timeout do not begin a new period.
 		 */
 		state->flight_size_prev_pkts = tp->packets_out;
 		state->flight_size_pkts = tp->packets_out;

@@ -6,9 +6,9 @@
  * Before working on this, read net/ipv4/tcp_recovery.c. Also read tcp_ack(), tcp_fastretrans_alert() and
  * tcp_identify_packet_loss() in net/ipv4/tcp_input.c.
  *
- * The kernel is linked with --wrap for the functions that loss_hooks.c names. Each of these is called by another file
- * of the kernel than the one that defines it. If a host has not chosen a method, the replacements only call the
- * kernel's own function.
+ * The kernel is linked with --wrap for the functions that loss_hooks.c names. Each of these functions is called from a
+ * different file of the kernel than the one that defines it. If a host has not chosen a method, the replacements only
+ * call the kernel's own function.
  *
  * The chosen method is stored in net.ipv4.tcp_recovery, in the bits above those that the kernel reads (0 to 2,
  * TCP_RACK_* in include/net/tcp.h). Methods that decide alone which packets are lost need bit 0, RACK. If bit 0 is set,

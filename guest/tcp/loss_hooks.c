@@ -54,7 +54,7 @@ static u32 loss_windows_buffered(struct sock *sk)
 }
 
 /*
- * In tcp_ack(), called for each ACK that finds packets in flight. SACK was already read, and losses were not yet looked
+ * Called in tcp_ack() for each ACK that finds packets in flight. SACK was already read, and losses were not yet looked
  * for
  */
 void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
@@ -100,7 +100,7 @@ static bool loss_mark(struct sock *sk, enum loss_detection detection, struct los
 }
 
 /*
- * In tcp_identify_packet_loss(), called for each ACK that is a duplicate, carries SACK, or arrives while the state is
+ * Called in tcp_identify_packet_loss() for each ACK that is a duplicate, carries SACK, or arrives while the state is
  * not Open
  */
 bool __wrap_tcp_rack_mark_lost(struct sock *sk)
@@ -144,7 +144,7 @@ static void loss_timeout(struct sock *sk, struct loss_state *state)
 		tcp_rearm_rto(sk);
 }
 
-/* In tcp_write_timer_handler(), called when the timer expires that one of the two functions above has set */
+/* Called in tcp_write_timer_handler() when the timer expires that one of the two functions above has set */
 void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 {
 	enum loss_detection detection = loss_detection(sk);
@@ -162,7 +162,8 @@ void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 }
 
 /*
- * In tcp_timeout_mark_lost(): when a timeout declares packets lost, whether a packet other than the first is excepted
+ * Called in tcp_timeout_mark_lost() for packets other than the first when a timeout declares packets lost. Returns a
+ * positive value for a packet that is not declared lost
  */
 s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 reo_wnd)
 {
@@ -178,7 +179,7 @@ s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 re
 	return __real_tcp_rack_skb_timeout(tp, skb, reo_wnd);
 }
 
-/* In tcp_identify_packet_loss(), for connections without SACK */
+/* Called in tcp_identify_packet_loss(), for connections without SACK */
 void __wrap_tcp_newreno_mark_lost(struct sock *sk, bool snd_una_advanced)
 {
 	if (loss_detection(sk) == LOSS_NOTIFIED && loss_notice_left_ns(sk))
@@ -186,7 +187,7 @@ void __wrap_tcp_newreno_mark_lost(struct sock *sk, bool snd_una_advanced)
 	__real_tcp_newreno_mark_lost(sk, snd_una_advanced);
 }
 
-/* In tcp_retransmit_timer() */
+/* Called in tcp_retransmit_timer() */
 void __wrap_tcp_enter_loss(struct sock *sk)
 {
 	struct loss_state *state = loss_state_if_any(sk);
@@ -196,7 +197,7 @@ void __wrap_tcp_enter_loss(struct sock *sk)
 	__real_tcp_enter_loss(sk);
 }
 
-/* In tcp_v4_destroy_sock() */
+/* Called in tcp_v4_destroy_sock() */
 void __wrap_tcp_cleanup_congestion_control(struct sock *sk)
 {
 	struct loss_state *state = loss_state_if_any(sk);
@@ -208,7 +209,7 @@ void __wrap_tcp_cleanup_congestion_control(struct sock *sk)
 		loss_state_free(sk);
 }
 
-/* In ip_protocol_deliver_rcu() */
+/* Called in ip_protocol_deliver_rcu() */
 int __wrap_icmp_rcv(struct sk_buff *skb)
 {
 	loss_notice_take(skb);

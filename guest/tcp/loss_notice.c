@@ -70,7 +70,7 @@ void loss_notice_take(struct sk_buff *skb)
 	spin_unlock_bh(&loss_notices_lock);
 }
 
-/* How long losses to this socket's peer are still ignored, in ns */
+/* Time for which losses to this socket's peer are still ignored, in ns */
 u64 loss_notice_left_ns(const struct sock *sk)
 {
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache, left_ns = 0;

@@ -67,8 +67,8 @@ bool loss_rack_mark_late(struct sock *sk)
 }
 
 /*
- * Time comes first, as in the kernels of that time. The count at this ACK therefore affects the window only from the
- * next ACK on
+ * Losses by time are marked first, as in the kernels of that period. The count at this ACK therefore affects the
+ * reordering window only from the next ACK on
  */
 bool loss_rack_mark(struct sock *sk)
 {

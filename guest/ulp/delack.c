@@ -3,7 +3,7 @@
  * delack: makes a receiver acknowledge every second full segment from the start, and anything else after max_ns.
  *
  * In studies, "delayed ACKs on" means this (RFC 1122, 4.2.3.2; RFC 5681, 4.2). Linux differs in three points. First, it
- * acknowledges up to 16 segments one by one (TCP_MAX_QUICKACKS in tcp_input.c) in three cases: at the start of a
+ * acknowledges up to 16 segments one by one (TCP_MAX_QUICKACKS in tcp_input.c). It does so at the start of a
  * connection, after an idle time of more than an RTO, and after each segment that repeats received data. Second, it
  * acknowledges each segment that makes the receive window grow (tcp_grow_window). Third, its timer adapts, up to 200
  * ms. TCP_DELACK_MAX_US is newer than Linux 6.12. In older kernels, only BPF can set icsk_delack_max. The smallest hook
@@ -32,7 +32,7 @@ static struct inet_connection_sock_af_ops delack_specific __read_mostly;
  *
  * If the previous segment arrived shortly before, tcp_event_data_recv() sets ato to ato / 2 + TCP_ATO_MIN / 2. After a
  * long gap it sends quick ACKs. A value of lrcvtime in the future prevents such a gap. The resulting ato is at least
- * icsk_delack_max, and is limited to icsk_delack_max. The field has 8 bits.
+ * icsk_delack_max, and is limited to icsk_delack_max. The field ato has 8 bits.
  */
 static void delack_settle(struct sock *sk)
 {

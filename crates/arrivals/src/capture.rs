@@ -13,7 +13,7 @@ use crate::place::Verdict;
 use crate::skips::{Reason, Skips};
 use crate::tcp::Passed;
 
-/// Which packets to look for.
+/// Selection of the packets to look for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Protocol of the packets. None: ICMP echo requests and TCP. None does not include UDP, because a UDP packet does

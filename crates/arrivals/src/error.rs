@@ -55,7 +55,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user should do, or type next.
+    /// Advice on what to do, or type, next.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Line { .. } => "one sequence number a line, whole and not negative; empty lines and lines that begin with # are passed over",

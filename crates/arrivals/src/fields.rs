@@ -100,7 +100,7 @@ pub struct Begin {
     pub mss_bytes: Option<u16>,
 }
 
-/// What a TCP segment shows about the opposite direction.
+/// Facts that a TCP segment contains about the opposite direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     pub seq: u32,

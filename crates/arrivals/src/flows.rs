@@ -80,7 +80,8 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// `wanted` is the flow whose sequence is read. Without it, this is the first flow, as long as there is only one.
+    /// `wanted` is the flow whose sequence is read. If it is None, the first flow is read, as long as there is only
+    /// one.
     pub fn new(wanted: Option<usize>) -> Self {
         Flows {
             wanted,

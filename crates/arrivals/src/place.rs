@@ -9,8 +9,8 @@
 //!   decremented.
 //! - The receiver answers at once, and the sender reacts to an answer at once. The part of the round trip towards the
 //!   receiver is the shortest time from a packet to its acknowledgement or reply. The part towards the sender is the
-//!   shortest time from an acknowledgement to a packet that reacts to it. That packet is the first that echoes the
-//!   acknowledgement's timestamp (RFC 7323), or follows in the handshake.
+//!   shortest time from an acknowledgement to a packet that reacts to it. The packet that reacts is the first that
+//!   echoes the acknowledgement's timestamp (RFC 7323), or the next one of the handshake.
 //! - If echo requests are out of order, the capture was not made at their sender. If replies are out of order but the
 //!   requests are in order, the capture was not made at the sender of the replies.
 
@@ -50,7 +50,7 @@ pub struct Verdict {
     pub evidence: Vec<String>,
 }
 
-/// What the packets of one direction between two ends show.
+/// Facts that the packets of one direction between two ends show.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     hops: Option<(u8, u8)>,

@@ -4,14 +4,14 @@
 //! A sender sends new data in byte order. The order of the segments' first bytes is therefore the order of sending, and
 //! a segment's number is its rank in this order. The bytes of a segment show of what kind the segment is:
 //!
-//! - the bytes are beyond all bytes seen so far: the segment is a first transmission;
-//! - the bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
+//! - The bytes are beyond all bytes seen so far: the segment is a first transmission.
+//! - The bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
 //!   a loss. The sender's clock decides which of the two (RFC 7323 timestamps, as in RFC 3522). A first transmission
 //!   was sent before the segment above the hole, and has an earlier timestamp. A retransmission has a later timestamp.
 //!   If both have the same timestamp or none, IPv4's identification decides, provided that it is seen to count up.
 //!   Linux increments it per connection. Without timestamp and identification, the segment is assumed to be the first
-//!   transmission, and counts as undecided;
-//! - no byte is new: the segment is a spurious retransmission, or a copy that the network made. It is skipped and
+//!   transmission, and counts as undecided.
+//! - No byte is new: the segment is a spurious retransmission, or a copy that the network made. It is skipped and
 //!   counted.
 //!
 //! If a first transmission is lost, its number never arrives. The number is the rank of the segment that repeats it. If

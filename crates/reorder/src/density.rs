@@ -9,8 +9,8 @@
 //! discarded. If no late packet is discarded, the result equals that of the pseudo-code. Late packets are discarded
 //! only if their displacement is greater than D_T.
 //!
-//! A second decision concerns copies: the pseudo-code mistakes a copy of a packet that it discarded as early for the
-//! packet itself. [`DensityMeter`] does the same, but a [`Meter`](crate::Meter) passes only first copies to it, as in
+//! A second decision concerns copies. If the pseudo-code has discarded a packet as early, it mistakes a copy for the
+//! packet itself. A [`DensityMeter`] does the same, but a [`Meter`](crate::Meter) passes only first copies to it, as in
 //! section 3.1.
 
 use crate::ahead::Ahead;

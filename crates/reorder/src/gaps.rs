@@ -88,8 +88,9 @@ impl Discontinuities {
         self.recent.push_back(Discontinuity { seq, position, leaps, reorders: false });
     }
 
-    /// Finds the first packet with a number above `seq`. That packet now becomes a reordering discontinuity. `seq` must
-    /// be at least the `lowest` of the last call of `add`, and must arrive after a larger number.
+    /// Finds the first packet with a number above `seq`. The packet that is found now becomes a reordering
+    /// discontinuity. `seq` must be at least the `lowest` of the last call of `add`, and must arrive after a larger
+    /// number.
     ///
     /// Only packets that skipped numbers need to be checked. For any other new maximum, all numbers between it and the
     /// previous maximum have arrived.

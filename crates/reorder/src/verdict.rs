@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known about an arrival immediately.
+//! Facts about an arrival that are known immediately.
 
 /// Class of an arrival according to RFC 4737. (In RFC 5236, the displacement of a packet is known only after D_T
 /// further arrivals.)
@@ -22,8 +22,8 @@ pub enum Verdict {
 /// Implements RFC 4737, 5 (cases of reordering).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
-    /// Number of arrivals since the first packet that overtook this one. That packet is included (RFC 4737, section
-    /// 4.2).
+    /// Number of arrivals since the first packet that overtook this one. The overtaking packet is included (RFC 4737,
+    /// section 4.2).
     pub extent_pkts: u32,
     /// Time since that packet arrived (section 4.3). None: one of the times is not known.
     pub late_ns: Option<i64>,

@@ -91,8 +91,8 @@ impl Network<'_> {
 /// Changes a notice so that the leolink of the old direction can send it. The leolink of the new direction may not
 /// exist yet.
 ///
-/// The node uses its present queue length. leolink adds the delay of the old direction, so the delay of the rest of the
-/// new path is corrected by the difference. leolink adds both modulo 2^64.
+/// The node uses its present queue length. The leolink adds the delay of the old direction, so the delay of the rest of
+/// the new path is corrected by the difference. Both are added modulo 2^64.
 fn ahead(cause: NoticeCause, (old_ns, new_ns): (u64, u64), lead_ns: u64) -> NoticeCause {
     let NoticeCause::Change { from, rests_ns, answer_ns } = cause else { return cause };
     let rests_ns = rests_ns.map(|(from_ns, to_ns)| (from_ns, to_ns.wrapping_add(new_ns).wrapping_sub(old_ns)));

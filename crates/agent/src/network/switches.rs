@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What cures tell nodes to do when routes change at an instant.
+//! Actions that cures require of nodes when routes change at an instant.
 
 use super::{Before, Network};
 use crate::network::directions::is_modelled;
@@ -49,8 +49,9 @@ impl Network<'_> {
         told
     }
 
-    /// Rests of the paths of a switch, from the far ends of `from` and `to` to the host: the maximum time on the old
-    /// path, the minimum time on the new path, and both paths. None = packets on the old direction do not arrive.
+    /// Rests of the paths of a switch, from the far ends of `from` and `to` to the host. Contains the maximum time on
+    /// the old path, the minimum time on the new path, and both paths. None = packets on the old direction do not
+    /// arrive.
     ///
     /// For the old path the longest time of a packet counts, for the new path the shortest. If a delay falls at this
     /// instant, earlier packets still have the old delay. Later packets wait for them at the far end of the link. If

@@ -94,7 +94,7 @@ pub struct Jitter {
 /// How a direction of a station's link takes part in keeping packets in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Which packets are reordered here; None = no packets.
+    /// Packets that are reordered here; None = no packets.
     pub resequence: Option<Resequence>,
     /// Whether the second copy of a packet is discarded.
     pub eliminates: bool,
@@ -104,7 +104,7 @@ pub struct Order {
     pub restores: bool,
 }
 
-/// Which settings of a direction are sent to the kernel.
+/// Selection of the settings of a direction to send to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
     /// All settings, to create the discipline.

@@ -14,7 +14,7 @@ use leowarp_timeline::record::{FlowEnd, LinkTotal, Missing};
 use leowarp_timeline::setup::{Flow, Setup};
 use serde_json::{json, Value};
 
-/// What is known about a flow at the run's end.
+/// Facts about a flow that are known at the run's end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowOutcome {
     /// Start of the flow. For a connection, the time of its first packet.
@@ -35,7 +35,7 @@ pub struct FlowOutcome {
     pub round_trips: Option<Extremes>,
 }
 
-/// What is known about the packets at the run's end.
+/// Facts about the packets that are known at the run's end.
 pub struct Outcome {
     /// One entry per flow and direction, at index 2 * flow + direction. Empty without packet truth.
     pub totals: Vec<Totals>,

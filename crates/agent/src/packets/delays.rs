@@ -2,11 +2,12 @@
 //! Delays of all packets of a flow: one-way delays of both directions and round trips, counted in narrow bins as
 //! packets pass. This module has no side effects.
 //!
-//! The round trip of a data packet is the sum of two one-way delays: its own, and that of the first return packet that
-//! left after the data packet's arrival and itself arrived (see python/leowarp/metrics/per_flow/round_trips.py). Data
-//! packets are reported as they arrive; return packets are reported in order of sending, once their fate is known. When
-//! a return packet's fate is known, all data packets that arrived before it left have already been reported. Data
-//! packets wait in a queue for their answers, and two counters move forward.
+//! The round trip of a data packet is the sum of two one-way delays: its own delay, and the delay of a return packet.
+//! The return packet is the first that left after the data packet's arrival and itself arrived (see
+//! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported as they arrive; return packets are
+//! reported in order of sending, once their fate is known. When a return packet's fate is known, all data packets that
+//! arrived before it left have already been reported. Data packets wait in a queue for their answers, and two counters
+//! move forward.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};

@@ -27,7 +27,7 @@ pub struct Place {
     directory: String,
 }
 
-/// What a caller can choose about an environment, besides the host.
+/// Properties of an environment that a caller can choose, besides the host.
 pub struct Wanted<'a> {
     /// Name of the program's root. No other program has the same name.
     pub name: &'a str,

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-/// What nodes do when one of their routes changes, so that packets arrive in order. By default they do nothing.
+/// Actions of nodes when one of their routes changes, so that packets arrive in order. By default they do nothing.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {
@@ -51,13 +51,13 @@ pub struct Notify {
 pub struct Resequence {
     /// Packets that share one sequence of numbers.
     pub by: Numbering,
-    /// Which packets wait for earlier ones.
+    /// Selection of the packets that wait for earlier ones.
     pub kind: Ordering,
     /// Maximum time for which a packet waits for earlier ones.
     pub delay_ns: u64,
 }
 
-/// Which packets wait for earlier ones.
+/// Selection of the packets that wait for earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ordering {
@@ -93,11 +93,11 @@ pub enum MoveQueue {
 pub struct Hold {
     /// Size of the buffer for each direction of a link. Frames count with the link's overhead.
     pub buffer_bytes: u32,
-    /// What happens when the buffer is full.
+    /// Behaviour when the buffer is full.
     pub full: HoldFull,
 }
 
-/// What happens when a buffer for held packets is full.
+/// Behaviour when a buffer for held packets is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HoldFull {

@@ -64,7 +64,7 @@ pub struct Setup {
     /// Kernel modules with their parameters. They are loaded, or built into the kernel.
     #[serde(default)]
     pub modules: Vec<Module>,
-    /// What nodes do when one of their routes changes, besides using the new route.
+    /// Actions of nodes when one of their routes changes, besides using the new route.
     #[serde(default)]
     pub cures: Cures,
     /// What is recorded.

@@ -39,7 +39,7 @@ pub struct Host {
     pub address: IpAddr,
     /// Kernel parameters of the host's namespace, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// What paces the packets of the host's sockets.
+    /// Pacer of the packets of the host's sockets.
     #[serde(default)]
     pub pacing: Pacing,
     /// When the host's sockets acknowledge received data.
@@ -92,7 +92,7 @@ pub enum DelayedAck {
     Off,
 }
 
-/// What paces the packets of a host's sockets.
+/// Pacers of the packets of a host's sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
@@ -115,7 +115,7 @@ pub struct Link {
     pub kind: LinkKind,
     /// Queueing discipline that models the link's directions. Wires need none.
     pub discipline: Option<Discipline>,
-    /// What happens to the link's packets when the link goes down. `events.bin` contains the decision for each case.
+    /// Fate of the link's packets when the link goes down. `events.bin` contains the decision for each case.
     pub on_down: Option<OnDown>,
     /// Maximum number of waiting packets. If neither this limit nor the next is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
@@ -125,7 +125,7 @@ pub struct Link {
     pub overhead_bytes: i32,
     /// Whether ARP resolves neighbours each time that the link comes up.
     pub arp: bool,
-    /// Which packets count towards the limit; only for netem and jitter.
+    /// Packets that count towards the limit; only for netem and jitter.
     #[serde(default)]
     pub queue_counts: QueueCounts,
     /// Further settings of the two directions: a to b, then b to a.
@@ -170,7 +170,7 @@ pub enum Discipline {
     Jitter,
 }
 
-/// What happens to a link's packets when the link goes down.
+/// Fate of a link's packets when the link goes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
@@ -180,7 +180,7 @@ pub enum OnDown {
     Drop,
 }
 
-/// Which packets count towards the limit of a netem link.
+/// Packets that count towards the limit of a netem link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
@@ -188,7 +188,7 @@ pub enum QueueCounts {
     /// delay line.
     #[default]
     Waiting,
-    /// These, and the packets in the delay line. This is netem's own rule.
+    /// Packets that wait for the serialiser, and packets in the delay line. This is netem's own rule.
     WaitingAndFlying,
 }
 

@@ -25,7 +25,7 @@ pub struct Observe {
     pub reordering_window_ns: Option<i64>,
     /// Times before and after a route change. The reordering of a flow is measured in between.
     pub around_changes_ns: (i64, i64),
-    /// Which packets are stored.
+    /// Selection of the packets that are stored.
     pub packets: Packets,
     /// Only for `changes`: intervals of sending time in which packets are stored. They are sorted, disjoint and
     /// half-open.
@@ -36,7 +36,8 @@ pub struct Observe {
     pub pcap_snap_bytes: u32,
 }
 
-/// Which packets are stored. Late, lost and retransmitted packets are always stored, except with `none`.
+/// Selection of the packets that are stored. Late, lost and retransmitted packets are always stored, except with
+/// `none`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Packets {
