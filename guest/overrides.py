@@ -3,7 +3,7 @@
 
 Needs only Python 3.11.
 
-python3 overrides.py shell KERNEL WITHOUT   what build.sh links into a kernel of kernels.toml; WITHOUT = an override or ""
+python3 overrides.py shell KERNEL WITHOUT   what build.sh links into a kernel; WITHOUT = an override or ""
 python3 overrides.py kbuild                 how kbuild compiles leowarp's objects
 python3 overrides.py copies KERNEL SOURCE   a line per structure that SOURCE declares differently: name, tab, reason
 """
