@@ -150,7 +150,7 @@ impl Flows {
         Ok(Outcome::Counted)
     }
 
-    /// Passes on the arrivals whose numbers were not known until now.
+    /// Passes on the arrivals whose numbers were not known before the end of the capture.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if let Some(measured) = &mut self.measured {
             measured.finish(on_arrival);

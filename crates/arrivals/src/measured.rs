@@ -20,7 +20,7 @@ pub struct Measured {
     protocol: Protocol,
     /// Number of the direction in which the flow's packets go.
     way: usize,
-    /// Sequence of the flow. It begins as the SYN, the first segment and the other end's acknowledgement indicate.
+    /// Sequence of the flow. The SYN, the first segment and the other end's acknowledgement determine where it begins.
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,
@@ -118,7 +118,7 @@ impl Measured {
         self.is_over |= way == self.way || way == reverse(self.way);
     }
 
-    /// Passes on the arrivals whose numbers were not known until now.
+    /// Passes on the arrivals whose numbers were not known before the end of the capture.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if let Sequence::Tcp(numbering) = &mut self.sequence {
             numbering.finish(on_arrival);

@@ -8,8 +8,8 @@
 //! - The bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
 //!   a loss. The sender's clock decides which of the two (RFC 7323 timestamps, as in RFC 3522). A first transmission
 //!   was sent before the segment above the hole, and has an earlier timestamp. A retransmission has a later timestamp.
-//!   If both have the same timestamp or none, IPv4's identification decides, provided that it is seen to count up.
-//!   Linux increments it per connection. Without timestamp and identification, the segment is assumed to be the first
+//!   If both have the same timestamp or none, IPv4's identification decides, if its earlier values counted up. Linux
+//!   increments it per connection. Without timestamp and identification, the segment is assumed to be the first
 //!   transmission, and counts as undecided.
 //! - No byte is new: the segment is a spurious retransmission, or a copy that the network made. It is skipped and
 //!   counted.

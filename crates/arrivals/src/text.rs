@@ -70,7 +70,7 @@ impl Text {
     ///
     /// # Errors
     ///
-    /// As [`Text::feed`].
+    /// The same as for [`Text::feed`].
     pub fn finish(&mut self, into: &mut Vec<u64>) -> Result<()> {
         let line = std::mem::take(&mut self.rest);
         if line.is_empty() {
