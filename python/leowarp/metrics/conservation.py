@@ -225,7 +225,7 @@ def _not_stored(tables: Tables) -> list[str]:
     """Late, lost and retransmitted packets must all be stored individually."""
     packets = tables.packets
     keys = 2 * packets["flow"].to_numpy(dtype="int64") + packets["direction"].to_numpy(dtype="int64")
-    # Counts in `bins` are complete. Which packets are stored depends on `observe.packets`, but packets of these four
+    # Counts in `bins` are complete. `observe.packets` determines which packets are stored, but packets of these four
     # kinds always are.
     kept = {
         "late_pkts": ("late packets", truths(packets["is_late"])),

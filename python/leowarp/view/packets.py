@@ -32,8 +32,9 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     arrays: Collector to which the arrays are added.
     budget_bytes: Largest size of the compressed columns as base64.
     Returns: `windows`, a list of [from, until] in s. There are also columns with one value per packet, sorted by
-        sending time: `sent` and `took` (ticks; missing: never arrived), `flags` (sum of 1 late, 2 retransmission, 4
-        spurious, 8 lost, 16 back), `flow`, `path_id` and `dropped` (direction of the link; -1: none).
+        sending time. `sent` and `took` are in ticks (missing: never arrived). `flags` is a sum of 1 late, 2
+        retransmission, 4 spurious, 8 lost, 16 back. `flow` and `path_id` are numbers, and `dropped` is the direction of
+        the link (-1: none).
     """
     tables = source.tables
     packets = tables.packets

@@ -45,8 +45,8 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Route updates of one ordered pair of stations, in chronological order.
 
     Returns: DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names from the source
-        on; None = no path), `path_id`, `change_id` (missing if the update did not change the path). The result is
-        cached and shared; do not modify it.
+        on; None = no path), `path_id`, and `change_id`. The last is missing if the update did not change the path. The
+        result is cached and shared; do not modify it.
     """
     if len(tables.routes) == 0:
         return _no_routes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each route change affects each flow: how far goodput falls, and how long it takes to recover.
+"""Effect of each route change on each flow: depth of the fall of goodput, and time to recover.
 
 The only criterion for these numbers is time after the change, so other causes may act in the same window. The module
 `metrics/route_changes/causes.py` finds the proven effects of a change, packet by packet.
@@ -143,7 +143,7 @@ class _Life:
         self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """How far goodput fell, and the time until it had recovered.
+        """Depth of the fall of goodput, and time until it had recovered.
 
         t_ns, until_ns: The change, and the end of its window.
         Returns: dict of columns of `RECOVERY_COLUMNS`. All are None unless there are samples from `before_ns` before
