@@ -335,7 +335,7 @@ class _Consequences:
         self._tables, self._flows = tables, flows
         packets, drops = tables.packets, tables.drops
         mine = (packets["flow"].isin(flows) & (packets["direction"] == DATA)).to_numpy(dtype=bool)
-        # Columns before rows: of millions of packets, the others would be copied in vain.
+        # Columns are selected before rows. Otherwise the unused columns of millions of packets would be copied.
         late = packets[["sent_ns", "received_ns"]][mine & truths(packets["is_late"])]
         late = late.sort_values("received_ns", kind="stable")
         self._received, self._sent = floats(late["received_ns"]), late["sent_ns"].to_numpy(dtype="int64")

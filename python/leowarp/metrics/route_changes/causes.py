@@ -97,7 +97,7 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     mine = packets["direction"].to_numpy() == DATA
     lost = packets["drop_cause"].notna().to_numpy()
     counts = lost | truths(packets["is_retransmission"]) | truths(packets["is_late"])
-    # Of the other packets, which may be millions, only the times matter.
+    # Only the times of the other packets matter. There may be millions of them.
     times = in_order(packets[["sent_ns", "received_ns"]][mine], "sent_ns")
     data = in_order(packets[_COLUMNS][mine & counts], "sent_ns")
     again, late = truths(data["is_retransmission"]), truths(data["is_late"])
