@@ -52,12 +52,13 @@ flood = true
 class Made:
     """A run, and for each probe the times of sending, of arrival (nan if lost), and of expected arrival."""
 
-    def __init__(self, folder, *, ground="", isl="", queue="unlimited"):
+    def __init__(self, folder, *, ground="", isl="", queue="unlimited", until_s=40, **keys):
         (folder / "gaps.toml").write_text(SCENARIO.format(ground=ground, isl=isl, queue=queue))
-        self.run = lw.run(folder / "gaps.toml", out=folder / "run", report=False, progress=False)
+        keys |= {"run.duration": f"{until_s} s"}
+        self.run = lw.run(folder / "gaps.toml", set=keys, out=folder / "run", report=False, progress=False)
         sent = self.run.echoes().sort_values("sent_ns", kind="stable")
         # Packets in flight at the end may be missing from the records.
-        sent = sent[sent["sent_ns"] < 39 * S]
+        sent = sent[sent["sent_ns"] < (until_s - 1) * S]
         self.sent_ns = sent["sent_ns"].to_numpy()
         self.received_ns = sent["received_ns"].to_numpy(float, na_value=np.nan)
         self.unanswered = sent["reply_ns"].isna().to_numpy()
@@ -133,3 +134,22 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
             # Packets reach the link after some hops. So the first lost packets were sent before the update.
             assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
             assert made.drops_pkts["loss"] >= made.lost.sum()
+
+
+# Six planes of 24 satellites with three terminals each: toward the poles neighbours in other planes are nearer, toward
+# the equator those of the own plane. At 870 s two links within planes are new on the path, at 900 s one between planes.
+FEW_PLANES = {
+    "run.start": "840 s", "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3,
+    "isl.max_range": "6000 km", "ground.max_ground_range": "2500 km",
+}  # fmt: skip
+
+
+def test_lasers_within_a_plane_and_between_planes_take_their_own_times(tmp_path):
+    isl = 'acquisition = "1 s"\nacquisition_between_planes = "3 s"\nacquiring = "lost"'
+    made = Made(tmp_path, isl=isl, until_s=70, **FEW_PLANES)
+    assert made.is_as_expected()
+    within, between = (made.lost & made.sent_in(begin - S, begin + 4 * S) for begin in (UPDATE_NS, 2 * UPDATE_NS))
+    # Packets reach the link after some hops, over the old path if they were sent before the update.
+    assert 3 * S // STEP_NS - 20 <= between.sum() <= 3 * S // STEP_NS
+    assert 1 * S // STEP_NS - 20 <= within.sum() <= 1 * S // STEP_NS + 20
+    assert made.lost.sum() == within.sum() + between.sum()
