@@ -19,7 +19,7 @@ from leowarp.view.source import Names, Source
 MOST_GAPS = 20_000
 
 Gap = tuple[str, str, int, int]
-"""The two ends, begin and end, ns. Of a dish that holds, both ends are its station."""
+"""The two ends, begin and end, ns. Both ends of a dish that holds are its station."""
 
 
 def gaps_of(source: Source, names: Names, arrays: Arrays) -> dict[str, Any] | None:
