@@ -137,6 +137,30 @@ def test_links_between_satellites_are_those_of_the_rule_at_every_update(run, run
     assert len(links["a"]) > 1000
 
 
+def test_a_link_is_acquired_for_the_time_of_its_class_unless_it_is_there_from_the_start(run):
+    few = {
+        "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3,
+        "isl.max_range": "6000 km", "ground.max_ground_range": "2500 km",
+    }  # fmt: skip
+    times = {"isl.acquisition": "3 s", "isl.acquisition_between_planes": "7 s"}
+    arrays = Arrays()
+    plan = resolve(load("madrid-tokyo", few | times))
+    sky = unpacked(arrays.packed({"sky": sky_of(plan, 900_000_000_000, arrays)}))["sky"]
+    links, names = sky["links"], sky["satellites"]
+    rows = zip(links["a"], links["b"], links["from"], links["acquired_ms"], strict=True)
+    seen = set()
+    for a, b, since, acquired_ms in rows:
+        is_within = names[a].rsplit("-", 1)[0] == names[b].rsplit("-", 1)[0]
+        assert acquired_ms == (0 if since == 0 else 3000 if is_within else 7000)
+        seen.add(int(acquired_ms))
+    assert seen == {0, 3000, 7000}
+
+
+def test_a_run_without_gaps_has_no_word_of_them(run):
+    assert "gaps" not in run
+    assert "acquired_ms" not in run["sky"]["links"]
+
+
 def test_changes_have_the_counts_of_the_table_of_route_changes(run):
     changes = run["changes"]
     assert changes["t"].tolist() == [t_ns // 1000 for t_ns in CHANGES_NS]
@@ -146,9 +170,15 @@ def test_changes_have_the_counts_of_the_table_of_route_changes(run):
     assert changes["queue_left_pkts"].tolist() == [15, 0]
 
 
+def whole_packets(source):
+    """All columns of the packets, with those that only a page needs."""
+    tables = source.tables
+    return pd.concat([tables.packets, tables.on_request("packets", "path_id", "stored_because")], axis=1)
+
+
 def test_a_page_without_stored_packets_has_none(run_dir):
     source = Source(run_dir)
-    source.run.tables = dataclasses.replace(source.tables, packets=source.tables.packets.iloc[:0])
+    source.run.tables = dataclasses.replace(source.tables, packets=whole_packets(source).iloc[:0])
     assert packets_of(source, Arrays()) is None
 
 
@@ -160,7 +190,7 @@ def test_a_run_that_ended_before_its_first_change_shows_its_beginning(run_dir, m
 @pytest.mark.slow
 def test_packets_take_the_room_that_there_is(run_dir):
     source = Source(run_dir)
-    packets = source.tables.packets
+    packets = whole_packets(source)
     # The delays of this run are constant and take almost no space, so noise is added.
     noise_ns = np.random.default_rng(1).integers(0, 5_000_000, len(packets))
     source.run.tables = dataclasses.replace(
