@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them.
 
-Each step needs those before it: conservation, route changes, effects of the changes. The scalars of the run and of its
-flows come last, because they use all of these.
+Each step needs the results of the steps before it; the order is conservation, route changes, effects of the changes.
+The scalars of the run and of its flows come last, because they use all of these.
 """
 
 from __future__ import annotations

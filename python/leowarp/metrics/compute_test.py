@@ -237,7 +237,7 @@ def test_a_satellite_is_its_links_that_send(result, tables):
     rows = satellite_use(tables, result.links, {"s-00-00", "s-01-00", "s-09-09"}, syn.END_NS).set_index("satellite")
     assert list(rows.index) == ["s-00-00", "s-01-00"]
     row = rows.loc["s-00-00"]
-    # These are the links to both satellites on its far side, and the link back to Madrid.
+    # The three links lead to the two satellites on its far side, and back to Madrid.
     assert (row["directions"], row["on_path_ns"]) == (3, 40 * S)
     assert (row["queue_max_bytes"], row["queue_max_bytes_to"]) == (syn.QUEUE_PKTS * syn.FRAME_BYTES, "s-01-00")
     assert rows.loc["s-01-00", "queue_max_bytes_to"] is None

@@ -131,7 +131,7 @@ def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """Rows of the series of shares. Its index has one row per second, not one per second and flow."""
+    """Rows of the series of shares. Jain's index has one row per second, not one per second and flow."""
     index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
@@ -183,8 +183,8 @@ def _columns(
     """
     if frame.empty:
         return []
-    # Both are converted once for all columns, because a few hundred conversions of short series take a tenth of a short
-    # run's time on the host.
+    # The two columns `flow` and `when` are converted once for all others, because a few hundred conversions of short
+    # series take a tenth of a short run's time on the host.
     flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
         _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)

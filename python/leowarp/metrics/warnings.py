@@ -131,7 +131,8 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     # During loss recovery, data that arrived after a missing packet fill the window. This is an effect of the path.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
-    # tcpi_rwnd_limited is cumulative. This is its increase between two samples, both outside loss recovery.
+    # tcpi_rwnd_limited is cumulative. The result is the sum of its increases between two successive samples that are
+    # both outside loss recovery.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None

@@ -157,7 +157,7 @@ def _flow(number: int, flow: dict[str, Any]) -> Flow:
 
 
 def what_is_there(file: Reading) -> str:
-    """Hint for a capture without numbered packets. It depends on what else the capture contains."""
+    """Hint for a capture without numbered packets. The hint depends on what else the capture contains."""
     counts = file.counts
     if counts["udp_pkts"]:
         return (

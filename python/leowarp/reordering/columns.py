@@ -53,8 +53,8 @@ def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
-    """A column of whole numbers as a contiguous array of type `kind`. If a value does not fit, TraceError names the
-    first one."""
+    """A column of whole numbers as a contiguous array of type `kind`. If values do not fit, TraceError names the first
+    of them."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")

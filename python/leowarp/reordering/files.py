@@ -307,7 +307,7 @@ def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) 
 
 
 def _what_is_there(file: Reading) -> str:
-    """Hint for a file without numbered packets. It depends on what else the file contains."""
+    """Hint for a file without numbered packets. The hint depends on what else the file contains."""
     return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 

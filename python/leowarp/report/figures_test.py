@@ -63,7 +63,7 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
 
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
-    # `leowarp.Run` has a path. A single run was once iterated over, which failed.
+    # `leowarp.Run` has a path. An earlier version treated a single run as a sequence, which failed.
     run = Run(run_dir)
     view = RunView(run_dir)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):

@@ -19,7 +19,7 @@ per flow."""
 
 def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
     """The run with this plan and these numbers, which the caller already has."""
-    # They are stored where the cached properties would store them.
+    # The known values are stored where the cached properties would store them.
     vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
     return run
 

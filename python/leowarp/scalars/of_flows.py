@@ -396,7 +396,7 @@ ACKNOWLEDGEMENTS: Section = (
     Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
 )
 
-# A share is that of the time in which all flows lived, so that a late start does not count as unfair.
+# A share covers only the time in which all flows lived, so that a late start does not count as unfair.
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
            "part of the goodput of the flow and its competitors that it got, while it competed with all of them. "

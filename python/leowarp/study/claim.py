@@ -91,7 +91,8 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """Evaluate a claim. Its verdict is that of the first sample; the other samples that have its runs show the spread.
+    """Evaluate a claim. The verdict on the claim is that of the first sample; the other samples that have its runs show
+    the spread.
 
     Raises TraceError if no sample has all runs that the test needs.
     samples: sequence of (name, sample). The first one is the study's own.

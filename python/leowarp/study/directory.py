@@ -83,7 +83,7 @@ def make_runs(
 
 
 def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
-    """Write `study.toml`. For each run it has the scenario, the replaced keys, and the hash of its plan.
+    """Write `study.toml`. For each run the file has the scenario, the replaced keys, and the hash of its plan.
 
     key: Key of the study, such as "frederiksen2024".
     settings: See `make_runs`. If a run does not exist, it has no hash.

@@ -120,7 +120,7 @@ class Tables:
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow. They are cached, because many numbers use the same rows.
+        """Rows of one flow. The rows are cached, because many numbers use them.
 
         table: Name of a table with a column `flow`.
         Returns: DataFrame in the order of the table. It is shared; do not modify it.

@@ -208,7 +208,7 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
-    # They are null instead of 0, because without packet truth the number of lost packets is unknown.
+    # The counts are null instead of 0, because without packet truth the number of lost packets is unknown.
     row: dict[str, Any] = dict.fromkeys(
         [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts"]
     )

@@ -7,9 +7,9 @@ that arrived itself. A round trip is therefore the time in links and queues. It 
 acknowledgement and any wait for missing packets.
 
 The guest counts this time for every packet (`metrics/per_flow/delays.py`). A run of an older version has only stored
-packets. There the round trip is exact if a packet and its answer are both stored. All other packets are known only as
-counts per 50 ms of sending time. The round trip of such a packet is the mean delay of its bin, plus the mean delay of
-the bin in which its answer left. This hides variation within 50 ms, so `rtt_error_ns` is null.
+packets. In such a run, the round trip is exact if a packet and its answer are both stored. All other packets are known
+only as counts per 50 ms of sending time. The round trip of such a packet is the mean delay of its bin, plus the mean
+delay of the bin in which its answer left. This hides variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ class _Way:
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
         is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
-        # Another packet may have left in between, unless all bins up to that packet's bin are stored completely.
+        # Another packet may have left between this instant and the stored packet, unless all bins up to that packet's
+        # bin are stored completely.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
         exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])

@@ -218,7 +218,7 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change of each retransmission: that of the first transmissions, among the candidates, that contained its bytes.
+    """Change that caused each retransmission: the change of the candidates that contained its bytes.
 
     data: Data packets of one flow.
     again, candidates: bool arrays of shape (len(data),). Retransmissions whose cause is searched, and first
@@ -233,8 +233,8 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     order = np.flatnonzero(candidates)
     # First transmissions do not overlap, so they are also in the order of their ends.
     order = order[np.argsort(seq[order], kind="stable")]
-    # The candidates that overlap are those from the first one that ends after the retransmission's first byte to the
-    # last one that begins before its last byte.
+    # The first candidate that overlaps is the first one that ends after the retransmission's first byte, and the last
+    # one is the last that begins before the retransmission's last byte.
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     change_numbers = np.full(int(again.sum()), NONE)

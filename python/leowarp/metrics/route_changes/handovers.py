@@ -106,8 +106,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Quantiles over the changes of a flow's path (`scalars.of_flows.RECOVERY`). Only changes whose number is known
-    count.
+    """Quantiles over the changes of a flow's path (`scalars.of_flows.RECOVERY`). Changes for which a quantity is
+    unknown do not count in its quantiles.
 
     If goodput did not recover within the window after a change, this change counts as longer than any other. A quantile
     at such a change is None.

@@ -142,7 +142,8 @@ def test_probes_of_the_summary(result):
     assert (ping["loss_runs"], ping["loss_run_max_pkts"]) == (5, 2)
     assert (ping["changes_with_loss_ratio"], ping["changes_with_one_loss_ratio"]) == (1.0, 0.75)
     assert ping["rtt_min_ns"] == syn.UP_NS + syn.BASE_NS[0]
-    # Five levels of 25 values make 24 differences each; the remaining differences are 0.
+    # Each of the five levels has 25 values, and thus 24 differences; apart from the differences between levels, all are
+    # 0.
     steps = [abs(b - a) for a, b in zip(syn.BASE_NS[:-1], syn.BASE_NS[1:], strict=True)]
     assert ping["rtt_step_mean_ns"] == round(sum(steps) / 593)
 

@@ -27,7 +27,7 @@ RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """Definition of "recovered". The descriptions of the numbers in the recovery table use it.
+    """Definition of "recovered". The descriptions of the numbers in the recovery table quote its defaults.
 
     Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. Its figures show transients from some hundred
     milliseconds to about two seconds. `within_ns` was 10 s at first. In a run of 200 s with CUBIC, overflowing queues
@@ -154,7 +154,7 @@ class _Life:
         when, received = self._when, self._received
         if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
             return nothing
-        # These are the samples of the window, with one more on either side for the interpolation.
+        # The samples of the window are used, with one more on either side for the interpolation.
         low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
         high = int(np.searchsorted(when, until_ns, side="left")) + 1
         last_ns = min(until_ns, int(when[-1]))

@@ -152,8 +152,8 @@ class _Paths:
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """Times at which the paths of two pairs use the same direction. If the two pairs are the same, this is
-        always."""
+        """Times at which the paths of two pairs use the same direction. If the two pairs are the same, the result is
+        all of the time."""
         if one == other:
             return ALWAYS
         key = (min(one, other), max(one, other))

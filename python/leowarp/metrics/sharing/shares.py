@@ -182,7 +182,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     """Goodput and share of each TCP flow in bins: `t_ns, flow, goodput_bps, share_ratio, jain_index`, flow by flow.
 
     A flow has rows for the bins that lie within its life. Share and index cover the flow and those of its competitors
-    that live during the whole bin. They are null if no competitor does.
+    that live during the whole bin. They are null if no competitor lives during the whole bin.
 
     flows: `plan.flows`; only TCP flows have rows.
     bin_ns: Length of a bin.

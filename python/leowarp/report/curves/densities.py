@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
 
-They draw shares by a whole number. The shares may come from a capture, a run, a window of a run, or a study.
+Each figure shows shares over a whole number, for instance over the displacement. The shares may come from a capture, a
+run, a window of a run, or a study.
 
 >>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP

@@ -105,7 +105,7 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
         lines.append((first_bits, harq.retransmissions + 1, "all transmissions decode", ":"))
     for bits, times, label, dashes in lines:
         # A codeword can be decoded when the received mutual information is `needed_ratio` times its data
-        # (design/lms-harq.md). Each of its symbols must provide this part of it.
+        # (design/lms-harq.md). Each symbol of the codeword must provide its part of this information.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
         # If even an infinite Es/N0 does not let a symbol carry that many bits, no line is drawn.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:

@@ -95,7 +95,7 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
     """Time and mean of each group of `joined` bins. If the last group is incomplete, it is left out."""
     whole = len(rate) // joined * joined
-    # Its mean would cover a shorter time than the title says.
+    # The mean of an incomplete group would cover a shorter time than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 

@@ -51,7 +51,7 @@ def draw_probes(
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
     if len(lost_s):
-        # Their height is given in axes coordinates, so they are at the bottom whatever the scale.
+        # The height of the marks is given in axes coordinates, so they are at the bottom whatever the scale.
         axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("round-trip time, ms")

@@ -192,7 +192,8 @@ def queues_at_change(
 
 
 def _paths_around(run: RunView, t_ns: int) -> list[tuple[str, ...] | None]:
-    """The paths of a view's flow just before an instant and from it on. They are equal if it did not change then."""
+    """The paths of a view's flow just before an instant and from it on. The two are equal if the path did not change
+    then."""
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     # A row of the routes is valid from its instant on, so one ns earlier the old path is in force.

@@ -12,8 +12,8 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""Name of a scalar, or the name with words that replace the declared ones. Other words are needed in a row that is
-below another row than in the declaration."""
+"""Name of a scalar, or the name with words that replace the declared ones. Other words are needed if the row above is
+not the one above it in the declaration."""
 
 
 def scalar_rows(

@@ -27,8 +27,8 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""Scalars of a flow that may be among them, the preferred ones first. From each group, only the first that is known is
-used."""
+"""Scalars of a flow that may be among these values, the preferred ones first. From each group, only the first that is
+known is used."""
 
 FLOW_ROWS = (
     "congestion_control",

@@ -280,7 +280,8 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Code that the plans would execute, without repetition. With `trust`, all of it counts as named by the user."""
+    """Code that the plans would execute, without repetition. With `trust`, all of this code is treated as if the user
+    had named it."""
     # Runs of a combination differ only in their seed, so one of them is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
@@ -359,7 +360,8 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """The workers of the named scheduler. Without a scheduler, one process per core, but not more than there are runs.
+    """The workers of the named scheduler. Without a scheduler, there is one local process per core, but there are no
+    more processes than runs.
 
     folder: Directory of the study. Local workers use `.scratch` in it, which is on the disk that needs the space
         anyway.

@@ -81,7 +81,7 @@ def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
 
 
 def _shortened(values: list[str]) -> str:
-    """The values as one line of text. If there are more than 12, the first six and the last two.
+    """The values as one line of text. If there are more than 12 values, only the first six and the last two are shown.
 
     >>> _shortened([str(seed) for seed in range(1, 31)])
     '1, 2, 3, 4, 5, 6, ..., 29, 30'

@@ -181,7 +181,7 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """The runs of the study as it was last started. With `run_id`, only that run, even if it left the study.
+    """The runs of the study as it was last started. With `run_id`, only that run is read, even if it left the study.
 
     run_id: Id of the only run to read, whether or not it is still in the study.
     Returns: Runs in the order of the study. If `run_id` is set, one run or none.

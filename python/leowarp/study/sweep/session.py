@@ -97,10 +97,10 @@ class Workers(Protocol):
 class Session:
     """Lets workers make the runs of a task that are not in the store yet.
 
-    If a run has an error, it has failed. If the directories of failed runs are to be kept (`keep = "failed"`), it is
-    repeated for that. If a worker dies, the cause is unknown at first. Its runs are tried again together, and then each
-    alone. If three workers died while making a run, the run counts as failed. If the machine lacks something
-    (`HostError`), this counts against a run only if other runs succeed.
+    If a run has an error, it has failed. If the directories of failed runs are to be kept (`keep = "failed"`), a failed
+    run is repeated for this purpose. If a worker dies, the cause is unknown at first. Its runs are tried again
+    together, and then each alone. If three workers died while making a run, the run counts as failed. If the machine
+    lacks something (`HostError`), this counts against a run only if other runs succeed.
 
     store: Open store. Its `status` says which runs have rows.
     show: Function that is called with a `StudyProgress` after each look at the workers.
@@ -198,7 +198,7 @@ class Session:
         return rows
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
-        """Rows after a run. There are none if it failed and is repeated to keep its directory.
+        """Rows after a run. There are no rows if the run failed and is repeated to keep its directory.
 
         event: Its `result` is one of `batch.results_of`: `summary`, `costs`, `warnings`, `error`.
         """
@@ -299,7 +299,7 @@ class Session:
         return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        """Store rows. They are counted once they are on disk."""
+        """Store rows. Runs are counted once their rows are on disk."""
         # Rows are on disk before they are counted. Runs that the display shows as done therefore survive a kill.
         self._store.add(rows)
         if rows:

@@ -28,8 +28,8 @@ _OTHER_SEED = 987_654_321
 """A seed that no study uses. It serves to find the seed in the text of a plan."""
 
 MOST_COMBINATIONS = 100_000
-"""Largest number of combinations. Each is loaded and checked before the first run, which takes 5 ms. More would take
-ten minutes."""
+"""Largest number of combinations. Each combination is loaded and checked before the first run, which takes 5 ms. More
+combinations would take ten minutes."""
 
 MOST_PRODUCT = 2_000_000
 """Largest number of combinations before `exclude` and `only` remove some. Looking at one takes 5 us."""

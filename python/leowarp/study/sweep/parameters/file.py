@@ -290,8 +290,8 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """The label. It must be a column name that is valid everywhere: letters, digits and underscores, not beginning
-        with a digit."""
+        """The label. The label must be a column name that is valid everywhere: letters, digits and underscores, not
+        beginning with a digit."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -302,7 +302,7 @@ class _Varied:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """Name of the study. It is also the name of its directory, so it must not lead out of `studies/`."""
+    """Name of the study. The name is also that of the study's directory, so it must not lead out of `studies/`."""
     node = document.get("name")
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')

@@ -112,7 +112,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
-        """A text as an exact number in the stored unit. For a count, the integer itself."""
+        """A text as an exact number in the stored unit. For a count, the result is the integer itself."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):
