@@ -124,8 +124,8 @@ def _first_byte(sent: Timed) -> int | None:
 
 
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
-    """Each segment that was sent, with its arrival: the first arrival of an equal segment, not before it was sent, that
-    belongs to no other segment.
+    """Each segment that was sent, with its arrival. This is the first arrival of an equal segment that is not before
+    the sending and that belongs to no other segment.
 
     Raises TraceError if segments arrived before they were sent. Also if there are over 20 segments and more than half
     of them are missing at the other end.
@@ -252,7 +252,7 @@ class _Ranges:
     ends: list[int] = field(default_factory=list)
 
     def add(self, begin: int, end: int) -> None:
-        """Add a range. It is merged with ranges that it touches or overlaps."""
+        """Add a range. A new range is merged with the ranges that it touches or overlaps."""
         # Ranges that touch become one, so that a segment across their common border counts as contained.
         first = bisect.bisect_left(self.ends, begin)
         last = bisect.bisect_right(self.begins, end)

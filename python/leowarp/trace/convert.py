@@ -212,7 +212,8 @@ def _kind(arrow_type: pa.DataType) -> str:
     """Kind of a column's values, whatever their width: number, text, list of these, or Arrow's own name of the type."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    # Both count as the same kind, because an older version may have written another width.
+    # Integers and floats count as the same kind whatever their width, because an older version may have written another
+    # width.
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
     if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):

@@ -4,7 +4,7 @@ table `measures`.
 
 Each line is a JSON object. It must have `kind` and `start_ns`. Values for which the table has no column go into the
 column `other`. Times are on the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date +%s%N`).
-This clock is neither set nor adjusted there. In the table, times are relative to the run's start.
+Nothing in the guest sets or adjusts this clock. In the table, times are relative to the run's start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20
-"""This is some 400,000 lines. The `storage` of a program is 64 MiB unless its flow sets another size."""
+"""A file of this size has some 400,000 lines. The `storage` of a program is 64 MiB unless its flow sets another
+size."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "transaction": (),

@@ -2,8 +2,8 @@
 """Route changes that the study examines. They lead to shorter and to longer paths, in two constellations and between
 two pairs of cities.
 
-Route changes are computed from the constellation, as in a run. From those of the first hour, a sample is taken that is
-spread evenly over the hour.
+Route changes are computed from the constellation, as in a run. From the changes of the first hour, a sample is taken
+that is spread evenly over the hour.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
 
 
 def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
-    """Place, from 0, of the last node of the beginning that two paths share; None if the paths are equal."""
+    """Place, from 0, of the last node up to which two paths are equal; None if the whole paths are equal."""
     apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
     place = next(apart, None)
     return None if place is None else place - 1

@@ -90,8 +90,8 @@ _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
 """Three variants: no cure; a path that does not change; and two cures that together keep the order with the least
-delay. `hold` with `move` serves as the oracle: packets in flight cannot be accelerated, so no method keeps the order
-with less delay."""
+delay. The last of these, `hold` with `move`, serves as the oracle: packets in flight cannot be accelerated, so no
+method keeps the order with less delay."""
 
 VARIANTS = (
     Variant(NONE, "no cure", CONTROL, "in_flight = drain, as frederiksen2024 has it"),

@@ -106,7 +106,8 @@ def disturbed(run: RunView) -> pd.DataFrame:
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
     gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
     at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
-    # If no link reports a loss, its date is the packet's sending time, up to a round trip before the change.
+    # If no link reports a loss, the packet's sending time is used as the time of the loss, which may be up to a round
+    # trip before the change.
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]

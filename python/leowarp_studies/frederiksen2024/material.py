@@ -49,7 +49,7 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     chosen = runs.all_runs(count)
     settings = {"run.duration": duration} if duration else {}
     if duration:
-        # Controls set their own length. It is removed here, because it would override `duration`.
+        # Controls set their own length. This length is removed here, because it would override `duration`.
         chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
     made, failures = make_runs(
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,

@@ -118,8 +118,8 @@ def queue_left_behind(sample: Sample) -> Outcome:
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """Extra harm of the gap compared with a change without it. It is set against the extra harm of this change compared
-    with no change."""
+    """Extra harm of the gap compared with a change without it. This is compared with the extra harm of a change without
+    a gap, relative to no change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])

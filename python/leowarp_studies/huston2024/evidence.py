@@ -65,8 +65,8 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Traces of some variant at a preset. Any will do, because capacity and reconfigurations belong to the path and are
-    equal for all variants.
+    """Traces of some variant at a preset. Any variant will do, because capacity and reconfigurations belong to the path
+    and are equal for all variants.
     """
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:

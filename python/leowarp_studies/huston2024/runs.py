@@ -42,8 +42,8 @@ SEEDS, QUICK_SEEDS = 20, 3
 """Number of seeds for the rows of the table, in full and in a quick reproduction."""
 
 NEW_SEEDS = 10
-"""Number of seeds for the proposals as written and for BBR version 3. With ten values, an interval goes from the 2nd to
-the 9th."""
+"""Number of seeds for the study's proposals exactly as written, and for BBR version 3. With ten values, an interval
+goes from the 2nd to the 9th."""
 
 FLOOD_S, PACED_S = 380, 1800
 """The study's flood ping lasted 380 s. Here, a run sends 1,800 pings, one per second. With a loss of 1 to 2 %, 18 to 36

@@ -59,8 +59,8 @@ _WHY = {
 
 
 def _samples(path: str, condition: str, seeds: Sequence[int]) -> Iterator[tuple[str, tuple[str, str], dict[str, Any]]]:
-    """Samples of a path. Each has the stations of server and client and the scenario's keys. A quick study uses the
-    first sample."""
+    """Samples of a path. Each sample has a name, the stations of server and client, and the scenario's keys. A quick
+    study uses the first sample."""
     if path == CHANGES:
         for change in runs.looked_at():
             ends = (change.pair.source, change.pair.destination)

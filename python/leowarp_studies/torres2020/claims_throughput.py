@@ -55,7 +55,7 @@ Lines = Mapping[tuple[str, str], pd.DataFrame]
 """Curves by distribution and algorithm."""
 
 Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
-"""Function that evaluates curves. It returns the parts of a verdict, a text and the numbers."""
+"""Function that evaluates curves. The function returns the parts of a verdict, a text and the numbers."""
 
 
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:

@@ -30,7 +30,7 @@ again."""
 class Holding:
     """`with Holding(folder):` makes this process the only one that works in the directory.
 
-    Raises ScenarioError if another process holds the lock. The error names this process.
+    Raises ScenarioError if another process holds the lock. The error names that other process.
 
     >>> with Holding(folder):                                                          # doctest: +SKIP
     ...     write_plans(folder, facts, runs)

@@ -25,8 +25,8 @@ class Maker(Protocol):
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Make runs. Yield each as soon as it is made: its position in `plans`, and its result. Its directory is in
-        `out`, unless that is None.
+        """Make runs. Yield each run as soon as it is made: its position in `plans`, and its result. The directory of
+        the run is in `out`, unless that is None.
 
         plans: Plans with the same kernel. The files that they name are beside them.
         scratch: Directory for temporary files.

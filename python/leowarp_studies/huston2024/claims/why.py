@@ -18,7 +18,7 @@ from leowarp_studies.huston2024.words import FEWER, PAIRED, M
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
-"""Names of conditions in which one property varies, or none."""
+"""Names of conditions in which one property of the path varies, or none does."""
 MOVES_RATIO = 0.05
 """Smallest relative change of the estimate that counts: half of the change that claim 3.9 calls a revision."""
 
@@ -104,8 +104,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     )
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
-    # The change must exceed 5 %, and also the change where nothing varies. Even then the estimate changes, for example
-    # by probing, and this is not confusion.
+    # The change must exceed 5 %, and also the change where nothing varies. Even where nothing varies, the estimate
+    # changes, for example by probing, and this is not confusion.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
