@@ -35,7 +35,7 @@ _GOOGLES_ADDITIONS = {
 }
 # Suffix in a script's name which says that it is for the other IP version (CmdsTests in run_all.py).
 _FOR_OTHER = {"IPv4": "v6.pkt", "IPv6": "v4.pkt"}
-# Kernels and IP versions of the sets. They include every optional kernel that a user may use for results, and IPv6
+# Kernels and IP versions of the sets. The sets include every optional kernel that a user may use for results, and IPv6
 # where it is supported.
 PLACES = (("default", "IPv4"), ("plain", "IPv4"), ("6.12+net", "IPv6"))
 

@@ -104,8 +104,8 @@ def metrics(
         end_ns=end_ns,
     )
     summary = summary_of(evidence) if summary is None else summary
-    # Warnings are computed last. They concern numbers of the summary, and late packets that no change of the path
-    # explains.
+    # Warnings are computed last. The warnings concern numbers of the summary, and late packets that no change of the
+    # path explains.
     return Metrics(
         summary=summary,
         route_changes=changes,

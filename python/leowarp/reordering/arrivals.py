@@ -171,7 +171,7 @@ class CapturedAt:
 
 @dataclass
 class Reading:
-    """A file that is being read. It can be iterated only once.
+    """A file that is being read. A file can be iterated only once.
 
     Attributes
     ----------

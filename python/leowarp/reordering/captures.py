@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of captures. It returns the arrivals of one flow, skipped packets, and warnings about the result."""
+"""Reader of captures. The reader returns the arrivals of one flow, skipped packets, and warnings about the result."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def described(flow: Flow) -> str:
 
 
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
-    """Convert columns from the crate. Their bytes are in native order and are not copied."""
+    """Convert columns from the crate. The bytes of these columns are in native order and are not copied."""
     seq, t_ns, len_bytes = columns
     # pcapng's simple packet blocks have no times. The column of times is then shorter, and times cannot be assigned to
     # packets.

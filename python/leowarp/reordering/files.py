@@ -34,7 +34,7 @@ _CHUNK_BYTES = 1 << 20
 
 @contextmanager
 def reading(path: Path | str, source: Source | None = None, bits: int | None = None) -> Iterator[Reading]:
-    """Open a file of arrivals (`-` is standard input). Its parts are read during iteration.
+    """Open a file of arrivals (`-` is standard input). The file's parts are read during iteration.
 
     Parameters
     ----------

@@ -134,8 +134,8 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
     """Times in ns as int64. Fractions of a ns are rounded.
 
-    Written as text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 has only 16. They are
-    therefore read as decimals,
+    Written as text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 has only 16. Such times
+    are therefore read as decimals,
         in two parts.
     """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:

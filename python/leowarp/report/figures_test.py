@@ -136,7 +136,7 @@ def test_queue_map_places_the_queue_at_its_link(run_dir):
     edges_ns, waiting = queue_map(RunView(run_dir))
     assert waiting.shape[0] == 4
     place, when = np.unravel_index(np.nanargmax(waiting), waiting.shape)
-    # This is the second link of the first path, while it has a queue.
+    # The largest value belongs to the second link of the first path, while this link has a queue.
     assert place == 1
     assert 19.5e9 <= edges_ns[when] < 20e9
     assert np.nanmax(waiting) == syn.QUEUE_PKTS

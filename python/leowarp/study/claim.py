@@ -96,9 +96,9 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
     Raises TraceError if no sample has all runs that the test needs.
     samples: sequence of (name, sample). The first one is the study's own.
-    Returns: A row of `claims.json`. It has `ROW_KEYS` and `runs`, and the `verdict`, `measured`, `numbers` and `cause`
-        of the first sample with the claim's runs. `samples` has these four values for each sample, with its name as
-        `sample`.
+    Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`, and the `verdict`, `measured`, `numbers` and
+        `cause` of the first sample with the claim's runs. `samples` has these four values for each sample, with its
+        name as `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:

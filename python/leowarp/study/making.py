@@ -59,8 +59,8 @@ class Material:
     left_out : list of str
         As in `Reproduction`.
     skipped : dict of str to str
-        Data sets that were not requested, with the reason. Claims about them read "cannot be told". They do not count
-        as failures.
+        Data sets that were not requested, with the reason. Claims about them read "cannot be told". Such claims do not
+        count as failures.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

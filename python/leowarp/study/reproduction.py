@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`reproduce("frederiksen2024")` makes all runs and figures of a study, a verdict for each claim, and one page.
 
-Each study is a module that implements `Room` (see `discovery`). It may belong to another distribution than leowarp.
+Each study is a module that implements `Room` (see `discovery`). The module may belong to another distribution than
+leowarp.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def write_manifest(
 
     Notes
     -----
-    `host` and `costs` differ between machines and runs. They do not affect `30-trace/`.
+    `host` and `costs` differ between machines and runs. The two entries do not affect `30-trace/`.
     """
     content = {
         "manifest_version": MANIFEST_VERSION,

@@ -27,7 +27,8 @@ class SecondRun:
 
     stages: The stages in order, if either run has files of them.
     origin: dict of str to (then, now). Entries about what made the runs, if they differ between the manifests.
-    cures: Tables of cures, computed again without the guest. They are empty if there are none, or if the trace differs.
+    cures: Tables of cures, computed again without the guest. The tables are empty if there are none, or if the trace
+        differs.
     """
 
     stages: list[StageFound]

@@ -110,8 +110,8 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Late packets with short queues, at changes of the sender's satellite. They are compared with the queue length and
-    the delay difference of the paths.
+    """Late packets with short queues, at changes of the sender's satellite. Late packets are compared with the queue
+    length and the delay difference of the paths.
 
     Two more packets are allowed: one that is being transmitted, and one that is sent while the delay changes.
 

@@ -19,8 +19,8 @@ NINE_TENTHS = 0.9
 
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
-    """Payload that is missing without a cure, compared with the oracle. It is a share of the path's capacity in the 5 s
-    after a change.
+    """Payload that is missing without a cure, compared with the oracle. The missing payload is a share of the path's
+    capacity in the 5 s after a change.
 
     Only changes to a longer path at saturation are evaluated, by TCP.
 

@@ -126,10 +126,10 @@ def raised_threshold(sample: Sample) -> Outcome:
     """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: how many spurious retransmissions the higher one
     avoids, and how much it delays repairs.
 
-    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). It uses the threshold only until it has seen reordering.
-    Whether the threshold absorbs reordering is therefore tested on classic TCP, without RACK. Whether it breaks
-    recovery can be tested only with losses. A full-rate flow has more than 300 packets in flight and still detects a
-    loss, so a thin flow is used too.
+    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). This TCP uses the threshold only until it has seen
+    reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, without RACK. Whether it
+    breaks recovery can be tested only with losses. A full-rate flow has more than 300 packets in flight and still
+    detects a loss, so a thin flow is used too.
 
     Returns: Numbers: `runs` (by slug: spurious retransmissions and drops in packets, timeouts, median repair in ms,
         goodput in Mbit/s), `left_ratio` (spurious retransmissions at 300 divided by those at 3), `repair_slower_ratio`

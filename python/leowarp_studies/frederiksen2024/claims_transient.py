@@ -300,8 +300,8 @@ def transient_length(sample: Sample) -> Outcome:
     """Time for which goodput stays below 90 % of its earlier value, over all changes with late packets of the three
     runs.
 
-    Transients longer than 5 s have no duration in the metrics. They are counted separately, because the median without
-    them is too small.
+    Transients longer than 5 s have no duration in the metrics. Such transients are counted separately, because the
+    median without them is too small.
 
     Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
         `not_over_within_5_s`.

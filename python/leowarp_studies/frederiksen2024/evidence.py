@@ -200,7 +200,7 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
 
     window_ns: Length of time after a change in which goodput is measured. Changes are 30 s apart in the study's
         scenarios, so the windows do not overlap.
-    Returns: The share. It is below 0 if goodput rises after changes, and nan without any change.
+    Returns: The share. The missing share is below 0 if goodput rises after changes, and nan without any change.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -286,8 +286,8 @@ def dips_ratio(run: RunView, share_of_median: float, series: str = "in_order") -
 
 
 def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
-    """Growth of the congestion window after each change of `disturbed`. It is measured for 5 s, from the lowest sample
-    in the first 2 s.
+    """Growth of the congestion window after each change of `disturbed`. Growth is measured for 5 s, from the lowest
+    sample in the first 2 s.
 
     span_ns: Length of time over which the slope is measured.
     Returns: Packets per second, one value per change that has samples at both ends. A value is below 0 if the window

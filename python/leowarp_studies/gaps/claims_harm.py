@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's claims. Each is a bound on the harm that an arm adds to that of its control, on both routes
+"""The study's claims. Each claim is a bound on the harm that an arm adds to that of its control, on both routes
 (design/clauses/gaps.toml)."""
 
 from __future__ import annotations

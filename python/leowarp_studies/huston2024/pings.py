@@ -63,8 +63,8 @@ class Handover:
     before_ms: Median round-trip time in the second before.
     highest_ms: Largest round-trip time in the window after the reconfiguration.
     lost_pkts: Number of probes sent in the windows before and after it that were never answered.
-    gap_ms: Longest time between two successive arrivals of replies, among probes sent around the reconfiguration. It is
-        nan if one of these probes was lost.
+    gap_ms: Longest time between two successive arrivals of replies, among probes sent around the reconfiguration. The
+        time is nan if one of these probes was lost.
     """
 
     t_ns: int

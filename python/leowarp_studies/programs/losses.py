@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of a sender's loss detection. They are read from the logs that its programs left in a run directory."""
+"""Decisions of a sender's loss detection. The decisions are read from the logs that its programs left in a run
+directory."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """Counts of flow 0's server. They come from the statistics that its client printed, or else from its qlog.
+    """Counts of flow 0's server. The counts come from the statistics that its client printed, or else from its qlog.
 
     Raises TraceError if neither exists.
     """

@@ -260,7 +260,7 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 def _legend_once(drawn: Figure, axes: Axes) -> None:
-    """Add a legend to a figure. It is taken from one panel and has each name once."""
+    """Add a legend to a figure. The legend is taken from one panel and has each name once."""
     handles, texts = axes.get_legend_handles_labels()
     named = dict(zip(texts, handles, strict=True))
     drawn.legend(list(named.values()), list(named), loc="outside upper right", ncols=len(named))

@@ -132,7 +132,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Sessions that differ in one thing from the study's own. They are used for the claims whose runs they include.
+    """Sessions that differ in one thing from the study's own. Such sessions are used for the claims whose runs they
+    include.
 
     For sessions without the minimum of the RTO, this is only claim 4.11. For sessions whose retransmissions take
     capacity, these are all claims that use only sessions.

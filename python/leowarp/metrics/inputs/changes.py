@@ -3,7 +3,7 @@
 which effects followed.
 
 Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not those that the route
-computation used. They differ if links are updated more often than routes.
+computation used. The two delays differ if links are updated more often than routes.
 
 The routes determine what is a route change, and its number (`leowarp.routes.path_numbers`).
 """
@@ -26,8 +26,8 @@ from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths
 
 ATTRIBUTION_NS = 5_000_000_000
 """Default length of the window after a change in which retransmissions, losses and DSACKs are attributed to it. The
-window ends earlier if the next change comes sooner. This is well above the longest transient that `frederiksen2024`
-reports (a few seconds)."""
+window ends earlier if the next change comes sooner. The default is well above the longest transient that
+`frederiksen2024` reports (a few seconds)."""
 
 ARROW = " > "
 """Separates the nodes of a path in text. A space would not do, because names may contain spaces ("Cape Town")."""
@@ -84,8 +84,8 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
-    # Each entry has the instants, the delays, the number of hops and the number of a path. They are joined only once at
-    # the end, because a run may have thousands of rows.
+    # Each entry has the instants, the delays, the number of hops and the number of a path. The lists are joined only
+    # once at the end, because a run may have thousands of rows.
     pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
@@ -328,8 +328,8 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
 
 
 class _Consequences:
-    """The packets of some flows. They are sorted only once, because a run has about a hundred changes and millions of
-    packets."""
+    """The packets of some flows. The packets are sorted only once, because a run has about a hundred changes and
+    millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of directions from a timeline. They give capacity, delay and loss as functions of time, which are known from
-the start.
+"""Tables of directions from a timeline. The tables give capacity, delay and loss as functions of time, which are known
+from the start.
 
 Measured paths, access links and mobile channels use such tables (design/interfaces.md, section 13).
 """

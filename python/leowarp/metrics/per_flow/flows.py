@@ -43,8 +43,8 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
 
     Three kinds of packets are excluded: retransmissions that arrived; originals that begin with the same byte as such a
     retransmission (Karn's algorithm, RFC 6298, section 3); and packets whose ACK was not stored. An original is
-    included if its retransmission was lost. It is also included if a retransmission repeats only a part of it and
-    begins with another byte.
+    included if its retransmission was lost. Such an original is also included if a retransmission repeats only a part
+    of it and begins with another byte.
     """
     packets = tables.of_flow("packets", flow)
     back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
@@ -176,7 +176,8 @@ def host_counters(tables: Tables, station: str) -> dict[str, float]:
 
 
 def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
-    """Goodput of a TCP flow, and scalars from its socket samples. They are None if sockets were not sampled."""
+    """Goodput of a TCP flow, and scalars from its socket samples. The socket's scalars are None if sockets were not
+    sampled."""
     samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:

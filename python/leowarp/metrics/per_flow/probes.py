@@ -92,7 +92,7 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
 def quantile(values: np.ndarray, q: float) -> float | None:
     """Smallest value that a share `q` of the values does not exceed; None without values. Nothing is interpolated.
 
-    values: float64 array of shape (n,). It must not contain nan; infinite values are the largest.
+    values: float64 array of shape (n,). The array must not contain nan; infinite values are the largest.
 
     >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
     2.0
@@ -136,8 +136,8 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
     if not replies:
         return row
     delay = probed.delay_ns[~probed.is_lost]
-    # Differences are from each reply to the next, whatever was lost in between. This is the jitter that an application
-    # experiences.
+    # Differences are from each reply to the next, whatever was lost in between. The mean of these differences is the
+    # jitter that an application experiences.
     steps = np.abs(np.diff(delay))
     return row | {
         "replies_pkts": len(delay),

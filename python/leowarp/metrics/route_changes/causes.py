@@ -143,7 +143,8 @@ def _of_late(
     # has taken effect, because the events of an instant come before the packets sent at it.
     before = np.searchsorted(settled, sent[late], side="right")
     under_way = np.searchsorted(instants, received[late], side="right") - before
-    # Earliest arrival among all packets sent later. This is the running minimum from the end, shifted by one entry.
+    # Earliest arrival among all packets sent later. This arrival is the running minimum from the end, shifted by one
+    # entry.
     arrival = np.where(np.isnan(received), np.inf, received)
     first = np.append(np.minimum.accumulate(arrival[::-1])[::-1], np.inf)
     # side="right": packets of the same instant left in one burst, so the instant does not say which came first.
@@ -240,7 +241,8 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
-    # Number of times that the cause has changed up to each candidate. It must not change between `low` and `high`.
+    # Number of times that the cause has changed up to each candidate. This number must not change between `low` and
+    # `high`.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)

@@ -19,8 +19,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
 
 LEAST_PROBES = 5
-"""At least this many probes must be sent in the second before a change, and as many in the second after it. This means
-an interval of at most 200 ms."""
+"""At least this many probes must be sent in the second before a change, and as many in the second after it. This
+requirement means an interval of at most 200 ms."""
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 

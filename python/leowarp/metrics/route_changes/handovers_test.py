@@ -71,7 +71,7 @@ def test_base_delays_of_slots_leave_the_spikes_out(result):
     assert down["delay_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert down["delay_after_ns"].tolist() == list(syn.BASE_NS[1:])
     assert result.summary["route_changes"] == 4
-    # The delay of the path itself changes all the time. Its mean must be that of the table.
+    # The delay of the path itself changes all the time. The mean of this delay must be that of the table.
     frame = result.path_delay[DOWN]
     assert frame["delay_ns"].max() == syn.SPIKE_NS
     assert len(frame) == syn.END_NS // MS
@@ -194,8 +194,8 @@ def test_recovery_after_each_change(result):
     # Before a change, no packet has the jitter of the odd milliseconds. The spike after it is 60 ms.
     assert rows["delay_mean_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert rows["spike_ns"].tolist() == [syn.SPIKE_NS - base for base in syn.BASE_NS[:-1]]
-    # The packet is lost 100 ms after the change and retransmitted 200.5 ms later. It arrives in the bin that begins at
-    # 300 ms, and then goodput has recovered.
+    # The packet is lost 100 ms after the change and retransmitted 200.5 ms later. The packet arrives in the bin that
+    # begins at 300 ms, and then goodput has recovered.
     assert rows["duration_ns"].tolist()[:3] == [300 * MS] * 3
     flow = result.summary["flows"][1]
     assert (flow["recovery_p50_ns"], flow["recovery_p90_ns"], flow["recovered_ratio"]) == (300 * MS, 300 * MS, 1.0)

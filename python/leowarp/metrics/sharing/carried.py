@@ -142,8 +142,8 @@ class _LastLinks:
             taken = [link for link in self._tables.links_of(paths[0]) if self._links.is_shaped(*link)]
             if taken:
                 return taken[-1:]
-        # A packet in flight at a change follows the routing table of the node that it has reached. Its last link may
-        # therefore be on no path of the pair.
+        # A packet in flight at a change follows the routing table of the node that it has reached. The last link of
+        # such a packet may therefore be on no path of the pair.
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:

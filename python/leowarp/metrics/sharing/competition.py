@@ -29,7 +29,7 @@ from leowarp.metrics.per_flow.goodput import Life, life
 from leowarp.metrics.per_flow.iperf3 import said
 
 LEAST_NS = 1_000_000_000
-"""This is several round trips of any path over LEO satellites."""
+"""This time is several round trips of any path over LEO satellites."""
 
 LEAST_RATIO = 0.1
 """Smallest share of the longer of two lives in which they must compete."""

@@ -82,7 +82,7 @@ MOST_BINS = 1_400
 area, and no dip would be visible."""
 
 DRAWN_BINS = 400
-"""If there are more bins, this number of means is drawn. Each is three to four pixels wide, so that they form one
+"""If there are more bins, this number of means is drawn. Each point is three to four pixels wide, so that they form one
 line."""
 
 

@@ -220,7 +220,7 @@ def _panels(
     panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, run in zip(panels, runs, strict=True):
         draw(axes, run, _ping(run))
-    # This leaves space below the smallest value, so that the marks of lost packets do not touch the dots.
+    # This margin leaves space below the smallest value, so that the marks of lost packets do not touch the dots.
     low, high = panels[0].get_ylim()
     panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
     panels[-1].set_xlabel(worded(runs, words))

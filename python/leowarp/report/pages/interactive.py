@@ -39,7 +39,7 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     Returns: The chart. A row is left out if all its lines are 0 or have no data; the page lists such rows. If no row
         remains, the result is "".
     """
-    # This limits the size of the page: a line of 40,000 points has 213 kB in base64.
+    # The limit keeps the page small: a line of 40,000 points has 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
     queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
     lines = [_series(run, most, queues) for run in runs]

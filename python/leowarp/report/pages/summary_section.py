@@ -104,7 +104,7 @@ def first_numbers(runs: Sequence[RunView]) -> str:
         otherwise their median. The text says which of the two it is.
     """
     of_runs = [_first_of(run) for run in runs]
-    # The labels of the first run come first. They are followed by those that only later runs have.
+    # The labels of the first run come first. These labels are followed by those that only later runs have.
     wanted = list(dict.fromkeys(label for numbers in of_runs for label in numbers))[:MOST_FIRST]
     if len(runs) > 1:
         rows = [_row(label, [numbers.get(label) for numbers in of_runs]) for label in wanted]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers of a Dask scheduler: on other machines, under Slurm, or anywhere else that `dask worker` runs.
 
-Each batch is a Dask task. If a worker is lost, Dask gives its task to another one. It gives up after `allowed-failures`
-losses (default 3). Batches and results are sent as plain dictionaries of text.
+Each batch is a Dask task. If a worker is lost, Dask gives its task to another one. Dask gives up after
+`allowed-failures` losses (default 3). Batches and results are sent as plain dictionaries of text.
 """
 
 from __future__ import annotations

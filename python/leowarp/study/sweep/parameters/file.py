@@ -31,7 +31,8 @@ from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
 """All keys that are allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
-"""Values of `[keep] runs`, the default first. They say which whole run directories are kept beside the results."""
+"""Values of `[keep] runs`, the default first. The values say which whole run directories are kept beside the
+results."""
 STUDY_SCHEMA = 1
 """The only value of `schema` that this version can read. A file without `schema` is assumed to have it."""
 MOST_SEEDS = 1_000_000

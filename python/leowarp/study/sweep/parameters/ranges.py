@@ -131,8 +131,8 @@ class _Kind:
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
     """`count` numbers from first to last, including both.
 
-    They are fractions, so 0 to 1 in 10 steps gives 0.3 and not 0.30000000000000004. On the logarithmic scale, the ratio
-    between neighbours is constant.
+    The numbers are fractions, so 0 to 1 in 10 steps gives 0.3 and not 0.30000000000000004. On the logarithmic scale,
+    the ratio between neighbours is constant.
 
     >>> [str(number) for number in _evenly(Fraction(1), Fraction(100), 3, "linear")]
     ['1', '101/2', '100']
