@@ -252,7 +252,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
                     path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
                 )
         if missing is not None:
-            # The value for "missing" need not fit into the narrower type. That value is replaced by 0, which the mask
+            # The value for "missing" need not fit into the narrower type. The value is replaced by 0, which the mask
             # hides.
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)

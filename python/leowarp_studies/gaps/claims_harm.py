@@ -40,7 +40,7 @@ from leowarp_studies.gaps.results import extra, values
 FRAME = "runs"
 """Name of the data set that claims use."""
 NOTHING_MS = 20
-"""Harm up to this counts as none; one loss more or less makes about this difference."""
+"""Harm up to this limit counts as none; one loss more or less changes the harm by about this much."""
 
 Extras = dict[str, Middle]
 

@@ -20,8 +20,8 @@ AROUND_NS = S
 """Length of the windows around a reconfiguration. A rise of the RTT is searched after it, and losses on either side."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
-"""The time without replies is measured with the probes that are sent from this long before a reconfiguration to this
-long after it."""
+"""The time without replies is measured with the probes that are sent within this time before or after a
+reconfiguration."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ _OTHER_HEADERS_BYTES = 22
 def link_loads(
     tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
 ) -> pd.DataFrame:
-    """Load, longest queue and drops of each direction of a link, for each step in which there is any of them.
+    """Load, longest queue and drops of each direction of a link, for each step with traffic, waiting packets or drops.
 
     flows: The flows by the numbers of the trace (`Run.observed_plan.flows`).
     links: Values of the tables' timeline.

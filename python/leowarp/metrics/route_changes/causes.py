@@ -202,8 +202,8 @@ def _of_lost(
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
-    """Time in ns at which each packet that a link lost when it went down was dropped: float64 array of shape
-    (len(lost),), nan if not found.
+    """Drop time in ns of each packet that was lost when a link went down: float64 array of shape (len(lost),), nan if
+    not found.
 
     `packets` has the link at which a packet was dropped, but not the time, which `drops` has. Rows of the two are
     matched by direction and first byte. If packets have equal bytes (retransmissions), the n-th one sent is assumed to
@@ -219,7 +219,7 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change that caused each retransmission: the change of the candidates that contained its bytes.
+    """Change that caused each retransmission: the one that belongs to the candidates with its bytes.
 
     data: Data packets of one flow.
     again, candidates: bool arrays of shape (len(data),). Retransmissions whose cause is searched, and first

@@ -147,8 +147,8 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Payload rate that the path allows a flow with full segments during its life, and the share of this that the
-    flow's goodput is. The capacity is that of the path, even if other flows use it too.
+    """Payload rate that the path allows a flow with full segments during its life, and the flow's goodput as a share of
+    this rate. The capacity is that of the path, even if other flows use it too.
 
     pair: (str, str). Source and destination of the flow.
     lived: The result of `life(...)` for the flow.

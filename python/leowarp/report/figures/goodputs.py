@@ -82,8 +82,8 @@ MOST_BINS = 1_400
 area, and no dip would be visible."""
 
 DRAWN_BINS = 400
-"""If there are more bins, this number of means is drawn. Each point is three to four pixels wide, so that they form one
-line."""
+"""If there are more bins, this number of means is drawn. Each point is three to four pixels wide, so that the points
+form one line."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:

@@ -44,7 +44,7 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Words by name, for rows that are 0 in every column in which they are known, and are known in at least one.
+    """Words by name, for rows that have at least one known value and whose known values are all 0.
 
     rows: Names of declared scalars.
     declared, columns: The parameters of `scalar_rows`.

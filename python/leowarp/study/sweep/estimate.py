@@ -123,7 +123,7 @@ def _packets(plan: Plan, place: int) -> float:
         # One ACK is assumed for every second segment.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
-    # These are requests and replies.
+    # The factor of 2 counts requests and replies.
     return 2 * min(most, flow.paced_pkts_per_s * lasts_s)
 
 
