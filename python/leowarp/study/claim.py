@@ -18,7 +18,7 @@ Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 """A claim with several parts may hold partly. "Cannot be told" does not count against the study."""
 
 Sample = Mapping[str, Any]
-"""One sample. The mapping has either runs by slug (`RunView`), or data sets by name if the study has many runs."""
+"""One sample. The mapping has either runs by name (`RunView`), or data sets by name if the study has many runs."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Claim:
     test : str
         Series, window and thresholds of the test.
     runs : tuple of str
-        Slugs of the runs, or names of the data sets, that the test needs.
+        Names of the runs, or names of the data sets, that the test needs.
     evaluate : callable
         Function `evaluate(sample) -> Outcome`.
     by_construction : bool

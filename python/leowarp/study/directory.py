@@ -47,7 +47,7 @@ def make_runs(
     force: bool,
     progress: bool | OnProgress,
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
-    """Make the missing runs. Return the directories of complete runs, and the failures by slug.
+    """Make the missing runs. Return the directories of complete runs, and the failures by name of the run.
 
     If there is a complete run of exactly the same plan, it is kept, unless `force` is set. A run of another plan is
     replaced.
@@ -110,7 +110,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
     """Write `results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set with Hive partitions.
 
-    made: Run directories by slug.
+    made: Run directories by name of the run.
     """
     results = folder / "results"
     # Runs that were removed from the study must not remain in the data set.

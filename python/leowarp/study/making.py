@@ -51,7 +51,7 @@ class Material:
         Further sections of the page of the study.
     runs : dict
         Directories of the runs, which `claims.json` lists.
-    failures : dict of slug to LeowarpError
+    failures : dict of name to LeowarpError
     warnings : list of str
         Warnings for the top of the page, in addition to failures.
     cost : str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs of a reproduced study. The study engine makes them; their costs are recorded."""
+"""Groups of runs of a reproduced study. The study engine makes the runs, and their costs are recorded."""
 
 from __future__ import annotations
 

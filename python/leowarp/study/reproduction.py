@@ -34,7 +34,7 @@ class Reproduction:
         Path of `index.html`.
     claims : list of dict
         Rows of `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause, samples.
-    failures : dict of slug to LeowarpError
+    failures : dict of name to LeowarpError
         Runs that could not be made. Claims that need them have the verdict "cannot be told".
     cost : str
         Text with the measured cost of the runs. "" if the manifest of each run has it.

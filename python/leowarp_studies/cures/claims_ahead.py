@@ -59,8 +59,8 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Payload that CUBIC with the schedule fails to deliver, compared with the oracle, and its spurious
-    retransmissions.
+    """Payload that CUBIC with the schedule fails to deliver, compared with the oracle (`hold` with `move`), and its
+    spurious retransmissions.
 
     Results of BBR with the schedule are listed too.
 

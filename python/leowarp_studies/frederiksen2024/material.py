@@ -80,10 +80,10 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the slug that claims use) for each condition. The first condition also has the runs made for
+    """(name, runs by the name that claims use) for each condition. The first condition also has the runs made for
     single claims.
 
-    views: All runs by slug, without those that failed.
+    views: All runs by name, without those that failed.
     count: Number of conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []

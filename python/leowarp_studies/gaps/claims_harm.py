@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's claims. Each claim is a bound on the harm that an arm adds to that of its control, on both routes
-(design/clauses/gaps.toml)."""
+"""The study's claims. A claim limits the harm that an arm (a condition at the route change) adds to that of its
+control, on both routes (design/clauses/gaps.toml)."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], uni
 
 
 def _at_most(sample: Sample, arm: str, loads: Sequence[str], most_ms: float, *, within: bool = False) -> Outcome:
-    """Outcome of a claim that each median extra is at most `most_ms`. With `within`, it must also be at least
-    `-most_ms`."""
+    """Outcome of a claim that the median extra harm, for each route and load, is at most `most_ms`. With `within`, it
+    must also be at least `-most_ms`."""
     found = _extras(sample, arm, loads)
     parts = {name: one.median <= most_ms and (not within or one.median >= -most_ms) for name, one in found.items()}
     return _outcome(parts, [("extra", found)])

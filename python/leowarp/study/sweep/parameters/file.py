@@ -86,8 +86,8 @@ class StudyFile:
         The study consists of all combinations of the dimensions. The parameters of one dimension vary together and have
         the same number of values.
     exclude, only : tuple of Condition
-        Conditions for leaving out combinations. Those that match `exclude` are left out. If `only` is not empty, those
-        that match none of it are left out, too.
+        Conditions for leaving out combinations. Those that match `exclude` are left out. If `only` is not empty,
+        combinations that match none of its conditions are left out, too.
     seeds : tuple of int, optional
         Seeds with which each combination is run. None: only the scenario's own seed.
     keep : str
