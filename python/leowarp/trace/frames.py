@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pandas as pd
 import pyarrow as pa
 
@@ -20,26 +23,43 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     units: True to attach the units.
     Returns: Data frame with the same columns in the same order, and an index from 0.
     """
-    columns = {}
-    for field in table.schema:
-        column = table.column(field.name)
-        if field.nullable and pa.types.is_integer(field.type):
-            # Arrow's own conversion is not used: it rejects values that float64 cannot represent exactly, and byte
-            # counters can be that large.
-            columns[field.name] = column.to_numpy().astype("float64")
-        elif pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
-            columns[field.name] = column.to_numpy()
-        elif field.nullable and pa.types.is_boolean(field.type):
-            columns[field.name] = pd.BooleanDtype().__from_arrow__(column)
-        elif pa.types.is_string(field.type) and isinstance(_TEXT, pd.StringDtype):
-            # The result is that of `to_pandas`, which takes three times as long.
-            columns[field.name] = _TEXT.__from_arrow__(column)
-        else:
-            columns[field.name] = column.to_pandas()
-    frame = pd.DataFrame(columns)
+    frame = pd.DataFrame({field.name: _values(table.column(field.name), field) for field in table.schema})
     if units:
         frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}
     return frame
+
+
+def large_frame(columns: Sequence[str], read: Callable[[str], pa.Table]) -> pd.DataFrame:
+    """The frame that `data_frame` returns without units, from a table that is read column by column.
+
+    At most one column is held twice. With millions of rows, Arrow's table, the columns made from it, and pandas' joined
+    blocks would together take three times the memory of the frame.
+
+    read: Gives one column, as a table.
+    Returns: The frame. Its columns may be read-only.
+    """
+
+    def values(name: str) -> Any:
+        table = read(name)
+        return _values(table.column(name), table.schema.field(name))
+
+    return pd.DataFrame({name: values(name) for name in columns}, copy=False)
+
+
+def _values(column: pa.ChunkedArray, field: pa.Field) -> Any:
+    """The values of a column as a frame has them."""
+    if field.nullable and pa.types.is_integer(field.type):
+        # Arrow's own cast is not used, because it rejects values that float64 cannot hold exactly, and byte counters
+        # can be that large.
+        return column.to_numpy().astype("float64", copy=False)
+    if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+        return column.to_numpy()
+    if field.nullable and pa.types.is_boolean(field.type):
+        return pd.BooleanDtype().__from_arrow__(column)
+    if pa.types.is_string(field.type) and isinstance(_TEXT, pd.StringDtype):
+        # `to_pandas` gives the same result, but takes three times as long.
+        return _TEXT.__from_arrow__(column)
+    return column.to_pandas()
 
 
 def counted_frame(table: pa.Table) -> pd.DataFrame:

@@ -129,7 +129,8 @@ class _Life:
         known = ~np.isnan(received)
         self._when, self._received = self._t_ns[known], received[known]
         packets = tables.of_flow("packets", flow)
-        again = packets[(packets["direction"].to_numpy() == DATA) & truths(packets["is_retransmission"])]
+        again = (packets["direction"].to_numpy() == DATA) & truths(packets["is_retransmission"])
+        again = packets[["sent_ns", "is_spurious"]][again]
         again = again.sort_values("sent_ns", kind="stable")
         self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
         drops = tables.of_flow("drops", flow)
