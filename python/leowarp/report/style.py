@@ -94,8 +94,8 @@ RC: dict[str, Any] = {
 def styled() -> Iterator[None]:
     """Use matplotlib's defaults with our settings, whatever the user's matplotlibrc says.
 
-    The setting applies within a `with` block. Afterwards, the settings of a notebook are valid again. A block within another
-    one costs nothing.
+    The setting applies within a `with` block. Afterwards, the settings of a notebook are valid again. A block within
+    another one costs nothing.
     """
     if _BLOCKS:
         yield
