@@ -102,7 +102,7 @@ def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
 
 
 def own_options(text: str) -> dict[str, str]:
-    """Options that a script sets itself, with their values.
+    r"""Options that a script sets itself, with their values.
 
     >>> own_options("// A script\n--local_ip=192.168.0.2\n0 socket(..., SOCK_STREAM, 0) = 3")
     {'--local_ip': '192.168.0.2'}

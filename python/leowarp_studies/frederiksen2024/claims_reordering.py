@@ -131,9 +131,9 @@ def raised_threshold(sample: Sample) -> Outcome:
     breaks recovery can be tested only with losses. A full-rate flow has more than 300 packets in flight and still
     detects a loss, so a thin flow is used too.
 
-    Returns: Numbers: `runs` (by run: spurious retransmissions and drops in packets, timeouts, median repair in ms,
-        goodput in Mbit/s), `left_ratio` (spurious retransmissions at 300 divided by those at 3), `repair_slower_ratio`
-        (repair time at 300 divided by that at 3).
+    Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by those at 3),
+        `repair_slower_ratio` (repair time at 300 divided by that at 3). `runs` has spurious retransmissions and drops
+        in packets, timeouts, median repair in ms, and goodput in Mbit/s.
     """
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:

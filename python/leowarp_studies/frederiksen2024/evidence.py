@@ -348,7 +348,7 @@ def busiest_minute(instants_ns: Any) -> int:
     """Largest number of instants within any 60 s; the end of the interval is excluded.
 
     >>> busiest_minute([0, 30_000_000_000, 60_000_000_000]), busiest_minute([])
-    The number of instants, 0 if there are none.
+    (2, 0)
     """
     t_ns = np.sort(np.asarray(instants_ns, dtype="int64"))
     if len(t_ns) == 0:

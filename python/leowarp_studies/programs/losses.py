@@ -74,9 +74,9 @@ def from_qlog(lines: Iterable[str]) -> Losses:
     """Counts of 1RTT packets from a qlog with one JSON text per line (application/qlog+json-seq).
 
     >>> lost = '{"name": "recovery:packet_lost", "data": {"header": {"packet_type": "1RTT", "packet_number": 7}}}'
-    >>> heard = '{"name": "transport:packet_received", "data": {"header": {"packet_type": "1RTT"}, "frames": [
-    ...           {"frame_type": "ack", "acked_ranges": [[6, 8]]}]}}'
-    >>> from_qlog([lost, heard.replace(chr(10), "")])
+    >>> heard = ('{"name": "transport:packet_received", "data": {"header": {"packet_type": "1RTT"}, "frames": ['
+    ...          '{"frame_type": "ack", "acked_ranges": [[6, 8]]}]}}')
+    >>> from_qlog([lost, heard])
     Losses(declared_pkts=1, found_spurious_pkts=1)
     """
     declared, spurious, waiting = 0, 0, set[int]()

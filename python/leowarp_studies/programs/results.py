@@ -166,7 +166,7 @@ def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
         there are none.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
-    (0.5, 400000000.0)
+    (0.5, 500000000.0)
     """
     window = np.ones(DIP_BINS)
     have, wanted = np.convolve(mine, window, "valid"), np.convolve(theirs, window, "valid")
