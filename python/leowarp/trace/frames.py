@@ -14,7 +14,7 @@ _TEXT = pd.Series(dtype="str").dtype
 
 
 def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
-    """A table as a pandas data frame. Its types depend on the schema, not on the data.
+    """A table as a pandas data frame. The column types depend on the schema, not on the data.
 
     Integers that may be null become float64 with NaN (exact below 2^53 ns = 104 days). Booleans that may be null become
     pandas' `boolean`. If `units` is set, `frame.attrs["units"]` has the unit of each column. pandas copies this
@@ -30,10 +30,10 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 
 
 def large_frame(columns: Sequence[str], read: Callable[[str], pa.Table]) -> pd.DataFrame:
-    """The same as `data_frame` without units, of a table that is read column by column.
+    """The frame that `data_frame` returns without units, from a table that is read column by column.
 
-    Never more than one column is held twice: of millions of rows, Arrow's table, the columns made from it and the
-    blocks in which pandas would join these take three times as much as the frame.
+    At most one column is held twice. With millions of rows, Arrow's table, the columns made from it, and pandas' joined
+    blocks would together take three times the memory of the frame.
 
     read: Gives one column, as a table.
     Returns: The frame. Its columns may be read-only.
