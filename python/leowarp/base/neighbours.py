@@ -21,7 +21,7 @@ State = tuple[int, int, int, int]
 
 
 class Flow(NamedTuple):
-    """What names a flow in every file: its kind, and the stations at its ends."""
+    """The kind of a flow and the stations at its ends, which every file names."""
 
     kind: str
     source: str
