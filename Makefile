@@ -13,11 +13,14 @@ LEOWARP := $(VENV)/bin/leowarp
 INSTALLED := $(VENV)/.installed
 SITE_INSTALLED := $(VENV)/.installed-site
 SITE_RUN := build/site-run
-# One test process per core. Guests limit their own number of processes.
+# One test process per core. Guests limit their own number of processes. Where PYTHONDONTWRITEBYTECODE is set, each
+# process would rewrite all tests anew, which takes 8 s.
 SPREAD := -n auto --dist worksteal
 # With these settings, property tests of thousands of sequences take a seventh of the time; overflow is still checked.
 # They are not in Cargo.toml, because that file is part of the agent's recipe.
 FASTER := --config profile.dev.package.leowarp-reorder.opt-level=1
+# Where PYTHONDONTWRITEBYTECODE is set, every command would otherwise compile the package anew: a fifth of a short run
+BYTECODE := $(PYTHON) -m compileall -q -x '_test\.py$$' python
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
@@ -31,10 +34,10 @@ demo: doctor ## install what is missing, build the kernel once, run Madrid-Tokyo
 
 test: doctor ## everything needed, then all tests, those in the guest included
 	@cargo test --workspace --locked --quiet $(FASTER)
-	@$(PYTHON) -m pytest $(SPREAD)
+	@PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest $(SPREAD)
 
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
-	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
+	@PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
 
 fuzz: $(NATIVE) ## give damaged files to the readers: make fuzz SECONDS=600 TARGET=elements (10 s, all targets)
 	@$(PYTHON) tools/fuzz.py --seconds $(or $(SECONDS),10) --target "$(TARGET)"
@@ -102,12 +105,15 @@ page: ## rebuild the page of `leowarp view` from web/ (needs node and npm; the r
 	@tools/page.sh build
 
 doctor: $(NATIVE) ## report what this machine lacks; if nothing, build the kernel (unless it is in the cache) and boot a guest
+	@$(BYTECODE)
 	@$(LEOWARP) doctor --build --quiet
 
 kernel: $(NATIVE) ## build guest kernel and agent, if they are not in the cache
+	@$(BYTECODE)
 	@$(LEOWARP) kernel build
 
 setup: $(NATIVE) ## install what is missing: system packages, the virtual environment
+	@$(BYTECODE)
 
 $(INSTALLED): requirements.lock pyproject.toml tools/setup.sh
 	@tools/setup.sh

@@ -94,7 +94,7 @@ class Changes:
 
 
 def changes(run: Run) -> Changes:
-    """What the cures of a run must do, and when, from its plan and timeline."""
+    """Required actions of a run's cures and their times, from its plan and timeline."""
     plan, pairs = run.plan, talking(run)
     lead_ns = max(-plan.cures.notify_delay_ns, 0) if plan.cures.notify else 0
     switches: list[Switch] = []
@@ -203,7 +203,7 @@ def _false_notice(state: State, t_ns: int, told: str, destination: str) -> Itera
 
 
 def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, str]]) -> list[tuple[int, str, str]]:
-    """Times of false notices. For each pair, they are a Poisson process with its own random stream."""
+    """Times of false notices. The false notices of each pair are a Poisson process with its own random stream."""
     mean_ns = plan.cures.notify_false_interval_ns if plan.cures.notify else None
     out: list[tuple[int, str, str]] = []
     if mean_ns is None:

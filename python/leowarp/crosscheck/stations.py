@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stored packets show about a station's link: the packets sent on it, and the arrival of the last of them."""
+"""Facts about a station's link from stored packets: the packets sent on it, and the arrival of the last of them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """What becomes of the packets at an abandoned link, which has a FIFO, a rate and a delay.
+    """Outcome for the packets at an abandoned link, which has a FIFO, a rate and a delay.
 
     waiting_pkts, waiting_bytes: Packets whose transmission had not begun at that instant. Bytes include the link's
         overhead.
@@ -115,8 +115,8 @@ def queue_at(
     rate_bps: Rate of the link. None: transmission takes no time.
     delay_ns, former_ns: Delay from this instant on, and delay before it. A packet has the delay that is valid when it
         leaves, and packets do not overtake each other.
-    marker_bytes: Size of a marker that is the last packet on the link. It counts in both arrival times. None: there is
-        no marker.
+    marker_bytes: Size of a marker that is the last packet on the link. The marker counts in both arrival times. None:
+        there is no marker.
     """
 
     def sent_ns_of(link_bytes: int) -> int:

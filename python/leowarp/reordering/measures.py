@@ -16,7 +16,8 @@ _AT_ONCE_PKTS = 1 << 20
 
 
 class Meter:
-    """Measures a sequence while it arrives. Its memory is limited by its settings, whatever the number of arrivals.
+    """Measures a sequence while it arrives. The meter's memory is limited by its settings, whatever the number of
+    arrivals.
 
     Parameters
     ----------
@@ -78,8 +79,8 @@ class Meter:
         Parameters
         ----------
         sent_pkts : int, optional
-            Number of packets that were sent in the sequence. Without it, losses after the largest number that arrived
-            are unknown. Without a `first_seq`, losses before the smallest number are unknown, too.
+            Number of packets that were sent in the sequence. If it is missing, losses after the largest number that
+            arrived are unknown. Without a `first_seq`, losses before the smallest number are unknown, too.
 
         Raises
         ------

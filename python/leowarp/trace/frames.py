@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow tables as pandas data frames, with types that depend only on the schema."""
+"""Arrow tables as pandas data frames, whose types depend only on the schema."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pandas as pd
 import pyarrow as pa
 
 _TEXT = pd.Series(dtype="str").dtype
-"""The type of text columns: objects in pandas 2, a type of its own in pandas 3."""
+"""The type of text columns: objects in pandas 2, and a separate type in pandas 3."""
 
 
 def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
-    """A table as pandas; the types depend on the schema and not on the data.
+    """A table as a pandas data frame. The column types depend on the schema, not on the data.
 
-    Nullable integers become float64 with NaN (exact below 2^53 ns = 104 days), nullable booleans become pandas'
-    `boolean`. `frame.attrs["units"]` maps columns to units, if `units` is set: pandas copies that dictionary with every
-    selection, which takes a fifth of the time of a small run's metrics.
+    Integers that may be null become float64 with NaN (exact below 2^53 ns = 104 days). Booleans that may be null become
+    pandas' `boolean`. If `units` is set, `frame.attrs["units"]` has the unit of each column. pandas copies this
+    dictionary with every selection, which takes a fifth of the time of a small run's metrics.
 
-    units: Whether to attach the units.
-    Returns: Same columns and order; an index from 0.
+    units: True to attach the units.
+    Returns: Data frame with the same columns in the same order, and an index from 0.
     """
     frame = pd.DataFrame({field.name: _values(table.column(field.name), field) for field in table.schema})
     if units:
@@ -30,10 +30,10 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 
 
 def large_frame(columns: Sequence[str], read: Callable[[str], pa.Table]) -> pd.DataFrame:
-    """The same as `data_frame` without units, of a table that is read column by column.
+    """The frame that `data_frame` returns without units, from a table that is read column by column.
 
-    Never more than one column is held twice: of millions of rows, Arrow's table, the columns made from it and the
-    blocks in which pandas would join these take three times as much as the frame.
+    At most one column is held twice. With millions of rows, Arrow's table, the columns made from it, and pandas' joined
+    blocks would together take three times the memory of the frame.
 
     read: Gives one column, as a table.
     Returns: The frame. Its columns may be read-only.
@@ -63,11 +63,11 @@ def _values(column: pa.ChunkedArray, field: pa.Field) -> Any:
 
 
 def counted_frame(table: pa.Table) -> pd.DataFrame:
-    """A table for computation: counts are integers, missing values `pd.NA`, dictionaries categorical."""
+    """A table for computations: counts are integers, missing values are `pd.NA`, and dictionaries are categorical."""
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):
-            # One integer type is used for all counts. With both int32 and int64, the type of a sum or a join of two
+            # All counts have the same integer type. With both int32 and int64, the type of a sum or a join of two
             # tables would depend on the columns.
             column = table.column(field.name).cast(pa.int64())
             frame[field.name] = column.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)

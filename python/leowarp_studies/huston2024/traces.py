@@ -78,7 +78,8 @@ class Trace:
     cuts: `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `lost_pkts` (number lost before it), `before_pkts`,
         `after_pkts`, `grown_after_s` (nan: the window did not recover before the next cut).
     timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is the time from the end of a repair after a timeout
-        to the next cut, the window at the end of this time, and its growth per round trip (0.05: 5 %).
+        to the next cut. `to_pkts` is the window at the end of this time, and `growth_ratio` its growth per round trip
+        (0.05: 5 %).
     repairing_ratio: Share of the samples in which the sender was repairing losses.
     """
 
@@ -144,7 +145,8 @@ def trace_of(
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
-    # The last bin has full width even if the run ends before. Its goodput is therefore a mean over the full width.
+    # The last bin has full width even if the run ends before. The goodput of this bin is therefore a mean over the full
+    # width.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     if changes_ns is None:
         changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
@@ -186,7 +188,7 @@ def _hystart(tables: Tables, source: str) -> pd.DataFrame:
 
 
 def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFrame, lost: pd.DataFrame) -> SlowStart:
-    """End of the first slow start. This is when the threshold is first set.
+    """End of the first slow start. The end is when the threshold is first set.
 
     Counters are read once per second. HyStart's first count is taken as the cause only if no packet was lost before.
 

@@ -24,7 +24,7 @@ kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
 """At least this number of intervals is required (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
-"""A freeze is longer than the mean by at least this. It is also at least three times the mean
+"""A freeze is longer than the mean by at least this time. A freeze is also at least three times the mean
 (kMinIncreaseForFreezeMs)."""
 
 
@@ -62,7 +62,7 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
     References
     ----------
-    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. Which intervals belong to
+    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. The choice of intervals for
     the mean follows libwebrtc, video/video_quality_observer2.cc.
     """
     intervals = np.diff(np.asarray(rendered_ns, dtype="int64"))
