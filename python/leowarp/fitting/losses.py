@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import beta
 
 from leowarp.fitting.bursts import SEGMENT_BYTES
 from leowarp.fitting.estimate import Estimate, Untold, resampled, share_interval
@@ -25,6 +26,11 @@ _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
 """Steps for slopes, of a share, a probability and a logarithm: wide enough for the simulation's noise."""
+_RANKED = 20
+"""Of so many runs, the longest tells `outage_max`; of twice as many the second longest, and so on. The longest of all
+may be two outages that overlap."""
+_LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 10))
+"""Values of `outage_max` that are tried for the interval, over the estimate."""
 _PHASE_NS = 100_000_000
 """Reconfigurations are found in the data to about this."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
@@ -115,25 +121,39 @@ def _outages(
     untold = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
     if len(logs) < _FEWEST_RUNS:
         return estimates, [Untold(key, f"{len(logs)} runs of lost probes are too few") for key in _OUTAGE_KEYS]
-    target = _run_statistics(counts, logs)
+    rank = _rank(len(logs))
+    longest = float(np.sort(logs)[-rank])
+    target = np.array([*_shares(counts), longest])
+    # P(the value of this rank is at most x) is that of a beta distribution at F(x), whatever F is.
+    ranked = beta(len(logs) - rank + 1, rank)
+    middle, *outer = (float(ranked.ppf(share)) for share in (0.5, 0.975, 0.025))
     isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
     found[2] = max(found[2], float(logs.max()))
+
+    def statistics(values: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+        made_counts, made_logs = _simulated_runs(probes, access, values, isolated_ratio, seed)
+        return np.array([*_shares(made_counts), float(np.quantile(made_logs, middle))])
+
     for seed in range(1, _ROUNDS + 1):
-        moved = target - _simulated_runs(probes, access, found, isolated_ratio, seed)
-        # A longer end moves the mean of a uniform distribution by half of it.
-        found = np.clip(found + _GAIN * moved * np.array([1.0, 1.0, 2.0]), _least(access), _MOST)
+        moved = target - statistics(found, seed)
+        found = np.clip(found + _GAIN * moved, _least(access), _MOST)
     # Outages overlap, and short ones meet no probe: a statistic moves by less than its parameter does.
-    slopes = _slopes(lambda values: _simulated_runs(probes, access, values, isolated_ratio, _ROUNDS), found, access)
+    slopes = _slopes(lambda values: statistics(values, _ROUNDS), found, access)
     slots = np.arange(len(counts), dtype=np.float64)[:, None]
 
     def moved_by(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
         chosen = drawn[:, 0].astype(np.int64)
         runs = np.concatenate([np.flatnonzero(numbers == one) for one in chosen])
-        here = _run_statistics(counts[chosen], logs[runs]) if len(runs) else np.zeros(3)
+        here = np.zeros(3)
+        if len(runs):
+            here = np.array([*_shares(counts[chosen]), np.sort(logs[runs])[-_rank(len(runs))]])
         return np.asarray(found + np.linalg.solve(slopes, here - target))
 
     ends = [np.clip(end, _least(access), _MOST) for end in resampled(slots, moved_by)]
+    # A resample has no outage that is longer than the longest seen, so that its largest values are not an interval.
+    for end, length in zip(ends, _longest(probes, access, found, isolated_ratio, outer, longest), strict=True):
+        end[2] = length
     note = f"{len(logs)} runs of lost probes around {len(counts)} reconfigurations, matched by the profile's"
     for place, key in enumerate(("outage_share", "outage_again", "outage_max")):
         value, least, most = (float(each[place]) for each in (found, *ends))
@@ -179,17 +199,34 @@ def _runs(
     return np.bincount(nearest, minlength=last - first + 1).astype(np.float64), logs, nearest
 
 
-def _run_statistics(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of reconfigurations with a run, share of runs that are not the first, mean logarithm of lengths."""
+def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
+    """Share of reconfigurations with a run, and share of runs that are not the first."""
     some = float((counts > 0).mean())
-    again = 1.0 - some / max(float(counts.mean()), 1e-9)
-    return np.array([some, again, float(logs.mean())])
+    return some, 1.0 - some / max(float(counts.mean()), 1e-9)
+
+
+def _rank(runs: int) -> int:
+    """Rank of the run whose length tells the longest outage, counted from the longest."""
+    return max(round(runs / _RANKED), 1)
+
+
+def _longest(
+    probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, shares: list[float],
+    length: float,
+) -> list[float]:  # fmt: skip
+    """Logarithms of the `outage_max` with which these shares of the runs are no longer than a length (a logarithm)."""
+    tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])
+    made = np.array([
+        np.quantile(_simulated_runs(probes, access, np.append(found[:2], one), isolated_ratio, _ROUNDS)[1], shares)
+        for one in tried.tolist()
+    ])  # fmt: skip
+    return [float(np.interp(length, np.maximum.accumulate(column), tried)) for column in made.T]
 
 
 def _simulated_runs(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, seed: int
-) -> NDArray[np.float64]:
-    """The same of the profile's outages around many reconfigurations, met by probes as far apart."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The counts and logarithms of the profile's outages around many reconfigurations, met by probes as far apart."""
     drawn = dataclasses.replace(
         access,
         outage_share_ratio=float(found[0]),
@@ -212,7 +249,7 @@ def _simulated_runs(
     lost |= isolated & (schedule.distance_ns(t_ns) <= access.outage_reach_ns)
     counts, logs, _ = _runs(t_ns, lost, probes.interval_ns, schedule)
     # The range of reconfigurations has one more at either end, at which nothing was drawn.
-    return _run_statistics(counts[: len(begin_ns)], logs)
+    return counts[: len(begin_ns)], logs
 
 
 def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
