@@ -51,7 +51,7 @@ def truths(kind: Kind) -> dict[str, float]:
     plain = {
         "jitter": 2.2e6, "jitter_up": 10.5e6, "jitter_step": 28e6, "jitter_up_step": 6e6, "handover_min": 35e6,
         "handover_max": 50e6, "outage_share": 0.7, "outage_again": 0.5, "outage_max": 800e6, "residual_loss": 1e-4,
-        "residual_loss_up": 1e-4, "base_kept": 0.0,
+        "residual_loss_up": 1e-4, "base_kept": 0.0, "jitter_spread": 0.0,
     }  # fmt: skip
     for name, value in kind.keys.items():
         key = name.removesuffix("_ratio").removesuffix("_ns")
