@@ -31,6 +31,8 @@ _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS = 9, 3
 _SHAPES = ("uniform", "exponential")
+_FITS = 30.0
+"""Of some nine statistics: a shape that is this near needs no other beside it."""
 _DAMPING = 0.02
 _TRIMMED = 0.2
 """At either end, of sparse probes: a few slots of bad sky are not the jitter's. With dense probes steps are fitted too,
@@ -106,11 +108,13 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
         assert isinstance(spread.value, float)
         found, distance = _fitted(taken, dataclasses.replace(shaped, jitter_spread_ratio=spread.value), ways)
         tried.append((distance, shape, spread, found))
+        if distance <= _FITS:
+            break
     distance, shape, spread, found = min(tried, key=lambda one: one[0])
     estimates = [*found.estimates, spread]
     if "up" in ways:
-        other = max(one[0] for one in tried)
-        note = f"its statistics are {distance:.3g} from the recording's, and those of the other shape {other:.3g}"
+        rest = "".join(f"; those of the other shape {one[0]:.3g}" for one in tried if one[1] != shape)
+        note = f"its statistics are {distance:.3g} squared standard errors from the recording's{rest}"
         estimates.append(Estimate("jitter_up_shape", shape, None, None, spread.count, "slots", note))
     return Jitter(tuple(estimates), found.untold)
 

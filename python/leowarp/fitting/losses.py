@@ -29,7 +29,7 @@ _APART = (0.1, 0.1, 0.5)
 _RANKED = 20
 """Of so many runs, the longest tells `outage_max`; of twice as many the second longest, and so on. The longest of all
 may be two outages that overlap."""
-_LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 10))
+_LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
 """Values of `outage_max` that are tried for the interval, over the estimate."""
 _RECORDINGS = 400
 _PHASE_NS = 100_000_000
