@@ -49,7 +49,7 @@ def written_preset(fit: Fit, folder: Path) -> None:
     (folder / PRESET).write_text(preset_text(fit), encoding="utf-8")
 
 
-def media_of(measurement: Measurement, folder: Path) -> dict[str, tuple[str, str, str]]:
+def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") -> dict[str, tuple[str, str, str]]:
     """Media of the measurement: name -> text of the medium, and the ends between which it is made."""
     down = measurement.transfer is not None and measurement.transfer.way == "down"
     ends = ("server", "dish") if down else ("dish", "server")
@@ -59,7 +59,7 @@ def media_of(measurement: Measurement, folder: Path) -> dict[str, tuple[str, str
         replay = f'[measured]\nfile = "{TABLE}"\ngaps = "hold"\n'
         media["replay"] = (replay, "B", "A")
     media["fitted"] = (_ACCESS + f'preset = "{PRESET}"\n', *ends)
-    media["default"] = (_ACCESS, *ends)
+    media["default"] = (_ACCESS + f'profile = "{profile}"\n', *ends)
     return media
 
 
