@@ -71,7 +71,7 @@ def estimates_of(kind: Kind, seed: int) -> dict[str, tuple[float, float, float]]
             middle = len(estimate.value) // 2
             found["base_rtts, median"] = (estimate.value[middle], estimate.low[middle], estimate.high[middle])
         elif estimate.low is not None and estimate.high is not None:
-            assert not isinstance(estimate.value, tuple)
+            assert not isinstance(estimate.value, tuple | str)
             assert not isinstance(estimate.low, tuple)
             assert not isinstance(estimate.high, tuple)
             found[key] = (estimate.value, estimate.low, estimate.high)
