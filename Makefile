@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make` alone prints what there is. Everything that is built lies in .venv, target/, build/, dist/, the native library
-# and the cache (~/.cache/leowarp), and is built once.
+# `make` alone lists the goals. Everything that is built is in .venv, target/, build/, dist/, the native library and the
+# cache (~/.cache/leowarp), and is built once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -15,8 +15,8 @@ SITE_INSTALLED := $(VENV)/.installed-site
 SITE_RUN := build/site-run
 # One test process per core. Guests limit their own number of processes.
 SPREAD := -n auto --dist worksteal
-# Properties of thousands of sequences take a seventh of the time; overflow is checked all the same. Not in Cargo.toml,
-# which is part of the agent's recipe
+# With these settings, property tests of thousands of sequences take a seventh of the time; overflow is still checked.
+# They are not in Cargo.toml, because that file is part of the agent's recipe.
 FASTER := --config profile.dev.package.leowarp-reorder.opt-level=1
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
@@ -36,13 +36,13 @@ test: doctor ## everything needed, then all tests, those in the guest included
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
 
-fuzz: $(NATIVE) ## damaged files to the readers: make fuzz SECONDS=600 TARGET=elements (10 s, all targets)
+fuzz: $(NATIVE) ## give damaged files to the readers: make fuzz SECONDS=600 TARGET=elements (10 s, all targets)
 	@$(PYTHON) tools/fuzz.py --seconds $(or $(SECONDS),10) --target "$(TARGET)"
 
 plain: kernel ## compare the default kernel with `plain`, byte by byte: examples, runs of studies, random networks (an hour)
 	@$(PYTHON) tools/same_results.py kernels default plain
 
-shelf: $(NATIVE) ## every kernel of the shelf: runs twice, then the tests of the guest with it (hours): make shelf KERNELS="plain 6.12+net"
+shelf: $(NATIVE) ## for every kernel of the shelf, repeat runs, then run the tests of the guest (hours): make shelf KERNELS="plain 6.12+net"
 	@$(PYTHON) tools/shelf.py $(foreach kernel,$(KERNELS),--kernel $(kernel))
 
 conformance: $(NATIVE) ## Linux's tests of its TCP, run by packetdrill in the guest: make conformance PACKETDRILL=PATH
@@ -76,7 +76,7 @@ wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel i
 release: kernel ## dist/VERSION/: wheel, source archive, notes and checksums, of a clean tag
 	@$(PYTHON) tools/release.py
 
-docs: $(INSTALLED) ## make the reference pages and the agent's table of columns anew from the code
+docs: $(INSTALLED) ## regenerate the reference pages and the agent's table of columns from the code
 	@$(PYTHON) tools/pages/scenario_page.py docs/reference/scenario.md
 	@$(PYTHON) tools/pages/tables_page.py docs/reference/tables.md
 	@$(PYTHON) tools/pages/api_page.py docs/reference/api.md
@@ -95,13 +95,13 @@ $(SITE_RUN)/manifest.json: $(shell find python -name '*.py' -o -path '*/built/*'
 	@rm -rf $(SITE_RUN)
 	@$(LEOWARP) run examples/madrid-tokyo.toml --out $(SITE_RUN) --set run.duration="65 s"
 
-pictures: $(INSTALLED) ## store how pages look now as the reviewed pictures of the tests; look at `git diff` after it
+pictures: $(INSTALLED) ## store the present look of pages as the reviewed pictures of the tests; then check `git diff`
 	@$(PYTHON) -m pytest -q tests/pages/pictures_test.py -k "not fault" --renew-pictures
 
-page: ## build the page of `leowarp view` anew from web/ (needs node and npm; what it builds is in the repository)
+page: ## rebuild the page of `leowarp view` from web/ (needs node and npm; the result is in the repository)
 	@tools/page.sh build
 
-doctor: $(NATIVE) ## say what this machine lacks; else build the kernel, if it is not in the cache, and boot a guest
+doctor: $(NATIVE) ## report what this machine lacks; if nothing, build the kernel (unless it is in the cache) and boot a guest
 	@$(LEOWARP) doctor --build --quiet
 
 kernel: $(NATIVE) ## build guest kernel and agent, if they are not in the cache
@@ -123,7 +123,7 @@ $(SITE_INSTALLED): $(INSTALLED) requirements-site.lock
 $(NATIVE): $(INSTALLED) $(NATIVE_SOURCES)
 	@$(PYTHON) tools/native.py
 
-lock: $(INSTALLED) ## resolve the dependencies of pyproject.toml anew
+lock: $(INSTALLED) ## resolve the dependencies of pyproject.toml again
 	@$(PYTHON) tools/lock.py > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 	@$(PYTHON) tools/lock.py --site > requirements-site.lock.new

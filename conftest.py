@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For all tests."""
+"""Settings and fixtures of all tests."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of the guest kernel's build, by directory, and the curve that predicts its time left.
+"""Processor time of the guest kernel's build, by directory, and the curve that predicts the time left.
 
     python bench/kernel_build.py TREE DIRECTORY
 

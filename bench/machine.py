@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all benchmarks share: the description of the machine, the text of repeated values, and where a table is
-written."""
+"""Functions that all benchmarks share: the description of the machine, the text of repeated values, and the place where
+a table is written."""
 
 from __future__ import annotations
 

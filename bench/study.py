@@ -4,8 +4,8 @@
     python bench/study.py            measure, print, and write the table into docs/performance.md
     python bench/study.py --quick    one repetition, printed only
 
-The runs are those of `torres2020`: 120 MB at 100 Mbit/s over 100 ms with jitter. Runs without traffic tell what boot
-and set-up cost. Runs with all traffic tell what a packet costs.
+The runs are those of `torres2020`: 120 MB at 100 Mbit/s over 100 ms with jitter. Runs without traffic show the cost of
+boot and set-up. Runs with all traffic show the cost of a packet.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 """Measures the page of `leowarp view`, drawn by software: cost of a frame, frames per second while it plays, time to
 its first picture.
 
-Chromium without a graphics card. *Script* and *all* are processor time (of the page's drawing, of all Chromium's
-processes), which a busy machine does not change. Frames per second (at most 60) and the longest of 20 frames (95th
-percentile) are in real time, over 12 s of playing. These numbers are meaningful only on an idle machine.
+The page runs in Chromium without a graphics card. *Script* and *all* are processor time (of the page's drawing, of all
+Chromium's processes), which a busy machine does not change. Frames per second (at most 60) and the longest of 20 frames
+(95th percentile) are in real time, over 12 s of playing. These numbers are meaningful only on an idle machine.
 """
 
 import os

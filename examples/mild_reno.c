@@ -24,7 +24,7 @@ static u32 mild_reno_ssthresh(struct sock *sk)
 }
 
 static struct tcp_congestion_ops mild_reno __read_mostly = {
-	.name		= "mild_reno",		/* what a flow's congestion_control says: at most 15 letters */
+	.name		= "mild_reno",		/* the value of a flow's congestion_control: at most 15 letters */
 	.owner		= THIS_MODULE,
 	.ssthresh	= mild_reno_ssthresh,
 	.cong_avoid	= tcp_reno_cong_avoid,

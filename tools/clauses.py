@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists where each clause of an RFC, and each claim of a published study, is implemented and tested.
 
-    python tools/clauses.py                  # a line for each document, and what is wrong: status 1
+    python tools/clauses.py                  # one line per document, and all faults; status 1 if any
     python tools/clauses.py rfc4737          # each of its clauses
     python tools/clauses.py --page FILE      # writes docs/reference/clauses.md; --check compares only
 
@@ -340,7 +340,7 @@ def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
                 wrong.append(found)
             else:
                 cited.append(found)
-        # A study judges its claims in files `claims_*.py`, or in a folder `claims`.
+        # A study checks its claims in files `claims_*.py`, or in a folder `claims`.
         in_folder = path.parent.name == "claims"
         is_judging = in_folder or re.fullmatch(r"claims_\w+\.py", path.name)
         if is_judging and path.suffix == ".py" and not path.name.endswith("_test.py"):
@@ -406,7 +406,7 @@ def page(documents: list[Document], cited: list[Citation]) -> str:
 
 
 def _places(cited: Iterable[Citation]) -> str:
-    """Each file once, with the cited items in it."""
+    """The files, each once, with the items that are cited in it."""
     items: dict[str, list[str]] = {}
     for citation in cited:
         names = items.setdefault(citation.file, [])
@@ -431,7 +431,7 @@ exception."""
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Print, write or check; exit status."""
+    """Prints, writes or checks the lists, and returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("document", nargs="?", help="rfc4737, torres2020, ...: each of its clauses")
     parser.add_argument("--page", type=Path, help="write the page of the documentation")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES_OF_ROUND = 2000
-"""A round is long enough that the start of its process costs little of it."""
+"""A round is so long that the start of its process takes only a small part of it."""
 
 
 def main() -> int:

@@ -3,10 +3,10 @@
 
     python tools/gallery.py [--only NAME ...]
 
-A line above a picture says where it comes from: `<!-- picture: FILE -->` is a file that the commands before it write,
-`<!-- picture: PAGE.html#... WxH -->` a page of theirs in a headless Chromium whose window is so large, `<!-- picture:
-notebook WxH -->` the Python before it as the cells of a notebook. Pictures are stored with fewer colours, which saves
-two thirds of the bytes. `--only` runs all commands but writes only the named pictures.
+A line above a picture gives its origin. With `<!-- picture: FILE -->` it is a file that the commands before it write.
+With `<!-- picture: PAGE.html#... WxH -->` it is a page that they write, in a headless Chromium with a window of this
+size. With `<!-- picture: notebook WxH -->` it is the Python before it as the cells of a notebook. Pictures are stored
+with fewer colours, which saves two thirds of the bytes. `--only` runs all commands but writes only the named pictures.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CELLS = re.compile(r"^```python\n(.*?)^```\n+<!-- picture: notebook", re.M | re
 
 
 def main() -> None:
-    """Types the commands in a directory of its own and writes the pictures."""
+    """Types the commands in a separate directory and writes the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="pictures without directory and ending: map packets")
     given = parser.parse_args()
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def pictures(text: str) -> list[tuple[str, str]]:
-    """(file that the commands write, picture of the page) of each picture that they make."""
+    """For each picture that the commands make: the file that they write, and the picture of the page."""
     return _PICTURE.findall(text)
 
 

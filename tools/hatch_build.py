@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds to the wheel what is not Python: the native library, the examples, the guest with its sources from
+"""Adds the parts of the wheel that are not Python: the native library, the examples, the guest with its sources from
 `build/guest`. It also adds version and commit of the checkout.
 
-`tools/wheel.py` fills `build/guest`, `make` builds the library. An editable installation gets no such files, because it
-uses the checkout's own.
+`tools/wheel.py` fills `build/guest`, and `make` builds the library. An editable installation gets no such files,
+because it uses the checkout's own.
 """
 
 import json
@@ -30,7 +30,7 @@ class GuestHook(BuildHookInterface):
     """Hatchling's hook for the wheel; pyproject.toml names this file as its place."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Names the wheel's extra files and the machines that it is for.
+        """Sets the wheel's extra files, and the machines for which it is built.
 
         version: "standard", or "editable", for which nothing is done.
         build_data: Hatchling's dictionary; this sets `tag`, `pure_python` and `force_include`.
@@ -82,7 +82,7 @@ def version_needs(data: bytes) -> list[tuple[str, str]]:
     Returns: list of (str, str). Pairs such as ("libc.so.6", "GLIBC_2.34"), in the order of the file.
     Raises ValueError if the file needs a library that PEP 600 does not allow.
     """
-    # Places in the ELF header: e_shoff, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
+    # Offsets in the ELF header: e_shoff, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
     (table,) = struct.unpack_from("<Q", data, 0x28)
     entry_bytes, count = struct.unpack_from("<HH", data, 0x3A)
     sections = [_SECTION.unpack_from(data, table + number * entry_bytes) for number in range(count)]

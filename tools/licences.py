@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every dependency's licence is compatible with Apache-2.0. It reads Python's by pip-licenses, Rust's by
-cargo metadata, and those of the page from its lock file.
+"""Checks that every dependency's licence is compatible with Apache-2.0. It reads the licences of Python packages with
+pip-licenses, those of Rust crates with cargo metadata, and those of the page's packages from its lock file.
 
 For Rust the rules are those of deny.toml, which `cargo deny check` obeys too: its licences, and that every crate comes
 from a registry that it allows. cargo-deny itself is not used: Debian does not package it, and it takes long to compile.

@@ -77,7 +77,7 @@ def _pins(lock: Path) -> list[str]:
 
 
 def _resolved(wanted: list[str], bounds: list[str], python: str) -> list[dict]:
-    """What pip would install of the requirements `wanted` within `bounds` for one CPython.
+    """The packages that pip would install for the requirements `wanted` within `bounds` for one CPython.
 
     Returns: The entries `install` of pip's report: `metadata` and `download_info` of each wheel.
     """

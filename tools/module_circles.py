@@ -4,8 +4,8 @@
     python tools/module_circles.py             # status 1 names each circle
     python tools/module_circles.py --graph     # prints every module and what it imports
 
-The compilers refuse circles of crates, not of modules or of files; import-linter knows the layers of pyproject.toml,
-not what modules of one layer's package do to each other. `make check` runs this. Rust's test modules are left out,
+Compilers refuse circles of crates, but not of modules or files. import-linter knows the layers of pyproject.toml, but
+does not check modules within the package of one layer. `make check` runs this. Rust's test modules are left out,
 because they import what they test. Imports for type checking alone count, and so does an import inside a function.
 
 A crate's root names all its modules. If a module uses something that the root itself defines, the two form a circle.
@@ -59,7 +59,8 @@ def main(arguments: list[str]) -> int:
 
 
 def graph(source: Path) -> dict[str, set[str]]:
-    """What each module of a crate imports, by the path of both below the crate; its root is `lib` or `main`.
+    """The imports of each module of a crate. Modules are named by their path below the crate; the root is `lib` or
+    `main`.
 
     source: The folder `src` of a crate.
     Returns: A mapping such as `{"flows::tcp": {"clock", "flows::socket"}}`, without tests.
@@ -150,7 +151,7 @@ def item_end(text: str, at: int) -> int:
 def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str, str], root: str) -> str:
     """The module into which a path leads. The rest of the path is a type or function there.
 
-    exported: Names that the root exports again, to the modules that they are of.
+    exported: Maps names that the root re-exports to the modules that define them.
     root: {"lib", "main"}. The result for a path that leads into no module.
     """
     # The longest prefix is tried first: in `flows::tcp::Transfer`, both `flows` and `flows::tcp` are modules.
@@ -161,7 +162,7 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
 
 
 def python_graph(package: str) -> dict[str, set[str]]:
-    """What each module of a package imports of the same package, by full names."""
+    """The imports of each module of a package within the package, by full names."""
     # No cache: grimp would put it into the checkout.
     built = grimp.build_graph(package, cache_dir=None)
     return {module: set(built.find_modules_directly_imported_by(module)) for module in built.modules}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds python/leowarp/_native.abi3.so out of crates/py, by cargo; `make` calls it when a crate has changed."""
+"""Builds python/leowarp/_native.abi3.so from crates/py with cargo; `make` calls it when a crate has changed."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
 
 def main() -> None:
     """Builds the library and puts it into the package; the exit status is cargo's."""
-    # The C files below a directory, by their stems. Each has the files whose functions or values it uses.
+    # Panic messages contain the paths of sources. With these prefixes, the same sources give the same bytes everywhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [f"--remap-path-prefix={ROOT}=leowarp", f"--remap-path-prefix={cargo_home}=cargo"]
     # CARGO_ENCODED_RUSTFLAGS separates flags by this character, so a path may contain a blank.

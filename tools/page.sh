@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the page of `leowarp view` from web/, or checks that what is in the repository is what web/ gives.
+# Builds the page of `leowarp view` from web/, or checks that the page in the repository equals that of web/.
 #
 #	tools/page.sh build | check
 #

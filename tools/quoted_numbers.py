@@ -3,8 +3,8 @@
 numbers are read.
 
     python tools/quoted_numbers.py                  # each number as it is quoted, against the stored results
-    python tools/quoted_numbers.py --again          # every run once more: says what moved; --again NAME ... only these
-    python tools/quoted_numbers.py --store NAME ... # the same, and stores what came out
+    python tools/quoted_numbers.py --again          # repeats every run (or only NAME ...), prints changes
+    python tools/quoted_numbers.py --store NAME ... # the same, and stores the results
 
 Status 1: a page or a new run differs from a stored number.
 """
@@ -59,14 +59,15 @@ class Made:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored result. `stored.late_pkts` is a value of the list, else a scalar of flow 0, else one of the run;
-    `stored[1].late_pkts` is of flow 1."""
+    """A stored result. `stored.late_pkts` is a value of the list, otherwise a scalar of flow 0, otherwise one of the
+    run; `stored[1].late_pkts` is of flow 1."""
 
     result: dict[str, Any]
     flow: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """A value by its name, else a scalar of the flow, else one of the run. AttributeError if none has this name."""
+        """A value by its name, otherwise a scalar of the flow, otherwise one of the run. AttributeError if none has
+        this name."""
         summary = self.result.get("summary", {})
         flows = summary.get("flows", [])
         for of in (self.result.get("values", {}), flows[self.flow] if flows else {}, summary):
@@ -117,7 +118,7 @@ def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root:
     for quote in quotes:
         try:
             text = rendered(quote["text"], results)
-        except Exception as error:  # whatever the expression of a list raises is told with its place
+        except Exception as error:  # any error of an expression is reported with its place
             yield f"{quote['page']}: {quote['text']!r:.70}: {error}"
             continue
         if one_line(text) not in one_line((root / quote["page"]).read_text(encoding="utf-8")):

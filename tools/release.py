@@ -2,7 +2,7 @@
 """Builds a release from the current commit of a clean checkout: wheel, source archive, notes and checksums.
 
 `python tools/release.py [DIRECTORY]`; the directory is dist/VERSION if not given. Nothing is uploaded and no tag is
-made: a tree that is not clean, or that the tag of its version does not name, is refused with the line to type.
+made. If the tree is not clean, or the tag of its version does not name it, the script prints the line to type.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def notes_of(changelog: str, version: str) -> str:
 
 
 def git(root: Path, *words: str) -> list[str]:
-    """Lines of what git prints about a checkout."""
+    """The lines that git prints about a checkout."""
     done = subprocess.run(["git", "-C", root, *words], check=True, capture_output=True, text=True)
     return done.stdout.splitlines()
 

@@ -3,8 +3,9 @@
 
     python tools/repeat.py --times 20 iperf3 nginx quic
 
-For each scenario (a file, or the name of an example) a line: how many of the runs have the trace of the first, to the
-byte, and how many have the same outputs of their programs. Status 1: some run differs, and the differences are printed.
+A scenario is a file or the name of an example. For each one, the output has a line with two numbers: the runs with the
+same trace as the first run, to the byte, and the runs with the same outputs of their programs. Status 1: some run
+differs, and the differences are printed.
 """
 
 import argparse

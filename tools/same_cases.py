@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs by which tools/same_results.py tells whether results are the same: examples, study runs, random networks."""
+"""The runs that tools/same_results.py compares: examples, study runs, random networks."""
 
 from __future__ import annotations
 

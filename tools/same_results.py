@@ -5,12 +5,12 @@
     python tools/same_results.py compare before.json     # after the change: status 1 names each file that differs
     python tools/same_results.py kernels default plain   # status 1 names each file that differs between two kernels
 
-`record` and `compare` run every example for 5 s; --kernel takes another kernel than the default. `kernels` adds a
-sample of each study's runs, and random networks; --only takes the cases whose name has a word in it. Madrid to Tokyo
+`record` and `compare` run every example for 5 s; --kernel selects another kernel than the default. `kernels` adds a
+sample of each study's runs, and random networks; --only selects the cases whose name contains a word. Madrid to Tokyo
 runs also with BBR and Reno, 40 s (one route change), and with each in-flight rule (tools/same_cases.py).
 
-What is compared: the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json` without
-its costs. Files are compared without columns that are newer than the record (`ADDED`).
+The comparison covers the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json`
+without its costs. Files are compared without columns that are newer than the record (`ADDED`).
 """
 
 import argparse
@@ -114,7 +114,7 @@ def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
 
 def of_network(network: Any, kernel: str) -> dict[str, str]:
     """sha256 of each file that the guest writes for a random network."""
-    networks()  # In a process of its own: it makes the module known
+    networks()  # In a separate process, this call makes the module known
     from leowarp.guest import guest_image
     from support.networks import records
 
@@ -153,7 +153,7 @@ def without_added(path: Path) -> bytes:
 
 
 def scalars(value: object, name: str):
-    """Each leaf of a summary, but its costs, with its dotted name: ("summary.flows.0.late_pkts", "12").
+    """Each leaf of a summary, except its costs, with its dotted name: ("summary.flows.0.late_pkts", "12").
 
     Values are written as JSON, whose floats have enough digits to be read back exactly.
     """
@@ -169,7 +169,7 @@ def scalars(value: object, name: str):
 
 
 def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
-    """One line for each file or scalar that differs, or exists on one side alone.
+    """One line for each file or scalar that differs, or that exists on only one side.
 
     A new scalar without a value is ignored; a new case is reported in one line.
     """

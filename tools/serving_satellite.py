@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether `geometry = "constellation"` takes the satellites that a dish had.
+"""Compares the satellites that `geometry = "constellation"` selects with those that a dish really used.
 
     python tools/serving_satellite.py FOLDER
 
 FOLDER holds the files of clarkzjw/LEOViz, tests/sample-data (GPL-3.0): elements of one day, the serving satellite of
-each second, where the dish was, and its pings. That repository found the satellites from the dish's map of
-obstructions: an estimate, too. Each slot is one choice.
+each second, the position of the dish, and its pings. The repository found the satellites from the dish's map of
+obstructions. This is an estimate, too. Each slot is one choice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from leowarp.scenario.schema import Access, Plan
 SLOT_S = 15
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
-# Gateway: North Bend, Washington, one of the first in public filings, 10 km or so; which one served is not recorded.
+# The gateway is at North Bend, Washington, one of the first in public filings (to 10 km or so). The recording does not
+# name the gateway that was used.
 SCENARIO = """name = "serving-satellite"
 [run]
 duration = "{slots_s} s"
@@ -82,7 +83,7 @@ def recorded_slots(rows: list[tuple[int, dict[str, str]]]) -> dict[int, str]:
 
 
 def least_rtt_ms(ping: Path, begin_s: int) -> tuple[float, int]:
-    """Least round trip in a slot, and of how many."""
+    """Least round trip in a slot, and the number of round trips."""
     found = re.findall(r"^\[(\d+\.\d+)\].*time=([\d.]+) ms", ping.read_text(), re.MULTILINE)
     inside = [float(rtt) for at, rtt in found if begin_s <= float(at) < begin_s + SLOT_S]
     return (min(inside) if inside else float("nan")), len(inside)
@@ -101,7 +102,7 @@ def plan_for(tle: Path, where: dict[str, str], begin_s: int, slots: int) -> Plan
 
 
 def range_errors_m(sky: Ephemeris, rows: list[tuple[int, dict[str, str]]], first_s: int) -> list[float]:
-    """How far leowarp's ranges from the dish are from those of the recording."""
+    """Differences between leowarp's ranges from the dish and those of the recording."""
     errors_m = []
     for second, row in rows:
         here_m = sky.positions_ecef_m(np.array([(second - first_s) * 1_000_000_000]))

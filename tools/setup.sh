@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs the system packages that are missing: by apt as root or by sudo without a password. Otherwise it prints the
-# exact line to type and ends with status 3. It looks at commands rather than at packages, so that a rustc from rustup
-# or a python of one's own will do.
+# exact line to type and ends with status 3. It checks commands rather than packages, so that a rustc from rustup
+# or your own python is accepted.
 #
 #	tools/setup.sh [check]
 #

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repeats and tests of the guest, with each kernel of the shelf.
+"""Repeats runs and tests of the guest, with each kernel of the shelf.
 
     python tools/shelf.py                        every kernel that comes with leowarp, built if it is not there
-    python tools/shelf.py --kernel 6.12+net      that one alone; may be repeated
-    python tools/shelf.py --page                 and the table of design/shelf.md anew
+    python tools/shelf.py --kernel 6.12+net      only that kernel; may be repeated
+    python tools/shelf.py --page                 also rewrites the table of design/shelf.md
     python tools/shelf.py -- tests/guest/ipv6_test.py -n 1     other arguments for pytest than all tests of the guest
 
 For each kernel some examples run twice, and once beside the default kernel (`CASES`). Then the tests run with this
@@ -40,12 +40,12 @@ TESTS = ("-m", "guest", "tests/guest", "-n", "auto", "--dist", "worksteal")
 
 @dataclass(frozen=True)
 class Outcome:
-    """One kernel.
+    """The results for one kernel.
 
-    repeats: Of cases, how many gave the same bytes twice; of how many.
-    as_default: How many of those are also the default kernel's bytes.
-    passed, skipped: Tests.
-    failed: Tests with the first line of what they say.
+    repeats: Number of cases that gave the same bytes twice, and number of cases.
+    as_default: Number of these whose bytes also equal those of the default kernel.
+    passed, skipped: Numbers of tests.
+    failed: Failed tests, each with the first line of its message.
     """
 
     repeats: tuple[int, int]
@@ -56,7 +56,7 @@ class Outcome:
 
 
 def main() -> int:
-    """Looks at each kernel. Returns: exit status."""
+    """Tests each kernel. Returns: exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", action="append", metavar="NAME", help="of the shelf; default: all of leowarp's own")
     parser.add_argument("--page", action="store_true", help=f"write the table into {PAGE.relative_to(ROOT)}")
@@ -88,7 +88,7 @@ def outcome(name: str, arguments: Sequence[str]) -> Outcome:
     cases = cases_of(name)
     for case, (scenario, changes) in cases.items():
         once, again = (fingerprint((scenario, changes), name) for _ in range(2))
-        # A run that failed gives its error, which would repeat as well
+        # A run that failed returns its error, which would repeat as well
         repeats = "error" not in once and not list(differences({case: once}, {case: again}))
         same += repeats
         if repeats and OVER_IPV6.items() - changes.items():
@@ -104,7 +104,7 @@ def outcome(name: str, arguments: Sequence[str]) -> Outcome:
 
 
 def cases_of(name: str) -> dict[str, Case]:
-    """The cases for a kernel of this name: `stock` has links by netem alone, and the kernel with IPv6 has one more."""
+    """The cases for a kernel of this name: `stock` has only links by netem, and the kernel with IPv6 has one more."""
     known = {case: examples()[case] for case in CASES}
     if name == "stock":
         return {case: (scenario, {**changes, **NETEM}) for case, (scenario, changes) in known.items()}
@@ -115,7 +115,7 @@ def cases_of(name: str) -> dict[str, Case]:
 
 
 def counts(report: Path) -> tuple[int, int, dict[str, str]]:
-    """Tests that passed, that were skipped, and those that failed with the first line of what they say."""
+    """Numbers of passed and skipped tests, and the failed tests with the first line of their messages."""
     passed = skipped = 0
     failed = {}
     for case in ElementTree.parse(report).iter("testcase"):

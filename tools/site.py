@@ -3,7 +3,7 @@
 
     python tools/site.py [--run DIRECTORY] [--out build/site]
 
-The pages are those that a Git host shows, laid out as here, so that their links to each other hold in both places.
+The pages are those that a Git host shows, in the same layout, so that their links to each other hold in both places.
 Links to other files lead to their text, which the site carries; those to directories become plain text. Warnings of
 Sphinx are errors.
 """
@@ -49,7 +49,7 @@ def pages() -> list[Path]:
 
 
 def lay_out(source: Path, run: Path | None) -> None:
-    """Writes everything that Sphinx reads into a directory of its own, which is emptied first."""
+    """Writes everything that Sphinx reads into a separate directory, which is emptied first."""
     shutil.rmtree(source, ignore_errors=True)
     for name in ("_static", "_extra"):
         (source / name).mkdir(parents=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel `stock`, which has none of leowarp's links and clocks, beside the default kernel, both over netem links.
+"""Compares the kernel `stock`, which has none of leowarp's links and clocks, with the default kernel, both over netem
+links.
 
 python tools/stock.py            every case, and the table of docs/accuracy.md
 python tools/stock.py --check    status 1: a difference is larger than its tolerance; the page stays as it is

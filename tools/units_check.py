@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that a factor of a power of ten gives the unit that the names beside it say: `python tools/units_check.py`.
 
-The name of a quantity ends in its unit (CONTRIBUTING.md). So of `start_s = start_ns / 1e6` it can be told that a second
-is not a million nanoseconds. It checks products and quotients with a power of ten of at least three zeros, and the two
-sides of a sum, a difference or a comparison. The unit is compared with the name that receives the result (a variable,
-an attribute, an argument, a key, a column, the returning function). For a number in a text, the unit is compared with
-the one that follows it.
+The name of a quantity ends in its unit (CONTRIBUTING.md). So the script can see that `start_s = start_ns / 1e6` is
+wrong, because a second is not a million nanoseconds. It checks products and quotients with a power of ten of at least
+three zeros, and the two sides of a sum, a difference or a comparison. The unit is compared with the name that receives
+the result (a variable, an attribute, an argument, a key, a column, the returning function). For a number in a text, the
+unit is compared with the one that follows it.
 
 Names without a unit are not checked. Exit status 1 names each line where two units differ.
 """
@@ -60,7 +60,7 @@ class Unit:
     dimension: str
     exponent: int
     is_multiple: bool = field(default=False, compare=False)
-    """Times a number that may have a dimension of its own: 8 bits a byte, 5 bytes a nanosecond."""
+    """The unit times a number that may have its own dimension: 8 bits per byte, 5 bytes per nanosecond."""
 
 
 def unit_of_name(name: str) -> Unit | None:
@@ -80,7 +80,8 @@ def unit_of_name(name: str) -> Unit | None:
 def power_of_ten(node: ast.AST) -> int | None:
     """k if a node is the number 10^k and |k| is at least 3; else None.
 
-    A smaller power may be a percentage or a bit of a decimal. Conversions between this project's units are by factors
+    A smaller power may be a percentage or a part of a decimal number. Conversions between this project's units are by
+    factors
         of 1000.
     """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
@@ -119,7 +120,7 @@ class Checker(ast.NodeVisitor):
         self._functions: list[str] = []
 
     def unit(self, node: ast.AST | None) -> Unit | None:
-        """The unit of an expression; None if its names do not tell.
+        """The unit of an expression; None if its names give none.
 
         The unit of a sum, a choice or a list is that of its first part with a unit. `visit_BinOp` and similar methods
         compare the other parts with it.
@@ -246,7 +247,7 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _pair(self, target: ast.AST, value: ast.AST | None) -> None:
-        """Compares a target of an assignment with its value; of two tuples each with its own."""
+        """Compares a target of an assignment with its value; two tuples are compared element by element."""
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             for one, its in zip(target.elts, value.elts, strict=True):
                 self._pair(one, its)
@@ -285,7 +286,7 @@ def faults_of(text: str) -> tuple[list[tuple[int, str]], int, int]:
 
 
 def sources() -> Iterator[Path]:
-    """Every Python file of the package, its tests, and what was measured for its design."""
+    """Every Python file of the package, its tests, design and bench."""
     for folder in ("python", "tests", "design", "bench"):
         yield from sorted((ROOT / folder).rglob("*.py"))
 

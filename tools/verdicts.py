@@ -3,9 +3,9 @@
 
     python tools/verdicts.py frederiksen2024/claims.json docs/guides/reproducing-frederiksen2024.md
 
-writes it between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page and replaces the former one; with
---check nothing is written, and the status is 1 if the page has another table. A column is a sample of the study, named
-after what its runs have in common: the TCP stack and links, the time, or other settings.
+This command replaces the table between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page. With --check
+it writes nothing, and its status is 1 if the page has another table. A column is a sample
+of the study, named after what its runs have in common: the TCP stack and links, the time, or other settings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BY_CONSTRUCTION = "¹"
 def table(claims: Sequence[Mapping[str, Any]]) -> str:
     """The verdicts as Markdown: one row per claim, then the number of claims that hold in each sample.
 
-    Claims by construction are marked and counted in a line of their own.
+    Claims by construction are marked and counted in a separate line.
 
     claims: The rows of `claims.json`.
     Returns: Lines, without a blank line at either end.

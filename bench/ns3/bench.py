@@ -5,7 +5,7 @@
     python bench/ns3/bench.py --quick    one pair of short runs, printed only
     python bench/ns3/bench.py --page     the page anew from the numbers that are stored
 
-ns-3 comes from PyPI's wheel, installed below build/ at the first call, or from where NS3_PREFIX says.
+ns-3 comes from PyPI's wheel, installed below build/ at the first call, or is the installation that NS3_PREFIX names.
 """
 
 from __future__ import annotations

@@ -84,11 +84,11 @@ struct Network {
     std::map<Direction, uint32_t> interfaces;                // (node, neighbour): the node's interface
     std::map<Direction, Ptr<PointToPointNetDevice>> senders; // of a direction
     std::map<Direction, Ptr<ChangingChannel>> channels;      // of a direction
-    std::map<Direction, uint32_t> wires;                     // of a direction: which of its channel's two
+    std::map<Direction, uint32_t> wires;                     // of a direction: its index in its channel, 0 or 1
     std::map<Direction, uint32_t> overheads;
     std::string source, destination;
     uint32_t bufferBytes = 0;
-    std::vector<uint32_t> lost; // transmissions that met a full queue: nothing else loses a packet here
+    std::vector<uint32_t> lost; // transmissions that met a full queue, which is the only cause of loss here
 
     void Dropped(Ptr<const Packet> packet) {
         TransmissionTag tag;

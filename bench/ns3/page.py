@@ -26,7 +26,7 @@ _RESULTS = ("case", "side", "goodput, Mbit/s", *_COUNTS.values())
 
 
 def read() -> dict[str, Any]:
-    """What `docs/benchmark.json` holds."""
+    """The content of `docs/benchmark.json`."""
     found: dict[str, Any] = json.loads(NUMBERS.read_text(encoding="utf-8"))
     return found
 

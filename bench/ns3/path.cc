@@ -13,8 +13,8 @@
 //     route T_NS NODE DESTINATION NEXT_HOP     from T_NS on
 //     flow SOURCE DESTINATION BUFFER_BYTES
 //
-// It writes a line of TCP's state every 50 ms to SAMPLES (CSV) and the run's counts to stdout (JSON). Whatever it cannot
-// play ends it with a message and status 1.
+// It writes a line of TCP's state every 50 ms to SAMPLES (CSV) and the run's counts to stdout (JSON). If it cannot play
+// something, it ends with a message and status 1.
 
 #include "network.h"
 
@@ -25,8 +25,8 @@ constexpr uint32_t SEGMENT_BYTES = 1448;
 constexpr int64_t SAMPLE_NS = 50'000'000;
 constexpr uint16_t PORT = 5001;
 
-// Settings that make ns-3 behave as Linux does. What has no setting stays as ns-3 has it. This precedes the nodes,
-// because a node's TCP takes its congestion control when the node is made.
+// Settings that make ns-3 behave as Linux does. Everything else keeps the defaults of ns-3. These settings come before
+// the nodes, because a node's TCP takes its congestion control when the node is made.
 void SetTcp(const std::string& control) {
     TypeId type;
     if (!TypeId::LookupByNameFailSafe("ns3::" + control, &type)) {
@@ -82,7 +82,7 @@ class Transfer {
         for (uint32_t number : lost) {
             lostAgain += m_sent[number].isRetransmission;
         }
-        std::vector<bool> known; // of a segment: an earlier transmission arrived, whenever
+        std::vector<bool> known; // of a segment: an earlier transmission has arrived at some time
         for (const Transmission& each : m_sent) {
             if (each.segment >= known.size()) {
                 known.resize(each.segment + 1, false);
@@ -133,7 +133,7 @@ class Transfer {
         if (packet->GetSize() == 0) {
             return;
         }
-        // The first byte has the number 1 (the SYN has 0); numbers of 32 bits go round after 4.3 GB.
+        // The first byte has the number 1 (the SYN has 0); numbers of 32 bits wrap around after 4.3 GB.
         const uint32_t low = header.GetSequenceNumber().GetValue() - 1;
         uint64_t byte = (m_highByte & ~0xffffffffULL) | low;
         if (byte + 0x80000000ULL < m_highByte) {

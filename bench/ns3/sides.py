@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one run.
+    """The outcome of one run.
 
     cpu_s: User and system time of the process, and of all processes that it waited for.
     memory_bytes: Peak of memory. For ns-3 it is the peak of the process; for leowarp, the sum of the guest's peak and

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dumbbell as emulators do it: three network namespaces of this host and netem, in real time.
+"""The dumbbell as emulators build it: three network namespaces of this host and netem, in real time.
 
 Everything is made inside namespaces of one process (user, network, mount, process ids), as an ordinary user: the host's
 own interfaces are not touched, and all of it is gone when that process ends.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m leowarp_conformance PACKETDRILL`` runs all scripts on their kernels and prints a table of results.
 
-Exit status 1: a script fails without a known reason, or passes although `reasons.toml` lists it as failing.
+The exit status is 1 if a script fails without a known reason, or passes although `reasons.toml` lists it as failing.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from leowarp_conformance.scripts import PLACES, ScriptSet, googles, selftests, u
 
 
 def say(text: str) -> None:
-    """A line of progress."""
+    """Print a line of progress."""
     print(text, file=sys.stderr, flush=True)
 
 
 def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list[ScriptSet]:
-    """All sets: each origin on each of the kernels (None: on all), limited to scripts with `only` in their path.
+    """All sets of scripts: each origin on each of the kernels (None: all kernels), limited to scripts with `only` in
+    their path.
 
-    Raises HostError: See `unpacked_selftests` and `selftests`.
+    Raises HostError in the cases of `unpacked_selftests` and `selftests`.
     """
     top = unpacked_selftests(say)
     places = [place for place in PLACES if kernels is None or place[0] in kernels]
@@ -46,13 +47,13 @@ def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list
 
 
 def run(laboratory: Laboratory, scripts: ScriptSet) -> list[Outcome]:
-    """Run each script of a set and report its outcome as soon as it is known, with one guest per processor."""
+    """Run each script of a set, with one guest per processor. Report each outcome as soon as it is known."""
 
     def outcome(script: str) -> Outcome:
         return climb(script, lambda tolerance_us: attempt(laboratory, scripts, script, tolerance_us))
 
     outcomes = []
-    # Threads suffice: each waits for a guest, which is a separate process
+    # Threads are enough, because each of them waits for a guest, which is a separate process.
     with ThreadPoolExecutor(usable_cores()) as pool:
         for each in pool.map(outcome, scripts.scripts):
             say(told(scripts, each))
@@ -61,13 +62,13 @@ def run(laboratory: Laboratory, scripts: ScriptSet) -> list[Outcome]:
 
 
 def told(scripts: ScriptSet, each: Outcome) -> str:
-    """An outcome as one line."""
+    """An outcome as one line of text."""
     came_to = f"passes at {each.tolerance_us} us" if each.failure is None else f"fails: {each.failure.why}"
     return f"{scripts.name}: {each.script} {came_to}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tests selected on the command line; return the exit status."""
+    """Run the tests that the command line selects. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m leowarp_conformance")
     parser.add_argument("packetdrill", nargs="?", help=f"a checkout of {packetdrill.ADDRESS}")
     parser.add_argument("--only", metavar="TEXT", default="", help="only scripts with this in their path")
@@ -84,9 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def conformance(given: argparse.Namespace) -> int:
-    """Exit status of a run with these options.
+    """Run the tests with these options. Return the exit status.
 
-    Raises LeowarpError if something is missing.
+    Raises LeowarpError if something that the tests need is missing.
     """
     sources = packetdrill.checked(given.packetdrill)
     check_host()
@@ -113,7 +114,7 @@ def conformance(given: argparse.Namespace) -> int:
 
 
 def keep(directory: Path, verdict: reasons.Verdict) -> None:
-    """Write the output of each failing script into a separate file."""
+    """Write the output of each failing script into a file of its own."""
     for each in verdict.failed:
         assert each.failure is not None
         file = directory / verdict.scripts.name.replace(", ", "-") / f"{each.script}.txt"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One attempt at one script: a separate guest in which packetdrill runs as root with all capabilities."""
+"""One attempt at one script. It boots a guest in which packetdrill runs as root with all capabilities."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from leowarp_conformance.scripts import ScriptSet
 INIT = Path(__file__).with_name("init.c")
 MEMORY_BYTES = 256 << 20
 LIMIT_S = 180
-"""Virtual seconds for a script; the same limit as in packetdrill's run_all.py."""
+"""Largest virtual time of a script in s. packetdrill's run_all.py has the same limit."""
 SEED = 1
 
-# Programs that scripts and packetdrill start in the guest, from the PATH of init.c
+# PATH of init.c, by which scripts and packetdrill find programs in the guest.
 _PATH = os.pathsep.join(f"{top}{name}" for top in ("/usr/local/", "/usr/", "/") for name in ("sbin", "bin"))
 _STARTED = (
     ("bash", "bash"), ("ip", "iproute2"), ("tc", "iproute2"), ("sysctl", "procps"), ("python3", "python3"),
     ("ifconfig", "net-tools"), ("ethtool", "ethtool"), ("unshare", "util-linux"),
 )  # fmt: skip
-# examples: "script.pkt:47: error handling packet: ...", or the line of an assertion in Python
+# Examples of such lines: "script.pkt:47: error handling packet: ...", or the line of an assertion in Python.
 _TELLING = re.compile(r"^(\S+\.pkt:\d+: (?!error in Python)|\w*Error\b)")
 
 
@@ -39,9 +39,9 @@ _TELLING = re.compile(r"^(\S+\.pkt:\d+: (?!error in Python)|\w*Error\b)")
 class Laboratory:
     """Programs and kernels that all attempts share.
 
-    program: Directory with packetdrill (`packetdrill.compiled`).
-    init: `init.c`, compiled.
-    kernels: By their names on the shelf.
+    program: Directory with packetdrill (the result of `packetdrill.compiled`).
+    init: Program compiled from `init.c`.
+    kernels: Kernels by their names on the shelf.
     """
 
     program: Path
@@ -53,9 +53,9 @@ class Laboratory:
 class Attempt:
     """Result of an attempt.
 
-    why: One line with the reason of the failure; empty if it passed.
-    printed: Output of packetdrill and the script's commands.
-    hung: True if the guest stalled, or the script took longer than `LIMIT_S`.
+    why: One line with the reason of the failure; empty if the script passed.
+    printed: Output of packetdrill and of the script's commands.
+    hung: True if the guest stopped making progress, or if the script took longer than `LIMIT_S`.
     """
 
     passed: bool
@@ -65,15 +65,15 @@ class Attempt:
 
 
 def check_host() -> None:
-    """Check whether this machine has the programs that scripts start.
+    """Check that this machine has the programs that scripts start.
 
-    Raises HostError if programs are missing; one message names all of them.
+    Raises HostError if programs are missing; the message names all of them.
     """
     host.demand([host.tool(name, package, _PATH) for name, package in _STARTED], "running conformance tests")
 
 
 def init_program(on_message: Callable[[str], None]) -> Path:
-    """`init.c`, compiled; in the cache.
+    """The program compiled from `init.c`; it is stored in the cache.
 
     Raises HostError if it does not compile.
     """
@@ -91,8 +91,8 @@ def init_program(on_message: Callable[[str], None]) -> Path:
 def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_us: int | None = None) -> Attempt:
     """Run one script of a set in a guest.
 
-    script: A path in `scripts.scripts`.
-    tolerance_us: packetdrill's ``--tolerance_usecs``; None: what the script asks for, or packetdrill's 4,000.
+    script: A path of `scripts.scripts`.
+    tolerance_us: packetdrill's ``--tolerance_usecs``. None: the script's own value, or packetdrill's default of 4,000.
     Raises HostError if this machine cannot boot a guest.
     """
     kernel, path = laboratory.kernels[scripts.kernel], Path(script)
@@ -124,7 +124,7 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
 
 
 def why_not(printed: str, status: int) -> str:
-    """The line of an attempt's output with the reason of the failure, or else its last line."""
+    """The line of an attempt's output that says why it failed. If there is none, the last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.match(line)]
     return (telling or lines[-1:] or [f"it ended with {status}, and printed nothing"])[0]

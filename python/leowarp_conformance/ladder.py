@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest tolerance at which a script passes."""
+"""Find the smallest tolerance with which a script passes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from leowarp_conformance.attempt import Attempt
 
 RUNGS_US = (1, 10, 100, 1000)
 DEFAULT_US = 4000
-"""Default tolerance of packetdrill (set_default_config of its config.c)."""
+"""Default tolerance of packetdrill (set_default_config in its config.c)."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The result of a script.
 
-    tolerance_us: Smallest of `RUNGS_US` and `DEFAULT_US` at which it passes; `DEFAULT_US` also if the script asks for
-        more. None: the script fails when run as by its driver.
-    failure: Result of the failed attempt, run as by the script's driver.
+    tolerance_us: Smallest of `RUNGS_US` and `DEFAULT_US` with which the script passes. It is `DEFAULT_US` even if the
+        script sets a larger one. None: the script fails when it is run as its driver runs it.
+    failure: The failed attempt, run as the script's driver runs it.
     """
 
     script: str
@@ -30,10 +30,10 @@ class Outcome:
 def climb(script: str, at: Callable[[int | None], Attempt]) -> Outcome:
     """Find the smallest tolerance by attempts.
 
-    An attempt that passes would also pass with any larger tolerance: virtual time repeats, so packets and times are the
-    same.
+    If an attempt passes, one with a larger tolerance passes too: virtual time makes each attempt the same, with the
+    same packets and times.
 
-    at: Function that makes an attempt with a tolerance; None: as the script's driver does.
+    at: Function that makes an attempt with a tolerance. None: the attempt that the script's driver would make.
     """
     smallest, *others = RUNGS_US
     if at(smallest).passed:
@@ -41,5 +41,5 @@ def climb(script: str, at: Callable[[int | None], Attempt]) -> Outcome:
     usual = at(None)
     if not usual.passed:
         return Outcome(script, None, usual)
-    # Searching downwards would take more attempts: most scripts pass at 10 us
+    # The search goes upwards, because most scripts pass at 10 us.
     return Outcome(script, next((rung for rung in others if at(rung).passed), DEFAULT_US))

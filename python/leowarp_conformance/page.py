@@ -20,7 +20,7 @@ _MARKED = re.compile(r"(?<=<!-- conformance -->\n).*?(?=<!-- end of conformance 
 
 
 def tables(verdicts: Sequence[Verdict]) -> str:
-    """Markdown: a row per set, then the scripts that need more than the smallest tolerance, then failures."""
+    """Markdown with three tables: one row per set, scripts that need more than the smallest tolerance, and failures."""
     lines = [
         "| scripts | kernel | IP | passed | "
         + " | ".join(f"at {rung:,} us" for rung in RUNGS_US[::-1])
@@ -40,7 +40,7 @@ def tables(verdicts: Sequence[Verdict]) -> str:
 
 
 def _needing_more(verdicts: Sequence[Verdict]) -> list[str]:
-    """The smallest tolerance of each script that needs more than 1 us somewhere."""
+    """Smallest tolerance of each script that needs more than 1 us in some set."""
     needed: dict[tuple[str, str], dict[str, int]] = {}
     for each in verdicts:
         for outcome in each.outcomes:
@@ -64,7 +64,7 @@ def _failing(verdicts: Sequence[Verdict]) -> list[str]:
                 failing.setdefault(each.reasons[outcome.script], {})[where] = None
     if not failing:
         return []
-    # Scripts that fail for the same reason share a row
+    # Scripts that fail for the same reason are in one row.
     rows: dict[tuple[str, str, str], list[str]] = {}
     for reason, places in failing.items():
         everywhere = len(places) == len(_places(verdicts, reason.origin))
@@ -92,7 +92,7 @@ def _script(origin: str, script: str) -> str:
 
 
 def renew(file: Path, verdicts: Sequence[Verdict]) -> None:
-    """Put the tables between the marks of a page.
+    """Put the tables between the marks of a documentation page.
 
     Raises ScenarioError if the page has no marks.
     """

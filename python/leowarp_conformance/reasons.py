@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reasons of failures from `reasons.toml`, compared with the scripts that fail."""
+"""Reasons of failures from `reasons.toml`, which are compared with the scripts that fail."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ KINDS = ("newer kernel", "older kernel", "missing option", "missing device featu
 
 @dataclass(frozen=True)
 class Reason:
-    """An entry of `reasons.toml`: the reason for which a script fails.
+    """An entry of `reasons.toml`, which says why a script fails.
 
-    origin: Origin of the set.
-    script: Path of the script below the set's top.
-    kind: A kind in `KINDS`.
-    reason: A sentence.
-    ips, kernels: Sets in which the script fails; None: all.
+    origin: Origin of the set of scripts.
+    script: Path of the script, relative to the top directory of the set.
+    kind: One of `KINDS`.
+    reason: The reason as a sentence.
+    ips, kernels: IP versions and kernels with which the script fails; None: all.
     """
 
     origin: str
@@ -37,16 +37,16 @@ class Reason:
     kernels: tuple[str, ...] | None = None
 
     def is_of(self, scripts: ScriptSet) -> bool:
-        """Whether the reason applies to a set."""
+        """Whether the reason applies to this set."""
         ip_fits = self.ips is None or scripts.ip in self.ips
         return self.origin == scripts.origin and ip_fits and (self.kernels is None or scripts.kernel in self.kernels)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcomes of one set.
+    """The outcomes of a set of scripts.
 
-    outcomes: One per script, in the order of the scripts.
+    outcomes: One outcome per script, in the order of the scripts.
     reasons: Reasons that apply to this set, by script.
     """
 
@@ -55,16 +55,16 @@ class Verdict:
     reasons: dict[str, Reason]
 
     def passed(self, tolerance_us: int) -> int:
-        """Number of scripts that pass with the given tolerance."""
+        """Number of scripts that pass with this tolerance."""
         return sum(each.tolerance_us is not None and each.tolerance_us <= tolerance_us for each in self.outcomes)
 
     @property
     def failed(self) -> list[Outcome]:
-        """Scripts that fail when run as by the driver."""
+        """Scripts that fail when they are run as their driver runs them."""
         return [each for each in self.outcomes if each.failure is not None]
 
     def faults(self) -> list[str]:
-        """Sentences about problems to be fixed: unexplained failures, failures caused by leowarp, reasons without a
+        """Sentences about faults: failures without a reason, failures that leowarp causes, and reasons without a
         failure."""
         found = []
         for each in self.failed:
@@ -82,9 +82,9 @@ class Verdict:
 
 
 def reasons(file: Path = FILE) -> list[Reason]:
-    """All of them.
+    """All reasons in a file.
 
-    Raises ScenarioError if an entry lacks a key, has an unknown one, or is of an unknown kind.
+    Raises ScenarioError if an entry lacks a key, has an unknown key, or has an unknown kind.
     """
     listed = []
     for number, entry in enumerate(tomllib.loads(file.read_text(encoding="utf-8")).get("failure", []), start=1):
@@ -100,6 +100,6 @@ def reasons(file: Path = FILE) -> list[Reason]:
 
 
 def verdict(scripts: ScriptSet, outcomes: Iterable[Outcome], listed: Sequence[Reason]) -> Verdict:
-    """Outcomes of a set, with the reasons that apply."""
+    """The outcomes of a set, with the reasons that apply to it."""
     own = {reason.script: reason for reason in listed if reason.is_of(scripts)}
     return Verdict(scripts, tuple(outcomes), own)

@@ -18,7 +18,7 @@ SELFTESTS = "tools/testing/selftests/net/packetdrill"
 KERNELS = "kernel"
 GOOGLES = "google"
 
-# ksft_runner.sh of the selftests and run_all.py of packetdrill name the same addresses
+# ksft_runner.sh of the selftests and run_all.py of packetdrill have the same addresses.
 _ADDRESSES = {
     "IPv4": (
         "--ip_version=ipv4", "--local_ip=192.168.0.1", "--gateway_ip=192.168.0.1", "--netmask_ip=255.255.0.0",
@@ -33,24 +33,24 @@ _GOOGLES_ADDITIONS = {
     "IPv4": ("-D", "TFO_COOKIE=3021b9d889017eeb", "-D", "CODE=host_unreachable"),
     "IPv6": ("-D", "TFO_COOKIE=c1d1e9742a47a9bc"),
 }
-# Suffix of a script's name that marks it for the other IP version (CmdsTests of its run_all.py)
+# Suffix in a script's name which says that it is for the other IP version (CmdsTests in run_all.py).
 _FOR_OTHER = {"IPv4": "v6.pkt", "IPv6": "v4.pkt"}
-# Kernels and IP versions of each set: every optional kernel that a user may use for results, and IPv6 where it is
-# supported
+# Kernels and IP versions of the sets. They include every optional kernel that a user may use for results, and IPv6
+# where it is supported.
 PLACES = (("default", "IPv4"), ("plain", "IPv4"), ("6.12+net", "IPv6"))
 
 
 @dataclass(frozen=True)
 class ScriptSet:
-    """Scripts that one driver runs on one kernel.
+    """Scripts that a driver runs on one kernel.
 
-    origin: `KERNELS` or `GOOGLES`.
+    origin: Where the scripts come from: `KERNELS` or `GOOGLES`.
     kernel: Name of the kernel.
     ip: ``"IPv4"`` or ``"IPv6"``.
-    top: Directory that a script may read completely.
-    scripts: Paths below `top`.
-    words: Command without its options.
-    options: Options of packetdrill, as given by the driver.
+    top: Directory whose files a script may read.
+    scripts: Paths relative to `top`.
+    words: The command, without its options.
+    options: Options that the driver gives to packetdrill.
     """
 
     origin: str
@@ -62,10 +62,10 @@ class ScriptSet:
     options: tuple[str, ...]
 
     def command(self, script: str) -> list[str]:
-        """The command for a script, without the script.
+        """The command for a script, to which the script has yet to be added.
 
-        An option that the script sets itself is left out. packetdrill prefers the command line's, but a script with its
-        own addresses expects packets that depend on them.
+        An option that the script sets itself is left out. packetdrill would prefer the one in the command, but a script
+        with its own addresses expects packets that depend on these.
         """
         own = own_options((self.top / script).read_text(encoding="utf-8", errors="replace"))
         return [*self.words, *(each for each in self.options if each.partition("=")[0] not in own)]
@@ -77,7 +77,7 @@ class ScriptSet:
 
 
 def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
-    """Selftests of the kernel's own source, run as by its `ksft_runner.sh`.
+    """Selftests in the kernel's source, to be run as `ksft_runner.sh` runs them.
 
     Raises HostError if there are none in `top`.
     """
@@ -91,9 +91,9 @@ def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
 
 
 def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
-    """Scripts that come with packetdrill, run as by its `run_all.py`; possibly none.
+    """Scripts that come with packetdrill, to be run as `run_all.py` runs them. There may be none.
 
-    sources: The checkout.
+    sources: The checkout of packetdrill.
     """
     top = sources / GOOGLES_SCRIPTS
     scripts = tuple(str(path.relative_to(top)) for path in sorted((top / "tcp").rglob("*.pkt")) if _is_for(path, ip))
@@ -111,15 +111,15 @@ def own_options(text: str) -> dict[str, str]:
 
 
 def _is_for(script: Path, ip: str) -> bool:
-    """Whether a script is for an IP version, by its name or the address that it uses."""
+    """Whether a script is for this IP version. Its name or the address that it uses tells."""
     address = own_options(script.read_text(encoding="utf-8", errors="replace")).get("--local_ip")
     return not script.name.endswith(_FOR_OTHER[ip]) and (address is None or (":" in address) == (ip == "IPv6"))
 
 
 def unpacked_selftests(on_message: Callable[[str], None]) -> Path:
-    """Directory of the selftests in the tarball from which the guest kernel is built; in the cache.
+    """Directory of the selftests from the tarball of the guest kernel's source; it is stored in the cache.
 
-    Raises HostError if the tarball is missing, or cannot be read.
+    Raises HostError if the tarball is missing or cannot be read.
     """
     source = local_source() or fetch_source(on_message)
 
@@ -134,6 +134,6 @@ def unpacked_selftests(on_message: Callable[[str], None]) -> Path:
 def _unpack(source: Source, patterns: Sequence[str], directory: Path) -> None:
     command = ["tar", "-xf", str(source.tarball), "-C", str(directory), "--strip-components=1", "--wildcards"]
     done = subprocess.run([*command, *patterns], capture_output=True, text=True, check=False)
-    # `selftests` reports a tarball without selftests in the same manner as a directory without scripts
+    # If the tarball has no selftests, `selftests` reports it later, like a directory without scripts.
     if done.returncode != 0 and "Not found in archive" not in done.stderr:
         raise HostError(f"unpacking {source.tarball}: {done.stderr.strip()[-500:]}", hint="is it a whole tarball?")

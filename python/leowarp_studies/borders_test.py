@@ -11,7 +11,7 @@ from api_page import ROOMS
 
 HERE = Path(__file__).parent
 PUBLIC = ("leowarp", "leowarp.study", "leowarp.reordering")
-"""Packages whose `__all__` is the interface; for `leowarp.study`, its modules too, which form the framework of
+"""Packages whose `__all__` is the interface. In `leowarp.study`, modules count too, because they form the framework of
 studies."""
 
 BEYOND = {
@@ -99,7 +99,8 @@ def used(text):
 
 
 def public(module, name):
-    """Whether a name belongs to the interface: in `PUBLIC`, in the framework of studies, or on the reference page."""
+    """Whether a name belongs to the interface: it is in `PUBLIC`, in the framework of studies, or on the reference
+    page."""
     if module == "leowarp":
         return name in leowarp.__all__ or name == "study"
     return (

@@ -72,7 +72,7 @@ def test_the_damaged_ones_are_refused(number: int, first: str, second: str, tmp_
 
 
 def test_a_decayed_satellite_ends_with_sgp4s_error(tmp_path: Path) -> None:
-    # 28350 of the set re-enters; tcppver.out stops at 1440 min where the code gives error 6.
+    # Satellite 28350 of the set re-enters; tcppver.out ends at 1440 min, where the code gives error 6.
     first, second = next((a, b) for n, a, b in satellites() if n == 28350)
     path = tmp_path / "one.tle"
     path.write_text(f"{first}\n{second}")

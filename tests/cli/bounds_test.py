@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories that would take all memory, and directories of several runs: one sentence, within 1 GiB, no status 70."""
+"""Oversized directories, and directories of several runs, give one error within 1 GiB of memory and never status 70."""
 
 import json
 import random
@@ -30,7 +30,7 @@ VERBS = (
     ("timeline", "describe", "R"),
 )  # fmt: skip
 
-# Forks, because each call would else load libraries for a second.
+# Each call runs in a forked process, because a new process would load libraries for a second.
 CALLS = """
 import json, os, resource, sys
 from leowarp.cli import main
@@ -78,7 +78,7 @@ def typed(verb, run, other, tmp_path):
 
 
 def rows(name, count):
-    """Makes a table of this many rows, all alike."""
+    """Makes a table with this number of equal rows."""
 
     def make(run):
         path = run / layout.TRACE / f"{name}.parquet"
@@ -165,7 +165,7 @@ MORE_BOMBS = {
     "a text of a plan": plan_of('\nx = "' + "y" * (7 << 20) + '"\n'),
     "lists of a plan": plan_of("\nx = [" + "[]," * 2_000_000 + "]\n"),
 }
-# These cannot be listed anew: nobody reads their manifest.
+# The test forges no hashes for these, because they are in manifests.
 OF_MANIFESTS = {
     "objects in a manifest": json_of(layout.MANIFEST, "[" + '{"a":0},' * 3_500_000 + "{}]"),
     "a text in a manifest": json_of(layout.MANIFEST, '"' + "\U0001f6f0" + "x" * (30 << 20) + '"'),
@@ -173,7 +173,7 @@ OF_MANIFESTS = {
 
 
 def answers(bomb, one, other, tmp_path, verbs):
-    """Status and message of each verb for a directory with a bomb, which its manifest lists as it is."""
+    """Status and message of each verb for a directory with an oversized file, whose manifest has the file's hash."""
     run = shutil.copytree(one, tmp_path / "run")
     bomb(run)
     if bomb not in OF_MANIFESTS.values():
@@ -204,7 +204,8 @@ def test_no_verb_takes_more_than_a_gibibyte_for_any_of_them(one, other, tmp_path
 
 
 def mixtures(one, other, tmp_path, count, seed, verbs):
-    """Directories whose files are each of one of two runs, with a verb; half of them fit their manifest."""
+    """Directories whose files come from two runs, each with a verb; half of the directories agree with their
+    manifest."""
     draw = random.Random(seed)
     names = sorted({file.relative_to(run).as_posix() for run in (one, other) for file in run.rglob("*.*")})
     for number in range(count):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine with too few resources, and names that are no valid text, give one sentence and never status 70."""
+"""A machine with too few resources, and names that are not valid text, give one sentence and never status 70."""
 
 import os
 import shutil

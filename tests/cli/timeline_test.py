@@ -150,7 +150,7 @@ def test_a_table_without_a_header_is_guessed_said_folded_and_converted(leowarp, 
     assert "by steps alone every 15.0" in words
     assert folded.read_text().startswith("<?xml")
     assert "9000 rows, from columns" in leowarp("timeline", "convert", table, *said).out
-    assert leowarp("timeline", "convert", table, *said).status == 2  # it is there
+    assert leowarp("timeline", "convert", table, *said).status == 2  # the file exists
     (again,) = leowarp("timeline", "describe", csv, "--json").json()["described"]
     assert again["seconds_of_minute"] == pytest.approx([9, 24, 39, 54], abs=0.1)
     assert again["finding"]["confidence_ratio"] > 0.9

@@ -101,7 +101,7 @@ def test_no_verb_and_no_option_is_hidden_from_help():
         assert not [parameter.name for parameter in command.params if getattr(parameter, "hidden", False)], name
         left += [(f"{name} {each}", below) for each, below in getattr(command, "commands", {}).items()]
         seen += 1
-    # run is the only verb that is not a group. If groups were not followed, the loop would see the program alone.
+    # run is the only verb that is not a group. If groups were not followed, the loop would see only the program.
     assert seen > 20
 
 

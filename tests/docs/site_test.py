@@ -29,7 +29,7 @@ def test_every_page_of_the_documentation_is_in_the_site():
 
 
 class Page(HTMLParser):
-    """Links, anchors, and what is fetched, of an HTML file."""
+    """Links, anchors and fetched resources of an HTML file."""
 
     def __init__(self, text):
         super().__init__()

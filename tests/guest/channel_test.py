@@ -91,7 +91,7 @@ def test_a_stream_meets_the_delays_and_losses_of_the_table(run, probe_bytes):
         events.channel(0, 1, instants, delay_ns, loss_ratio)
         events.capacity(0, 1, np.array([0]), np.array([100_000_000]))
 
-    # More rows in one table than one message of netlink takes
+    # The table has more rows than one netlink message takes
     echoes = run(STREAM, fill, probe_bytes=probe_bytes)["echoes"]
     sent_ns = echoes["sent_ns"].to_numpy("int64")
     transmission_ns = (1000 + HEADERS_BYTES) * 8 * 10
@@ -217,7 +217,7 @@ def test_a_queue_discipline_marks_or_drops_and_every_packet_is_accounted_for(run
     assert set(drops["cause"]) <= {1}
     if ecn == "on":
         assert last.delivered_ce_pkts > 0
-        assert len(drops) == 0 or kind in ("pie", "fq_pie")  # which drop when they must mark more than a tenth
+        assert len(drops) == 0 or kind in ("pie", "fq_pie")  # which drop rather than mark over a tenth
     else:
         assert last.delivered_ce_pkts == 0
         assert len(drops) > 0
@@ -272,7 +272,8 @@ def test_fq_spaces_the_packets_of_every_congestion_control(run):
         second = sent_ns[sent_ns.between(119 * MS, 178 * MS)]
         assert len(second) >= 15
         took_ns[pacing] = second.max() - second.min()
-    # answers come as the link spaced ten packets out; fq sends a window over half a round trip in slow start
+    # answers are spread over the time that the link needs for ten packets; in slow start, fq spreads a window over
+    # half a round trip
     assert took_ns["internal"] < 3 * MS
     assert 15 * MS < took_ns["fq"] < 45 * MS
 

@@ -99,7 +99,7 @@ def test_a_selftest_of_the_kernel_passes_at_its_tolerance(laboratory, top, scrip
     [
         # The driver observes its threads through /proc.
         "tcp/fastopen/client/nonblocking-connect-bypass.pkt",
-        # A thread that a packet wakes just before the last command ends
+        # In this script, a packet wakes a thread just before the last command ends.
         "tcp/blocking/blocking-write.pkt",
         # The program has its own addresses.
         "tcp/fastopen/server/simple1.pkt",

@@ -25,7 +25,7 @@ def built_kernel() -> Kernel:
 
 @pytest.fixture(scope="session")
 def ipv6_kernel() -> str:
-    """The name of the kernel with IPv6 and Multipath TCP; a test that wants it is skipped where nobody has built it."""
+    """The name of the kernel with IPv6 and Multipath TCP; a test that needs it is skipped if nobody has built it."""
     name = "6.12+net"
     if not is_built(shelf.kernel_of(name)):
         pytest.skip(f"its kernel is not built: leowarp kernel build {name}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packets at the hosts show that receivers acknowledge as the plan says, and that packets have the plan's sizes.
-NewReno, too."""
+NewReno is checked in the same way."""
 
 from pathlib import Path
 
@@ -130,7 +130,7 @@ def test_a_lone_segment_is_acknowledged_after_the_timer(runs, case, timer_ns):
     data, acks = data_and_acks(runs[case])
     assert len(data) >= 6
     waits_ns = acks["sent_ns"].to_numpy()[: len(data)] - data["received_ns"].to_numpy()
-    # a timer of the kernel ends with the tick of 1 ms that follows
+    # a timer of the kernel ends at the next tick of 1 ms
     assert (waits_ns >= timer_ns).all()
     assert (waits_ns <= timer_ns + 1_000_000).all()
     flow = runs[case].summary["flows"][0]
@@ -140,7 +140,7 @@ def test_a_lone_segment_is_acknowledged_after_the_timer(runs, case, timer_ns):
 
 def test_segments_and_delays_are_those_of_the_plan(runs):
     data, acks = data_and_acks(runs["lone"])
-    data = data.iloc[1:]  # the first waits behind the handshake's end
+    data = data.iloc[1:]  # the first segment waits for the end of the handshake
     assert set(data["len_bytes"]) == {1115 - 52}
     assert runs["lone"].sockets()["snd_mss_bytes"].max() == 1115 - 52
     assert set(data["received_ns"] - data["sent_ns"]) == {ONE_WAY_NS + (1115 + 14) * NS_PER_BYTE}
@@ -226,7 +226,7 @@ def test_three_duplicates_make_newreno_send_again(newreno):
     entered, until = 0, 0.0
     for again in data[data["is_retransmission"]].itertuples():
         if again.seq <= until:
-            continue  # within a recovery, of which each partial ACK sends one
+            continue  # a recovery in which each partial ACK causes one retransmission
         until = data.loc[data["sent_ns"] < again.sent_ns, "seq"].max()
         before = number[arrived_ns <= again.sent_ns]
         assert (before == again.seq).sum() == 1 + 3

@@ -21,7 +21,8 @@ FRAME_NS = 500_000_000 // 750
 RECONFIGURED_NS = np.array([12, 27, 42, 57]) * S
 PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
-"""The clock that stamps packets ticks in 256 ns; probes that meet at one instant are stamped one after the other."""
+"""The clock that stamps packets has steps of 256 ns; probes that meet at one instant are stamped one after the
+other."""
 # A profile without random parts. It has only a hold, half a frame and one capacity.
 SCENARIO = f"""
 name = "dish"
@@ -72,7 +73,8 @@ def made(folder, source, destination):
 
 
 def through_dish_ns(sent_ns):
-    """When packets leave the access link: in order, at its rate, none during a hold, and each half a frame later."""
+    """Times at which packets leave the access link: in order, at its rate, not during a hold, and each delayed by half
+    a frame."""
     free_ns, out_ns = 0, []
     for t_ns in sent_ns.tolist():
         at_ns = max(t_ns, free_ns)

@@ -113,7 +113,7 @@ def test_what_is_not_looked_at_goes_the_same(tmp_path):
     tables = {path.stem for path in (blind.path / "30-trace").iterdir()}
     assert tables == {"sockets", "counters", "drops", "flows", "linktotals"}
     with_truth, without = seen.flows().iloc[0], blind.flows().iloc[0]
-    # the reader's clock against the capture's; a reading of it takes 256 ns
+    # the reader's clock is compared with the capture's; reading it takes 256 ns
     assert 0 <= without.completion_ns - with_truth.completion_ns <= 3000
     assert (without.bytes, without.error) == (10_000_000, 0)
     assert without[["first_byte_ns", "last_byte_ns"]].isna().all()

@@ -41,7 +41,7 @@ def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest
     assert result.end["virtual_ns"] == 3_000_000_000
     assert result.out_dir == guest_directory / "out"
     assert result.cpu_s > 0
-    # The kernel program alone has more than the 7 MiB below which the host's count is the launcher's.
+    # The kernel program alone needs more than 7 MiB; a smaller count by the host would be that of the launcher.
     assert 10 * MIB < result.peak_memory_bytes < 128 * MIB
     assert guests_in(guest_directory) == []
     result.discard()

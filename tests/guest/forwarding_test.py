@@ -14,7 +14,7 @@ pytestmark = pytest.mark.guest
 SHORT_NS = 1_500_000_000
 
 
-# tools/forwarding.py compares hundreds
+# tools/forwarding.py compares hundreds of networks
 @pytest.mark.parametrize(
     ("in_flight", "seeds"),
     [("drain", range(0, 16)), ("drop", range(30, 38)), ("source", range(55, 63)), ("drain", range(80, 88))],

@@ -13,8 +13,10 @@ pytestmark = pytest.mark.guest
 S, MS = 1_000_000_000, 1_000_000
 UPDATE_NS, GAP_NS, STEP_NS = 30 * S, 40 * MS, 5 * MS
 STAMP_NS = 2_000
-"""The clock that stamps packets ticks in 256 ns; probes that meet at one instant are stamped one after the other."""
-# At 30 s Madrid gets another satellite, and its path a link between satellites that was out of range before.
+"""The clock that stamps packets has steps of 256 ns; probes that meet at one instant are stamped one after the
+other."""
+# At 30 s Madrid switches to another satellite, and its path begins to use a link between satellites that was out of
+# range before.
 SCENARIO = """
 name = "gaps"
 [run]

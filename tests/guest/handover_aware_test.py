@@ -283,7 +283,7 @@ def test_a_mark_during_a_repair_reduces_once_where_marks_alone_do(tmp_path):
     first, last = repair.ssthresh_pkts.iloc[0], repair.ssthresh_pkts.iloc[-1]
     assert first >= before.cwnd_pkts
     assert last == pytest.approx(0.7 * first, abs=1)
-    # The ACK that ends the repair still refers to earlier marks; a later mark reduces again.
+    # The ACK that ends the repair still refers to earlier marks; a later mark reduces the window again.
     assert span[span.index > repair.index.max()].ssthresh_pkts.iloc[0] == last
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs over IPv6: closed forms, the instants of IPv4 with as long frames, and no packet beside those of the flows."""
+"""Runs over IPv6: closed forms, the same times as IPv4 with frames of equal length, and no packets except those of
+flows."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IPV4, IPV6 = ({"network.family": family} for family in ("ipv4", "ipv6"))
-# 20 bytes of header more: with 20 less of MTU and 20 more of overhead, IPv4 has the same packets on each link
+# IPv6 has 20 bytes more of header; with 20 bytes less of MTU and 20 more of overhead, IPv4 has the same packets on each
+# link
 AS_IPV6 = {"network.mtu": "1480 B", "chain.overhead": "34 B"}
 FLOWS = [
     {"source": "A", "destination": "B", "congestion_control": "cubic"},
@@ -56,7 +58,7 @@ def test_the_same_packets_take_the_same_instants_over_ipv6_and_over_ipv4_with_lo
 
 def test_sockets_say_the_same_over_both(both):
     columns = ["t_ns", "flow", "cwnd_pkts", "srtt_us", "bytes_acked", "retrans_pkts", "snd_mss_bytes"]
-    # Before the handshake is over the segment is the family's own least
+    # Before the end of the handshake, the segment size is the minimum of the address family
     by_ipv4, by_ipv6 = (run.sockets()[columns].dropna(subset="srtt_us") for run in both)
     pd.testing.assert_frame_equal(by_ipv4, by_ipv6)
     assert set(by_ipv6.snd_mss_bytes) == {1428}
@@ -68,7 +70,7 @@ def test_links_carry_what_flows_send_and_nothing_else(both):
     known = [column for column in columns if column in by_ipv6]
     assert len(known) >= 5
     pd.testing.assert_frame_equal(by_ipv4[known], by_ipv6[known])
-    # Nothing but what sockets and answers to pings sent: no group, no neighbour, no router is spoken to
+    # Only sockets and answers to pings send packets; no group, neighbour or router is contacted
     counters = both[1].table("counters").to_pandas()
     last = counters.sort_values("t_ns").groupby("counter", observed=True).value.max()
     by_itself = ("MLDv2Reports", "NeighborSolicits", "RouterSolicits", "GroupMembResponses", "GroupMembReductions")

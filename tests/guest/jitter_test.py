@@ -13,7 +13,8 @@ from leowarp.base import layout
 
 pytestmark = pytest.mark.guest
 
-# A probe's times are read from the guest's clock, which ticks in 256 ns, at each end; timers fire on time to the ns.
+# At each end, a probe's times are read from the guest's clock, which has steps of 256 ns; timers fire on time to the
+# ns.
 TOLERANCE_NS = 1_000
 PROBES = 20_000
 SCENARIO = f"""

@@ -190,7 +190,7 @@ def test_what_a_program_of_ones_own_hands_in_is_read_and_what_is_wrong_is_named(
 
     row = one("mine", "run").measures().iloc[0]
     assert (row["kind"], row["role"], row["other"]) == ("mine", "client", '{"x": 1}')
-    # The shell starts at 0. Before the program, it has started date.
+    # The shell starts at 0, and starts `date` before the program.
     assert 0 < row["start_ns"] < 10 * MS
     with pytest.raises(TraceError, match=r"measures.jsonl, line 1: a line of kind frame needs `number`"):
         one("frame", "wrong")

@@ -132,7 +132,7 @@ MODULE_LICENSE("GPL");
 
 @pytest.fixture
 def own(tmp_path):
-    """Makes a run with a module of one's own, whose congestion control is called `mine`."""
+    """Makes a run with a user's own module, whose congestion control is called `mine`."""
     (tmp_path / "own.c").write_text(OWN)
 
     def make(congestion_control: str, parameters: str = "", run=run) -> str:
@@ -146,7 +146,7 @@ def own(tmp_path):
 
 
 def test_a_module_of_one_s_own_gets_its_parameters_and_the_run_s_zero(own):
-    # its flow starts at 0.5 s, and the SYN's answer comes 20 ms later: there the kernel calls init
+    # its flow starts at 0.5 s, the answer to the SYN comes 20 ms later, and the kernel then calls init
     found = re.search(r"own: gain 7, (\d+) ns after the origin", own("mine", 'gain = "7"'))
     assert found is not None
     assert 500_000_000 <= int(found[1]) < 530_000_000

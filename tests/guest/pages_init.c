@@ -3,10 +3,14 @@
  * An init that reports which pages of its memory exist after a write to one page. Compiled by the tests: gcc -O1
  * -static.
  *
- * Writes `end.json`: `there`, the pages of a region of 32 as text, 1 for one that is there (mincore), after a write to its
- * page 9; `are_zero`; `at_edge`, those of a region of 6 that begins one page after a block, after a write to its first;
- * `beside`, those of a region that may only be read and follows at once; `read`, those of a region of which one was read;
- * `copies`: whether a parent keeps its bytes when a child writes to the page and to those beside it.
+ * Writes `end.json`. The values `there`, `at_edge`, `beside` and `read` show each page of a region as a digit, which is
+ * 1 if the page exists (mincore).
+ * - `there`: a region of 32 pages after a write to its page 9.
+ * - `at_edge`: a region of 2 pages that begins one page after a block, after a write to its first page.
+ * - `beside`: the read-only region directly behind it.
+ * - `read`: a region of which one page was read.
+ * - `are_zero`: whether all bytes of the first region except the written one are 0.
+ * - `copies`: whether a parent keeps its bytes when a child writes to the page and to those beside it.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

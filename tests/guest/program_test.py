@@ -103,7 +103,7 @@ def test_the_same_bytes_take_the_same_time_by_a_program_and_by_the_agent(tmp_pat
     # The clock is read on the way, in steps of 256 ns
     for column in ("connect_ns", "first_byte_ns", "rtt_min_ns"):
         assert of_program[column] == pytest.approx(of_agent[column], abs=1000), column
-    # In between, their reads and so their ACKs differ; a packet takes 0.6 ms.
+    # In between, their reads differ, and therefore their ACKs; a packet takes 0.6 ms.
     assert of_program["last_byte_ns"] == pytest.approx(of_agent["last_byte_ns"], abs=600_000)
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A host kernel for guest/host/registers.c and shortcut.c, which are compiled together with it: `ptrace_stand_in BYTES CASE`.
+ * A stand-in for the host kernel, compiled together with guest/host/registers.c and shortcut.c: `ptrace_stand_in BYTES
+ * CASE`.
  *
  * It answers the requests for NT_X86_XSTATE as Linux does (ptrace_regset() in kernel/ptrace.c, xstateregs_set() in
  * arch/x86/kernel/fpu/regset.c), for an XSAVE area of BYTES bytes, and counts them. Exit status 0: the case passes.
@@ -102,7 +103,7 @@ static void fill(unsigned char *bytes, size_t count, unsigned int salt)
 		bytes[i] = (unsigned char)(i * 7 + i / 256 + salt);
 }
 
-/* What arch/x86/um/os-Linux/registers.c does */
+/* As arch/x86/um/os-Linux/registers.c does */
 static long guest_sets(unsigned char *buffer)
 {
 	struct iovec vector = { .iov_base = buffer, .iov_len = GUEST_BYTES };
@@ -136,7 +137,7 @@ static void threads(void)
 		check(!memcmp(registers, ran, seen), "the thread does not find its registers");
 		check(!memcmp(registers + seen, beyond + seen, sizeof(registers) - seen),
 		      "what the guest does not know of is changed");
-		/* It computes */
+		/* The process computes */
 		__wrap_ptrace(PTRACE_SYSEMU, CHILD, 0, 0);
 		fill(registers, seen, 100 + turn);
 		check(guest_gets(saved[thread]) == 0, "reading the registers fails");

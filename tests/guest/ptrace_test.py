@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""guest/host/registers.c and shortcut.c against a stand-in for the host's kernel.
+"""Runs guest/host/registers.c and shortcut.c with a stand-in for the host's kernel.
 
-Hosts differ in the size of their XSAVE area, and no test machine has more than one. Needs gcc and no guest;
-`registers_test.py` is the same in the guest, on this host's size."""
+Hosts differ in the size of their XSAVE area, and no test machine has more than one. The test needs gcc but no guest;
+`registers_test.py` makes the same test in the guest, with this host's size."""
 
 import subprocess
 from pathlib import Path

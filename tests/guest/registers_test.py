@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vector registers survive switches between processes and threads of the guest, and signals, on this host's size.
+"""Vector registers survive switches between processes and threads of the guest, and signals, with the size of this
+host.
 
 `ptrace_test.py` covers hosts with other sizes.
 """

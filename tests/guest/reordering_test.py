@@ -76,7 +76,8 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     # of 200 ms.
     old, new = 30, 50
     plan = plan_of(tmp_path, SWAP)
-    # half a millisecond before the first packet that takes it, so that the order within an instant does not matter
+    # each switch is half a millisecond before the first packet over the new path, so the order within an instant does
+    # not matter
     events = three_paths(plan, [100, 10, 200], [1030, 1080])
     done = guest.run(guest.guest_image(plan.guest.kernel), plan, events, tmp_path)
     tables = trace.read_output(done.out_dir, tmp_path / layout.GUEST / "in" / "setup.json")
@@ -96,7 +97,8 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     # 50 arrivals fill the buffer; the first late packet finds it full, and only the last one empties it
     assert bars(densities, RBD) == {0: 21, **dict.fromkeys(range(1, new), 1), new: old}
     assert (whole.discontinuities, whole.runs, whole.byte_offset_max_bytes) == (1, old, 56 * new)
-    # sent 30 ms before the first of the block over a path that is 90 ms longer: 60 ms late, and each next one 1 ms more
+    # the first packet was sent 30 ms before the block, over a path that is 90 ms longer: it is 60 ms late, and each
+    # next one 1 ms more
     assert whole.late_time_max_ns == pytest.approx((60 + old - 1) * MS, abs=2000)
     assert tables["echoes"].to_pandas()["received_ns"].notna().all()
 

@@ -57,7 +57,7 @@ def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
     sent_ns, received_ns = delays_as_met(run)
     row = np.searchsorted(t_ms * MS, sent_ns, side="right") - 1
     assert len(sent_ns) > 1300
-    settled = sent_ns < 4_900 * MS  # what is sent last may still be on its way
+    settled = sent_ns < 4_900 * MS  # the last packets may still be in flight
     assert np.array_equal(np.isnan(received_ns)[settled], lossy[row][settled])
     check_fifo(sent_ns[settled], received_ns[settled], delay_us[row][settled] * 1_000)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least retransmission timeout (net.ipv4.tcp_rto_min_us), which a scenario sets as any sysctl of a host."""
+"""The least retransmission timeout (net.ipv4.tcp_rto_min_us), which a scenario sets like any other sysctl of a host."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def timeout(folder, floor_ms, section):
     """The RTO before the outage, its distance from the smoothed RTT, and the time from the last ACK to the timeout, all
     in ms."""
     (folder / "path.csv").write_text(TABLE)
-    sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # no probe, which would come first
+    sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # no tail loss probe, which would be sent earlier
     if floor_ms is not None:
         sysctls += f'"net.ipv4.tcp_rto_min_us" = "{1000 * floor_ms}"\n'
     (folder / "floor.toml").write_text(
@@ -41,5 +41,6 @@ def test_the_least_timeout_is_what_the_sysctl_says_above_the_round_trip(tmp_path
     rto_ms, above_ms, waited_ms = timeout(tmp_path, floor_ms, section)
     # RFC 6298, 2.3: SRTT + max(floor, 4 RTTVAR), rounded to the kernel's ticks
     assert above_ms == pytest.approx(least_ms, abs=2)
-    # A wait of 63 to 511 ticks is up to 8 ticks longer, one of up to 4095 up to 64 (the timer wheel's levels)
+    # A wait of 63 to 511 ticks takes up to 8 ticks longer, and a wait of up to 4095 ticks up to 64 longer (the timer
+    # wheel's levels)
     assert rto_ms <= waited_ms <= rto_ms + (9 if rto_ms < 500 else 65)

@@ -94,7 +94,7 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
     assert frame["status"].tolist() == ["ok"] * 6
     assert before.items() <= dict(zip(frame["run_id"], frame.index, strict=True)).items()
     assert set(frame["flow0_bytes"]) == {1_000_000}
-    # 1 MB, slow start from 10 segments, 100 ms there: 0.9 s at least.
+    # 1 MB, in slow start from 10 segments and with 100 ms in one direction, takes 0.9 s at least.
     assert frame["flow0_completion_ns"].between(800_000_000, 3_000_000_000).all()
 
     for number in (2, 3):

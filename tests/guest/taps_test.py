@@ -33,7 +33,7 @@ def run_of(name: str, folder: Path, changes: dict[str, Any]) -> lw.Run:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_with_truth_is_the_run_without(tmp_path, name):
-    # packet sockets: in starlink.toml, one ACK of 10,000 covered another segment
+    # with packet sockets, one ACK of 10,000 in starlink.toml covered another segment
     with_truth, without = (run_of(name, tmp_path / str(on), {"observe.truth": on}) for on in (True, False))
     compared = 0
     for file in sorted((without.path / "30-trace").glob("*.parquet")):

@@ -68,7 +68,7 @@ def ordinary_user(python: Path, libraries: str) -> list[str]:
     """Prefix that makes a command run without privileges.
 
     For root this is the user nobody. If Python or its libraries are below a directory that nobody cannot enter, such as
-    /root, it is root without capabilities.
+    /root, the command runs as root without capabilities.
     """
     if os.geteuid() != 0:
         return []

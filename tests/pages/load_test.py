@@ -128,7 +128,7 @@ def test_a_page_of_many_flows_begins_with_the_load(browser, synthetic, tmp_path)
     assert state(tab)["flow"] == 1
     fragment = tab.run("leowarp.setLoad(null), leowarp.drawNow(), leowarp.writeHash(true), location.hash")
     assert state(browser.open(page.as_uri() + fragment))["load"] is None
-    # a link of the page to the flows on a network link
+    # a hyperlink of the page to the flows on a network link
     tab.run("leowarp.chooseLink('s-00-00', 's-01-01'), leowarp.drawNow()")
     tab.run("document.querySelectorAll('.chosen tr.pick')[3].click()")
     assert state(tab)["flow"] == 4

@@ -5,7 +5,7 @@ import pytest
 
 from leowarp.report import html
 
-# A browser.
+# These tests start a browser.
 pytestmark = pytest.mark.slow
 
 ROWS = [("b", 1000, 2.5), ("a", 20, None), ("c", 3, 10.25), ("d", 20, 0)]

@@ -29,7 +29,7 @@ class Browser:
     def __init__(self, profile, size):
         to_it, own_end = os.pipe()
         from_it, its_end = os.pipe()
-        # The descriptors must be 3 and 4; only a shell can say so portably.
+        # The descriptors must be 3 and 4, and only a shell can set this portably.
         command = [
             "bash", "-c", f'exec "$@" 3<&{to_it} 4>&{its_end}', "chromium", PROGRAM, "--headless=new",
             "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",

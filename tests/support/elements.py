@@ -24,7 +24,7 @@ EPOCH = datetime(2025, 6, 1, tzinfo=UTC)
 
 @dataclasses.dataclass(frozen=True)
 class Orbit:
-    """Mean elements at `EPOCH`. `age_d` is the time before it at which the elements are given."""
+    """Mean elements at `EPOCH`. The elements are given for the time `age_d` days before it."""
 
     inclination_deg: float
     node_deg: float
@@ -90,7 +90,7 @@ def satrec(orbit: Orbit, number: int = 1) -> Satrec:
         )  # fmt: skip
         return made
 
-    # SGP4's own rates move them to the requested plane and position.
+    # SGP4's own rates move the elements to the requested plane and position.
     rates = made(orbit.node_deg, orbit.perigee_deg, orbit.phase_deg - orbit.perigee_deg)
     back_min = orbit.age_d * 1440.0
     node_deg = orbit.node_deg - math.degrees(rates.nodedot) * back_min
@@ -101,7 +101,8 @@ def satrec(orbit: Orbit, number: int = 1) -> Satrec:
 def written(
     path: Path, orbits: Sequence[Orbit], order: NDArray[np.intp] | None = None, header: str | None = None
 ) -> Constellation:
-    """A constellation of a file of three lines a satellite; the i-th of `orbits` is called ``S-i`` in any order."""
+    """Writes a file with three lines per satellite, and returns its constellation. In any `order`, the i-th of `orbits`
+    is called ``S-i``."""
     lines = [] if header is None else [header]
     for i in range(len(orbits)) if order is None else order.tolist():
         lines += [f"S-{i}", *export_tle(satrec(orbits[i], i + 1))]

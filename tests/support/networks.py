@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks, each from its seed. Direct forwarding and the kernel's must give the same records of them."""
+"""Random networks, each from its seed. Direct forwarding and the kernel's must give the same records for them."""
 
 import itertools
 from dataclasses import dataclass

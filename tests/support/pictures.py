@@ -2,8 +2,8 @@
 """Compares pictures of pages with reviewed ones (tests/pages/pictures/).
 
 A picture must not depend on the machine's fonts. So pages use the DejaVu Sans of Matplotlib, which the lock file pins,
-and canvases draw no text. It must not depend on antialiasing either. So pictures are compared by the means of squares:
-8 x 8 pixels where there is text, and 4 x 4 on a canvas, where packets are dots of 3. Chromium's GPU rasteriser
+and canvases draw no text. Pictures must not depend on antialiasing either. So they are compared by the means of
+squares: 8 x 8 pixels where there is text, and 4 x 4 on a canvas, where packets are dots of 3. Chromium's GPU rasteriser
 (SwiftShader) gives the same results.
 """
 
@@ -21,7 +21,7 @@ FOUND = Path(__file__).resolve().parents[2] / "build" / "pictures"
 KEPT = 2
 """A reviewed picture has half the width."""
 COLOURS = 256
-"""By maximum coverage no mean of 8 x 8 pixels is off by more than 7 of 255; a median cut makes it 46."""
+"""With maximum coverage no mean of 8 x 8 pixels is off by more than 7 of 255; with a median cut it is 46."""
 APART = 16
 """Largest difference of a mean, of 255 in any colour. A square with a larger difference counts as changed."""
 
@@ -67,7 +67,7 @@ def pin(tab):
 
 
 def shown(tab, selector=None):
-    """What a page shows, or one element of it, as a picture in RGB."""
+    """The visible page, or one element of it, as a picture in RGB."""
     clip = {}
     if selector is not None:
         left, top, width, height = tab.box(selector)

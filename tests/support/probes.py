@@ -66,8 +66,8 @@ def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]
 
 
 def pings_by_reply(profile: Profile, until_ns: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Sending times and RTTs of pings. Each ping is sent when the one before it is answered, or 1 s after that one was
-    sent."""
+    """Sending times and RTTs of pings. Each ping is sent when the previous one is answered, or 1 s after the previous
+    one was sent."""
     rng = np.random.default_rng(seed)
     sent_ns, rtts_ns = [], []
     t_ns = 0

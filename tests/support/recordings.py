@@ -6,8 +6,8 @@ another period. The others have no period. The ranges include those of published
 2 minutes to 1 hour, and up to a fifth lost.
 
 Every dish has at least eight reconfigurations (twelve if they are more than 16 s apart, twenty if probes are half a
-second apart or more: fewer cannot be told from chance) and shows each by at least one sign: a recording in which
-nothing happens at a reconfiguration has no period that could be found.
+second apart or more), because fewer cannot be distinguished from chance. It shows each reconfiguration by at least one
+sign. A recording in which nothing happens at a reconfiguration has no period that could be found.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
         signs[dice.integers(1, 3)] = True
 
     if trap in ("half spikes", "thirds") and not (signs[0] or signs[2]):
-        trap = "none"  # nothing but spikes, all alike: the part would be the period
+        trap = "none"  # if there are only equal spikes, a part of the period would be the period itself
 
     base_ns = np.full(slots, (dice.uniform(60, 180) if laser else dice.uniform(20, 45)) * MS)
     if signs[0]:
@@ -212,7 +212,7 @@ def _levels(dice: np.random.Generator, slots: int, step_ns: float, trap: str) ->
     if trap == "alternating":  # two satellites in turn: the level itself repeats every other period
         return step_ns * (np.arange(slots) % 2) + dice.normal(0, 0.05 * step_ns, slots)
     levels = dice.normal(0, step_ns, slots)
-    kept = dice.random(slots) < dice.uniform(0, 0.35)  # the same satellite once more
+    kept = dice.random(slots) < dice.uniform(0, 0.35)  # slots that keep the same satellite
     for number in range(1, slots):
         if kept[number]:
             levels[number] = levels[number - 1]
@@ -310,7 +310,7 @@ def _finished(
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)
     if dice.random() < 0.6:
         lost |= dice.random(count) < ratio
-    else:  # the same share in bursts
+    else:  # the same share of losses, in bursts
         length = dice.uniform(2, 20)
         bursts = dice.random(count) < ratio / length
         for place in np.flatnonzero(bursts):

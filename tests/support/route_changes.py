@@ -41,7 +41,7 @@ class Change:
     first: str
 
 
-# From Madrid to the satellite that switches it is 11.8 ms.
+# The delay from Madrid to the switching satellite is 11.8 ms.
 AT_A_SATELLITE = Change("28 s", FAST_BPS, "s-01-06", "1.986 s")
 AT_THE_STATION = Change("45 s", SLOW_BPS, "Madrid", "1.998 s")
 

@@ -115,7 +115,7 @@ def _lines() -> Iterator[str]:
 
 
 def _scalars() -> Iterator[str]:
-    """The tables of scalars: of the run, of every flow, of those of one kind."""
+    """The tables of scalars: of the run, of every flow, and of flows of one kind."""
     yield from _SCALARS.splitlines()
     # Compared by identity, because TCP and probes may have scalars of the same name with different descriptions.
     common = {id(scalar) for scalar in scalars.COMMON}
@@ -161,7 +161,7 @@ def _of_column(column: Column) -> tuple[str, str, str | None, str]:
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
     """Name, type, unit and meaning of an Arrow column; its metadata holds the last two.
 
-    A dictionary of strings is a way of storing strings, so it is called one.
+    A dictionary of strings is shown as a string, because it is only a way to store strings.
     """
     # The type names that users see in data frames.
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))

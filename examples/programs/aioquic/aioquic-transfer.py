@@ -2,7 +2,8 @@
 """A transfer by aioquic: the client requests a number of bytes on a stream, and the server sends that many zeros. On a
 second stream the client requests the counts of the server's loss detection, and prints them.
 
-SSLKEYLOGFILE and QLOGDIR in the environment: the client writes TLS keys there, both ends qlog.
+If SSLKEYLOGFILE is set in the environment, the client writes TLS keys there. If QLOGDIR is set, both ends write a
+qlog there.
 
 aioquic-transfer server PORT
 aioquic-transfer client HOST PORT BYTES
@@ -27,7 +28,7 @@ from cryptography.x509.oid import NameOID
 
 PROTOCOLS = ["transfer"]
 STATISTICS = "statistics"
-NO_VERIFICATION = 0  # ssl.CERT_NONE: the certificate is made as the server starts
+NO_VERIFICATION = 0  # ssl.CERT_NONE: the server makes its certificate at its start
 
 
 def own_certificate():

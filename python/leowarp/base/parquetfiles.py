@@ -132,7 +132,7 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
         except _damages() as error:
             raise _unreadable(path, error, hint) from error
     disk_bytes = sum(size.disk_bytes for size in sizes)
-    limit = _most_bytes(disk_bytes)
+    limit = memory_limit_bytes(disk_bytes)
     fixed_bytes = sum(size.fixed_bytes for size in sizes)
     largest = max(sizes, key=lambda size: size.fixed_bytes + size.most_text_bytes, default=None)
     if largest is None or fixed_bytes + sum(size.most_text_bytes for size in sizes) <= limit:
@@ -149,13 +149,23 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
     together = "" if len(sizes) == 1 else f" with the other tables of {largest.path.parent.name}"
     raise TraceError(
         f"cannot read {largest.path}{together}: {disk_bytes:,} bytes would take more than {limit:,} bytes of memory",
-        hint=f"tables of an honest run take less, or this machine has too little memory. If you trust it: "
-        f"{TABLE_BYTES}={max(needed_bytes, 2 * limit)} in the environment raises the limit",
+        hint=how_to_raise(max(needed_bytes, 2 * limit)),
     )
 
 
-def _most_bytes(disk_bytes: int) -> int:
-    """Memory that tables with this number of bytes on disk may take together."""
+def how_to_raise(limit_bytes: int) -> str:
+    """The hint for a table that would take more memory than the limit, with the limit that it needs."""
+    return (
+        "tables of an honest run take less, or this machine has too little memory. If you trust it: "
+        f"{TABLE_BYTES}={limit_bytes} in the environment raises the limit"
+    )
+
+
+def memory_limit_bytes(disk_bytes: int) -> int:
+    """Memory that tables with this number of bytes on disk may take together.
+
+    Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
+    """
     raised = os.environ.get(TABLE_BYTES, "0")
     if not (raised.isascii() and raised.isdecimal() and len(raised) < 20):
         raise HostError(f"{TABLE_BYTES} is {raised!r:.40}, and not a number of bytes", hint=f"unset {TABLE_BYTES}")

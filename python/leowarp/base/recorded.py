@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from leowarp.base import plainfiles
 from leowarp.base.checksums import sha256_of_file
@@ -81,14 +81,18 @@ def refuse_strange(path: Path) -> None:
         )
 
 
-def refuse_changed(run: Path, name: str) -> None:
-    """Raises TraceError if a file of a complete run differs from its manifest's entry.
+def refuse_changed(
+    run: Path, name: str, *, most_bytes: int = plainfiles.MOST_JSON_BYTES, if_longer: str | None = None
+) -> None:
+    """Raises TraceError if a file of a complete run differs from its manifest's entry, or is longer than allowed.
 
     A flipped bit in a table usually gives other numbers and no error. Each file is hashed once per process and state,
     which takes a seventh of the processor time of decoding it.
 
     run: A run directory. A run without a manifest, or one that is being written, is not checked.
     name: Name of the file, relative to the directory.
+    most_bytes: Limit of its size. A longer file is not hashed, because a sparse file of 1 TiB would take ten minutes.
+    if_longer: The hint for a longer file. By default, it says how to make the run again.
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
@@ -101,20 +105,30 @@ def refuse_changed(run: Path, name: str) -> None:
             f"cannot read {run / name}: {MANIFEST} beside it does not list it, so it is of another run",
             hint=f"leowarp verify {run} --files names all such files; {_again(run)}",
         )
-    if _sha256_of(run / name, state(run / name)) != listed[name]:
+    now = state(run / name)
+    if now.size_bytes > most_bytes:
+        error = plainfiles.too_long(run / name, most_bytes)
+        raise TraceError(f"cannot read {run / name}: {error.strerror}", hint=if_longer or _again(run))
+    if _sha256_of(run / name, now) != listed[name]:
         raise TraceError(
             f"cannot read {run / name}: {MANIFEST} has another sha256 of it, so it was changed or is of another run",
             hint=f"leowarp verify {run} --files names all such files; {_again(run)}",
         )
 
 
-State = tuple[int, int, int, int]
+class State(NamedTuple):
+    """Evidence that a file was written: its device, inode, size, and when it was changed last."""
+
+    device: int
+    inode: int
+    size_bytes: int
+    changed_ns: int
 
 
 def state(path: Path) -> State:
-    """Evidence that a file was written: its device, inode, size, and when it was changed last."""
+    """The state of a file now. Raises OSError if there is none."""
     status = path.stat()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return State(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)

@@ -36,7 +36,7 @@ def read(
     """
     parquetfiles.refuse_strange(run / name, hint=hint)
     # Before it is decoded: what the manifest does not list never reaches Arrow.
-    recorded.refuse_changed(run, name)
+    _refuse_changed(run, name)
     _refuse_large(tuple((path, recorded.state(path)) for path in _tables_beside(run, name)))
     return parquetfiles.read_table(run / name, columns=columns, filters=filters, is_bounded=True, hint=hint)
 
@@ -50,8 +50,15 @@ def read_schema(run: Path, name: str) -> pa.Schema:
         As `read`.
     """
     parquetfiles.refuse_strange(run / name)
-    recorded.refuse_changed(run, name)
+    _refuse_changed(run, name)
     return parquetfiles.read_schema(run / name)
+
+
+def _refuse_changed(run: Path, name: str) -> None:
+    # A table takes at least its size on disk once it is decoded.
+    disk_bytes = recorded.state(run / name).size_bytes
+    limit_bytes = parquetfiles.memory_limit_bytes(disk_bytes)
+    recorded.refuse_changed(run, name, most_bytes=limit_bytes, if_longer=parquetfiles.how_to_raise(2 * disk_bytes))
 
 
 def _tables_beside(run: Path, name: str) -> list[Path]:

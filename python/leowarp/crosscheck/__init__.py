@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the tables of `[cures]` against plan, timeline and stored packets, by recomputing them without the guest.
+"""Check the tables of `[cures]` by computing them again without the guest, from plan, timeline and stored packets.
 
-`leowarp verify` checks whether the same plan gives the same bytes, and whether the results are possible. A reproducible
-fault of the guest passes the first check.
+`leowarp verify` checks two things: whether the same plan gives the same bytes, and whether the results are possible. A
+fault of the guest that repeats exactly passes the first check, but not this one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def crosscheck(run: Run) -> dict[str, Findings]:
-    """Comparisons of a run's cures, by table; empty for a run without `[cures]`.
+    """Comparisons for a run's cures by table; empty for a run without `[cures]`.
 
     Raises TraceError if a table cannot be read.
     """
@@ -34,7 +34,7 @@ def crosscheck(run: Run) -> dict[str, Findings]:
     if older:
         return {name: Findings(unknown=["it is of another version of leowarp"]) for name in older}
     expected = changes(run)
-    # Storing packets is optional; only if all are stored, the packets on each link are known.
+    # Not every run stores all packets. Only if it does, the packets on each link are known.
     stations = Stations(run) if run.plan.observe.packets == "all" and tables.has("packets") else None
     judge = Judge(run, expected, stations)
     made = {

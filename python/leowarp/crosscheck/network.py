@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of the network according to a run's timeline, instant by instant: entries of nodes, delays, links that are
-down."""
+"""State of the network at each instant of a run's timeline: routes of nodes, delays, and links that are down."""
 
 from __future__ import annotations
 
@@ -19,16 +18,18 @@ if TYPE_CHECKING:
 Link = tuple[str, str]
 """A direction of a link: sending node and receiving node."""
 Entry = tuple[str, str]
-"""A node, and the node of the host to which packets are sent."""
+"""A node, and the node of the host to which it sends packets."""
 
 
 @dataclass
 class State:
-    """Values in force.
+    """The values that are valid at an instant.
 
     entries: dict of (node, host) to node. Next node to which a node sends packets for a host.
-    delays_ns, rates_bps: dict of (node, node) to int. Values per direction; a missing rate is unlimited.
-    down, lost: set of (node, node). Directions that are down; `lost`: those that lost their packets at this instant.
+    delays_ns, rates_bps: dict of (node, node) to int. Values for each direction. A missing rate means that there is no
+        limit.
+    down, lost: set of (node, node). Directions that are down, and (`lost`) those of them that lost their packets at
+        this instant.
     """
 
     entries: dict[Entry, str] = field(default_factory=dict)
@@ -38,10 +39,11 @@ class State:
     lost: set[Link] = field(default_factory=set)
 
     def way(self, node: str, host: str, entries: Mapping[Entry, str] | None = None) -> list[Link] | None:
-        """Directions from a node to a host's station, without the wire; None: packets do not arrive."""
+        """Directions on the path from a node to a host's station, without the wire to the host. None: packets do not
+        arrive."""
         entries = self.entries if entries is None else entries
         way: list[Link] = []
-        # A path with more hops than entries is a loop.
+        # If a path has more hops than there are routes, it is a loop.
         while len(way) <= len(entries):
             following = entries.get((node, host))
             if following is None:
@@ -61,9 +63,9 @@ class State:
 class Instant:
     """An instant at which the network changed.
 
-    state: State from this instant on; the next instant modifies it.
-    former: dict of (node, host) to node. Previous values of entries that were changed or removed at this instant.
-    former_ns: dict of (node, node) to int. Previous delays of the directions whose delay changed.
+    state: State from this instant on. It is modified at the next instant.
+    former: dict of (node, host) to node. Previous values of the routes that were changed or removed at this instant.
+    former_ns: dict of (node, node) to int. Previous delays of the directions whose delay changed at this instant.
     """
 
     t_ns: int
@@ -73,7 +75,7 @@ class Instant:
 
     @property
     def switched(self) -> dict[Entry, str]:
-        """Entries that changed to another neighbour, with the previous one."""
+        """Routes that changed to another neighbour, each with the previous neighbour."""
         return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
 
     def old_way(self, node: str, host: str) -> list[Link] | None:
@@ -81,7 +83,7 @@ class Instant:
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:
-        """Delays of a path's links before this instant."""
+        """Sum of the delays of a path's links before this instant."""
         return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
 
 
@@ -129,7 +131,7 @@ def _play(state: State, row: Any, before: dict[Entry, str | None], former_ns: di
 
 
 def talking(run: Run) -> list[tuple[str, str]]:
-    """Pairs of hosts' nodes whose first node has packets for the second: data, or acknowledgements and replies."""
+    """Pairs of host nodes: the first one has packets for the second (data, or acknowledgements and replies)."""
     ends = [(host_node(flow.source), host_node(flow.destination)) for flow in run.plan.flows]
     return sorted({pair for a, b in ends for pair in ((a, b), (b, a))})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets into and out of a node: the difference is copies and the node's own packets."""
+"""Packets that go into and come out of a node. Their difference must be copies and the node's own packets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from leowarp.crosscheck.findings import Findings
 if TYPE_CHECKING:
     from leowarp.results.run import Run
 
-# Sizes from design/cures.md as Ethernet frames: IPv4, ICMP and content.
+# Sizes from design/cures.md, as Ethernet frames: Ethernet header, and IPv4, ICMP and content.
 _MARKER_BYTES, _NOTICE_BYTES = 14 + 32, 14 + 60
 
 
 def nodes(run: Run) -> Findings:
-    """Check each forwarding node, and packets of hosts that were sent by stations."""
+    """Check each node that forwards packets, and the packets of hosts that stations sent."""
     found = Findings()
     tables = run.tables
     totals = run.nodetotals().set_index("node")
@@ -43,9 +43,9 @@ def nodes(run: Run) -> Findings:
         out[a] += int(offered)
     copied = _copied(run)
     held = {str(node): int(row["held_pkts"]) for node, row in totals.iterrows()}
-    # Packets without a route were lost at an unknown node, which no table records.
+    # For packets lost without a route, no table records the node.
     lost_pkts = int((tables.drops["direction"].isna()).sum())
-    # Traffic over wires is not counted.
+    # Traffic over wires is not counted here.
     wired = {end for a, b, kind in tables.directions if kind == "wire" for end in (a, b)}
     for node in sorted((into.keys() | out.keys()) - wired):
         expected = into[node] + copied[node] + markers[node] + notices[node] - ended[node]
@@ -59,8 +59,8 @@ def _stations(
     run: Run, out: Counter[str], markers: Counter[str], notices: Counter[str], to_own_host: Counter[str],
     copied: Counter[str], found: Findings,
 ) -> None:  # fmt: skip
-    """A station that numbers packets counts each queued packet. A refused packet belongs to a flow but has no
-    number."""
+    """A station that numbers packets counts each packet that its queue accepts. A refused packet belongs to a flow, but
+    it has no number."""
     tables = run.tables
     numbered = Counter[str]()
     for row in run.orders().itertuples(index=False):
@@ -72,8 +72,8 @@ def _stations(
             refused[tables.directions[int(direction)][0]] += 1
     for station in sorted(station.name for station in run.plan.stations):
         passed = out[station] - markers[station] - notices[station] + to_own_host[station] - copied[station]
-        # With move_queue, a queue can refuse packets that were already numbered; a link that goes down loses such
-        # packets.
+        # With move_queue, a queue can refuse packets that already have a number. A link that goes down loses such
+        # packets, too.
         slack = refused[station] if run.plan.cures.move_queue != "off" or run.plan.routing.in_flight == "drop" else 0
         high = passed - refused[station] + slack
         found.within(f"station {station}", "packets numbered", numbered[host_node(station)], high - slack, high)
@@ -89,7 +89,7 @@ def _copied(run: Run) -> Counter[str]:
 
 
 def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Markers sent by nodes, and markers that ended at nodes."""
+    """Number of markers that each node sent, and number of markers that ended at each node."""
     sent, ended = Counter[str](), Counter[str]()
     if run.tables.has("merges"):
         for row in run.merges().itertuples(index=False):
@@ -101,7 +101,7 @@ def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
 
 
 def _notices(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Notices sent by nodes, including those of stations to their own hosts over a wire."""
+    """Number of notices that each node sent, including those that stations sent to their own hosts over a wire."""
     sent, to_own_host = Counter[str](), Counter[str]()
     if run.plan.cures.notify:
         for row in run.notices().itertuples(index=False):

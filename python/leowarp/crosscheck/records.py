@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check of the `[cures]` tables about route changes, against plan, timeline and stored packets."""
+"""Check the tables of `[cures]` about route changes against plan, timeline and stored packets."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""Maximum delay with which an event of the timeline is applied, because the agent's clock advances by 512 ns per
-reading."""
+"""Largest delay with which an event of the timeline is applied. It is not 0, because the agent's clock advances by 512
+ns at each reading."""
 
-# Contents from design/cures.md: IPv4, ICMP, magic and number.
+# Size from design/cures.md: IPv4, ICMP, magic number and number.
 _MARKER_IP_BYTES = 32
 
 T = TypeVar("T", Switch, Notice)
@@ -30,9 +30,9 @@ T = TypeVar("T", Switch, Notice)
 
 @dataclass(frozen=True)
 class Judge:
-    """A run with the required actions of its cures.
+    """A run, together with what its cures must do.
 
-    stations: None if not all packets are stored.
+    stations: None if the run did not store all packets.
     """
 
     run: Run
@@ -40,7 +40,8 @@ class Judge:
     stations: Stations | None
 
     def notices(self) -> Findings:
-        """Check that each host received its notices, true and false ones, with correct content and time."""
+        """Check that each host got its notices, both true and false ones, with the right content and at the right
+        time."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.notices().itertuples(index=False))
         for number, row in enumerate(rows, 1):
@@ -65,10 +66,10 @@ class Judge:
         return found
 
     def switches(self) -> Findings:
-        """Check the packets that each switch moved, held and copied."""
+        """Check which packets each switch moved, held and copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
-        # Without copies, a switch is recorded only if packets were moved or held.
+        # A switch without copies is recorded only if packets were moved or held.
         expected = self.changes.switches
         pairs = self._matched(
             rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
@@ -93,7 +94,7 @@ class Judge:
         return found
 
     def merges(self) -> Findings:
-        """Check where each marker ended the old path, and how long packets waited for it."""
+        """Check where each marker ended an old path, and how long packets waited for the marker."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.merges().itertuples(index=False))
         expected = self.changes.switches
@@ -111,7 +112,7 @@ class Judge:
             found.within(where, "longest_ns", row.longest_ns, 0, cures.end_marker_wait_ns)
             found.within(where, "waiting_max_bytes", row.waiting_max_bytes, 0, int(row.waited_bytes))
             if not pd.isna(row.marker_ns):
-                # The old link itself may be the last one before the paths meet.
+                # The old link may itself be the last one before the paths meet.
                 old, by_old = switch.rests.old, switch.met[0]
                 to_there = old[: old.index(by_old) + 1] if by_old in old else ()
                 fastest_ns = int(row.t_ns) + switch.old_delay_ns + sum(self._least_delay_ns(link) for link in to_there)
@@ -124,7 +125,7 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # At the next switch, packets no longer use this link.
+        # From the next switch on, packets no longer use this link.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:
@@ -137,13 +138,13 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Time until the acknowledgement of the last packet on the old path can be back; None: this check cannot
+        """Time until the acknowledgement of the last packet on the old path can be back. None: this check cannot
         compute it."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
             return 0
-        # packets that will wait when the notice leaves early cannot be computed here
+        # If the notice is sent before the change, the packets that will then wait cannot be computed here.
         if self.run.plan.cures.notify_delay_ns < 0:
             return None
         queue = self._queue(t_ns, notice.switch)
@@ -154,22 +155,24 @@ class Judge:
         return until_ns if ahead_ns > 0 and until_ns > 0 else 0
 
     def _left(self, queue: Queue) -> tuple[int, int]:
-        """Packets that stay at the old link, and arrival time of the last one at the link's far end."""
+        """Number of packets that stay at the old link, and time at which the last of them arrives at the link's far
+        end."""
         if self.run.plan.cures.move_queue != "off":
             return 0, queue.begun_arrived_ns
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """Difference between the arrivals of the last packet on the old path and the first one on the new path."""
+        """Time between two arrivals: that of the last packet on the old path, and that of the first packet on the new
+        path."""
         if switch.rests is None:
             return 0
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """The queue of the link that a switch abandons; None if it is unknown."""
+        """The queue of the link that the node leaves at a switch; None if it is unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
-        # Arrivals are recorded only at stations, and not for links that held packets.
+        # Arrivals are recorded only at stations. They are unknown for links that held packets.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
         if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
@@ -184,7 +187,8 @@ class Judge:
         )
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """The marker's share of the old link for a switch; None: there was no marker, or the queue refused it."""
+        """Number of bytes that the marker of a switch takes on the old link. None: there was no marker, or the queue
+        refused it."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():
@@ -230,7 +234,7 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Match rows with the required actions, and record entries that are present on one side only."""
+        """Match rows with what the cures must do, and record entries that only one of the two has."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

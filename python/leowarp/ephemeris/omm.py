@@ -7,6 +7,7 @@ frame, time system or centre would give plausible but wrong positions.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -47,8 +48,10 @@ UNITS = {
 """The unit of a field, if an encoding writes units."""
 USED = {*NEEDED, *DEFAULTS, *ALLOWED, *NO_USE, "EPHEMERIS_TYPE", "GM", "OBJECT_NAME", "OBJECT_ID", "DECAY_DATE"}
 """Every field that is checked; all others are ignored."""
+_BELOW_1 = math.nextafter(1.0, 0.0)
+"""With an eccentricity of exactly 1, SGP4 gives positions that are no numbers, and reports no error."""
 _RANGES = {
-    "MEAN_MOTION": (0.0, 20.0), "ECCENTRICITY": (0.0, 1.0), "INCLINATION": (0.0, 180.0),
+    "MEAN_MOTION": (0.0, 20.0), "ECCENTRICITY": (0.0, _BELOW_1), "INCLINATION": (0.0, 180.0),
     "RA_OF_ASC_NODE": (-360.0, 360.0), "ARG_OF_PERICENTER": (-360.0, 360.0), "MEAN_ANOMALY": (-360.0, 360.0),
     "BSTAR": (-10.0, 10.0), "MEAN_MOTION_DOT": (-1e3, 1e3), "MEAN_MOTION_DDOT": (-1e3, 1e3),
 }  # fmt: skip

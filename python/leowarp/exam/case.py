@@ -31,13 +31,14 @@ class Rule:
     measure : str
         One of `MEASURES`.
     arguments : mapping
-        Arguments in the form that the measure's function takes.
+        Arguments of the function that measures, with their parsed values.
     sense : str
         "at least", "at most", or "measured" for no limit.
     limit : float or None
         Limit in the base unit of the measure.
     source : str
-        Source of the limit, also if the limit is leowarp's own. For a measured case: the reason why there is no limit.
+        Source of the limit, even if leowarp itself defines it. For a case that is only measured: the reason why there
+        is no limit.
     """
 
     measure: str
@@ -52,7 +53,7 @@ class Rule:
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Whether a value keeps the limit; a value that was never reached does not."""
+        """Whether a value is within the limit. A value that was never reached is not."""
         if self.limit is None:
             return True
         if value is None:
@@ -76,14 +77,14 @@ class Case:
         One of `SUITES`.
     title : str
     asked : str
-        Document that requires the case, and how the case implements it.
+        Document that requires the case, and how the case implements the requirement.
     scenario : Path
     set : mapping
         Dotted keys of the scenario with their new values.
     under_exam : tuple of int
         Numbers of the flows that use the algorithm under exam.
     control : str or None
-        Algorithm that replaces it in a second run, with which the measure compares.
+        Algorithm that replaces it in a second run (the control). The measure compares the two runs.
     rule : Rule
     """
 
@@ -98,12 +99,12 @@ class Case:
     rule: Rule
 
     def overrides(self, algorithm: str) -> dict[str, Any]:
-        """Changes to the scenario when this algorithm takes the exam."""
+        """Changes to the scenario if this algorithm is examined."""
         return dict(self.set) | {f"flows.{flow}.congestion_control": algorithm for flow in self.under_exam}
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """All cases in the order of the page, or those selected by case or suite.
+    """All cases in the order of the page, or those that are selected by the name of a case or suite.
 
     Raises
     ------
@@ -119,7 +120,7 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 
 
 def left_out() -> list[tuple[str, str]]:
-    """Cases of other suites that are not in this exam, with the reasons."""
+    """Cases of published suites that are not in this exam, with the reasons."""
     found = []
     for suite in SUITES:
         found += [(entry["what"], entry["why"]) for entry in _document(suite).get("left_out", [])]
@@ -140,7 +141,7 @@ def _case(suite: str, entry: Mapping[str, Any]) -> Case:
     Raises
     ------
     ScenarioError
-        If the table is wrong: files of cases belong to leowarp, and a test reads all of them.
+        If the table is wrong. The files with cases belong to leowarp, and a test reads all of them.
     """
     key = entry.get("id", "?")
     where = f"cases/{suite}.toml, {key}"

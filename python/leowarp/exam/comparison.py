@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of several exams: passed cases, and ranking of the algorithms."""
+"""Comparison of several exams: numbers of passed cases, and ranks of the algorithms."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from typing import Any
 from leowarp.exam.case import SUITES, Case, cases
 from leowarp.exam.page import CLASSES
 from leowarp.exam.taken import by_case
+from leowarp.exam.verdict import spread_in_words
 from leowarp.report import html
 
 MORE_IS_BETTER = {"used", "worst_second", "offered", "least_share", "kept"}
-"""Measures for which a larger number is better; for all others a smaller one is."""
+"""Measures for which a larger number is better. For all others, a smaller one is better."""
 
 
 def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
-    """Rank of each algorithm in a case, 1 for the best; equal algorithms share the mean of their ranks.
+    """Rank of each algorithm in a case; 1 is the best. Algorithms with equal numbers get the mean of their ranks.
 
-    Numbers are equal if they print alike (three digits). A value that was never reached ranks last.
+    Numbers count as equal if they are equal when printed (three digits). A value that was never reached has the last
+    rank.
     """
     sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
     keys = {name: _key(row, sign) for name, row in rows.items()}
@@ -41,7 +43,7 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
     Returns
     -------
     dict of str to dict
-        Suite -> algorithm -> mean rank.
+        Mean rank by suite, and in each by algorithm.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -52,24 +54,59 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
     return {suite: {name: mean(each) for name, each in of.items() if each} for suite, of in found.items()}
 
 
+def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, tuple[float, float]]]:
+    """The least and the largest mean rank over the seeds of the exams, as `mean_ranks`; empty with one seed.
+
+    A seed's rank uses the values that all algorithms have with this seed.
+    """
+    seeds = min((len(row["seeds"]["values"]) for each in documents.values() for row in each["cases"] if "seeds" in row),
+                default=0)  # fmt: skip
+    of_seeds = [
+        mean_ranks({name: _with_seed(document, seed) for name, document in documents.items()}) for seed in range(seeds)
+    ]
+    if not of_seeds:
+        return {}
+    return {
+        suite: {
+            name: (min(of[suite][name] for of in of_seeds), max(of[suite][name] for of in of_seeds)) for name in each
+        }
+        for suite, each in of_seeds[0].items()
+    }
+
+
+def _with_seed(document: dict[str, Any], seed: int) -> dict[str, Any]:
+    return {"cases": [row | {"value": row["seeds"]["values"][seed]} for row in document["cases"]]}
+
+
+def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float]], spread: Mapping[str, Any]) -> str:
+    """A mean rank of a suite, with its range over the seeds if there are several: `1.52 (1.45 to 1.6)`."""
+    if name not in ranked[suite]:
+        return "–"
+    words = f"{ranked[suite][name]:.2f}"
+    if suite in spread:
+        words += " ({:.2f} to {:.2f})".format(*spread[suite][name])
+    return words
+
+
 def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> str:
     """The page that compares exams, as HTML.
 
     Parameters
     ----------
     documents : mapping of str to dict
-        Documents from `Exam.document`, by the name of their column.
+        Results of `Exam.document`, by the name of their column.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
-    of_suites = mean_ranks(documents)
+    of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)
     overview = [
         (name, *(document["counts"][verdict] for verdict in ("pass", "fail", "measured")),
-         *(of_suites[suite].get(name) for suite in SUITES))
+         *(rank_in_words(suite, name, of_suites, spread) for suite in SUITES))
         for name, document in documents.items()
     ]  # fmt: skip
     header = ["algorithm", "pass", "fail", "measured", *(f"mean rank, {suite}" for suite in SUITES)]
     body = "<h1>Congestion controls side by side</h1>\n"
-    body += html.table("Verdicts, and mean ranks (1 is the best) by suite", header, overview)
+    caption = "Verdicts, and mean ranks (1 is the best) by suite"
+    body += html.table(f"{caption}; in brackets the range over the seeds" if spread else caption, header, overview)
     for suite, heading in SUITES.items():
         rows = [_row(case, tables) for case in cases([suite])]
         body += html.section(suite, heading, html.table(heading, ["case", "what", "limit", *tables], rows,
@@ -85,5 +122,8 @@ def _row(case: Case, tables: Mapping[str, Mapping[str, dict[str, Any]]]) -> tupl
         if row is None:
             cells.append("–")
         else:
-            cells.append(f'<span class="{CLASSES[row["verdict"]]}">{html.text(row["value_in_words"])}</span>')
+            words = html.text(row["value_in_words"])
+            if "seeds" in row:
+                words += f"<br><small>{html.text(spread_in_words(case, row))}</small>"
+            cells.append(f'<span class="{CLASSES[row["verdict"]]}">{words}</span>')
     return (case.key, case.title, case.rule.in_words(), *cells)

@@ -19,13 +19,13 @@ def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> N
     Parameters
     ----------
     command : str
-        Command that repeats the exam.
+        The command that repeats the exam.
     baseline : dict, optional
-        Document of an earlier exam to compare with.
+        Document of an earlier exam with which this one is compared.
     """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())
-    # Keyed by run, as in `take`.
+    # As in `take`, cases are sorted by run, so that each run is read only once.
     by_run = sorted(exam.judged, key=lambda each: str(each.run))
     figures = {each.case.key: figure_svg(each) for each in by_run}
     page = page_text(exam, command, references(), baseline, figures)

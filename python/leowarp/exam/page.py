@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page of an exam: failed cases first, a table with other algorithms, then a card for each case."""
+"""Page of an exam. It begins with the failed cases, followed by a table with other algorithms and a card for each
+case."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from typing import Any
 
 from leowarp.exam.case import SUITES, left_out
 from leowarp.exam.taken import Exam, by_case, changed
-from leowarp.exam.verdict import Judged
+from leowarp.exam.verdict import Judged, spread_in_words
 from leowarp.report import html
 
 CLASSES = {"pass": "holds", "fail": "fails", "measured": "unknown"}
-"""Verdict -> CSS class of its colour on the page."""
+"""CSS class of the colour of each verdict on the page."""
 
 
 def page_text(
@@ -24,13 +25,13 @@ def page_text(
     Parameters
     ----------
     command : str
-        Command that repeats the exam.
+        The command that repeats the exam.
     beside : mapping of str to dict
-        Documents of other exams (`Exam.document`) by algorithm, for the table.
+        Results of `Exam.document` for other algorithms, by algorithm, for the table.
     baseline : dict, optional
-        Document of an earlier exam to compare with.
+        Document of an earlier exam with which this one is compared.
     figures : mapping of str to str
-        SVG of each case, by the case's name.
+        SVG of each case, by the name of the case.
     """
     counts = ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict}</span>' for verdict, number in exam.counts.items()
@@ -78,14 +79,16 @@ def _told(exam: Exam, each: Judged) -> str:
 def _table(exam: Exam, beside: Mapping[str, dict[str, Any]]) -> str:
     others = {name: by_case(document) for name, document in beside.items() if name != exam.subject.algorithm}
     rows = []
-    for each in exam.judged:
-        row = each.row(exam.path)
+    for each, row in zip(exam.judged, exam.rows(), strict=True):
         link = f'<a href="#case-{each.case.key}">{html.text(each.case.key)}</a>'
         verdict = f'<span class="{CLASSES[each.verdict]}">{each.verdict}</span>'
         cells = [_beside(found.get(each.case.key)) for found in others.values()]
-        rows.append((link, html.text(each.case.title), verdict, row["value_in_words"], row["limit_in_words"], *cells))
-    header = ["case", "what", "verdict", exam.subject.algorithm, "limit", *others]
-    raw = frozenset((0, 1, 2, *range(5, len(header))))
+        spread = [spread_in_words(each.case, row)] if exam.repeats else []
+        told = (row["value_in_words"], row["limit_in_words"], *spread)
+        rows.append((link, html.text(each.case.title), verdict, *told, *cells))
+    of_seeds = [f"over {1 + len(exam.repeats)} seeds"] if exam.repeats else []
+    header = ["case", "what", "verdict", exam.subject.algorithm, "limit", *of_seeds, *others]
+    raw = frozenset((0, 1, 2, *range(5 + len(of_seeds), len(header))))
     return html.table(
         "Every case, beside other algorithms of the kernel", header, rows, left=frozenset((0, 1, 2)), raw=raw
     )

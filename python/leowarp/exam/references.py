@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored results of the kernel's own algorithms in this exam, for comparison.
+"""Stored results of the kernel's own algorithms, with which an exam is compared.
 
-`python -m leowarp.exam.references DIR...` stores the results of exams, after cases or results have changed.
+`python -m leowarp.exam.references DIR...` stores the results of exams, after cases or results have changed. Of an exam
+with several seeds it stores the values and verdicts of all seeds.
 """
 
 from __future__ import annotations
@@ -16,29 +17,39 @@ from leowarp.base import plainfiles
 from leowarp.exam.taken import read
 
 ALGORITHMS = ("cubic", "reno", "bbr", "bbr3")
-"""Algorithms in `stored/`, in the order of the page; bbr3 is the BBR of the kernel 6.12+bbr3."""
+"""Algorithms in `stored/`, in the order of the page. bbr3 is the BBR of the kernel 6.12+bbr3."""
 KEPT = ("case", "suite", "verdict", "value", "value_in_words", "limit", "limit_in_words", "decided", "at_ns")
-"""Stored keys of a case; paths of runs are omitted, because they belong to the machine of the exam."""
+"""Keys of a case that are stored. Paths of runs are omitted, because they belong to the machine of the exam."""
 KERNEL = ("kernel", "linux_version", "linux_sha256")
-"""Stored keys of the kernel."""
+"""Keys of the kernel that are stored."""
 _FOLDER = Path(str(resources.files("leowarp.exam"))) / "stored"
 
 
 def references() -> dict[str, dict[str, Any]]:
-    """Documents as from `Exam.document`, with fewer keys per case, by algorithm; only stored ones."""
+    """Stored documents by algorithm. They are results of `Exam.document` with fewer keys per case."""
     files = {name: _FOLDER / f"{name}.json" for name in ALGORITHMS}
     return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.is_file()}
 
 
 def store(document: dict[str, Any]) -> Path:
-    """Store the results of an exam; returns the file."""
+    """Store the results of an exam. Return the file."""
     name = "bbr3" if "bbr3" in str(document["kernel"]["kernel"]) else document["algorithm"]
     kept = {key: document[key] for key in ("schema", "algorithm", "leowarp_version", "counts")}
     kept["kernel"] = {key: document["kernel"][key] for key in KERNEL}
-    # One line per case, so that a reviewer sees the changes.
+    # Each case is one line, so that a reviewer sees what changes.
     rows = [json.dumps({key: row[key] for key in KEPT}) for row in document["cases"]]
     text = json.dumps(kept, sort_keys=True)[:-1] + ', "cases": [\n' + ",\n".join(rows) + "\n]}\n"
-    path = _FOLDER / f"{name}.json"
+    return _write(f"{name}.json", text)
+
+
+def store_seeds(document: dict[str, Any]) -> Path:
+    """Store the values and verdicts of an exam with several seeds; returns the file."""
+    rows = [f"{json.dumps(row['case'])}: {json.dumps(row['seeds'])}" for row in document["cases"]]
+    return _write(f"{document['algorithm']}-seeds.json", "{\n" + ",\n".join(rows) + "\n}\n")
+
+
+def _write(name: str, text: str) -> Path:
+    path = _FOLDER / name
     path.parent.mkdir(exist_ok=True)
     plainfiles.write(path, text.encode())
     return path
@@ -46,4 +57,5 @@ def store(document: dict[str, Any]) -> Path:
 
 if __name__ == "__main__":
     for folder in sys.argv[1:]:
-        print(store(read(Path(folder))))
+        result = read(Path(folder))
+        print(store_seeds(result) if any("seeds" in row for row in result["cases"]) else store(result))

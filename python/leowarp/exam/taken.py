@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of an exam: its verdicts, their origin, and its files."""
+"""Result of an exam: its verdicts, what was examined, and its files."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Subject:
     algorithm : str
         Value of a flow's `congestion_control`.
     modules : tuple of Path
-        C files that are compiled against the guest kernel.
+        C files of kernel modules, compiled for the guest kernel.
     kernel : str or Path or None
-        Guest kernel that replaces the default one.
+        Guest kernel that is used instead of the default one.
     """
 
     algorithm: str
@@ -46,15 +46,17 @@ class Exam:
     Attributes
     ----------
     path : Path
-        Directory of the exam, with `exam.json`, `index.html`, `junit.xml` and the study of its runs, `runs/`.
+        Directory of the exam, with `exam.json`, `index.html`, `junit.xml`, and in `runs/` the study that made its runs.
     subject : Subject
     judged : tuple of Judged
         Verdicts in the order of the cases.
     kernel : mapping
-        Description of the kernel from a run's manifest; empty if every run failed.
+        Description of the kernel, from the manifest of a run; empty if every run failed.
     leowarp_version : str
     warnings : tuple of str
         Warnings of the runs, each text once.
+    repeats : tuple of tuple of Judged
+        For each further seed, its verdicts in the order of `judged`.
     """
 
     path: Path
@@ -63,10 +65,11 @@ class Exam:
     leowarp_version: str
     kernel: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    repeats: tuple[tuple[Judged, ...], ...] = ()
 
     @property
     def page(self) -> Path:
-        """The page."""
+        """Path of the page."""
         return self.path / PAGE
 
     @property
@@ -77,11 +80,23 @@ class Exam:
 
     @property
     def failed(self) -> list[Judged]:
-        """Cases that failed."""
+        """The cases that failed."""
         return [each for each in self.judged if each.verdict == "fail"]
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Verdicts as in `exam.json`; with further seeds, each row has the values and verdicts of all seeds."""
+        rows = [each.row(self.path) for each in self.judged]
+        if self.repeats:
+            for place, row in enumerate(rows):
+                of_seeds = [self.judged[place], *(repeat[place] for repeat in self.repeats)]
+                row["seeds"] = {
+                    "values": [each.value for each in of_seeds],
+                    "verdicts": [each.verdict for each in of_seeds],
+                }
+        return rows
+
     def document(self) -> dict[str, Any]:
-        """What `exam.json` holds."""
+        """Content of `exam.json`."""
         return {
             "schema": SCHEMA,
             "algorithm": self.subject.algorithm,
@@ -90,17 +105,17 @@ class Exam:
             "leowarp_version": self.leowarp_version,
             "counts": self.counts,
             "warnings": list(self.warnings),
-            "cases": [each.row(self.path) for each in self.judged],
+            "cases": self.rows(),
         }
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Result of an earlier exam: `exam.json` of its directory, or that file itself.
+    """Result of an earlier exam, from `exam.json` in its directory, or from that file itself.
 
     Raises
     ------
     TraceError
-        If the file does not exist, or has another version.
+        If the file does not exist, or if it has another version.
     """
     file = path / EXAM if path.is_dir() else path
     if not file.exists():
@@ -112,14 +127,14 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Rows of an exam by the names of its cases."""
+    """The rows of an exam by the names of the cases."""
     return {row["case"]: row for row in document["cases"]}
 
 
 def changed(now: Sequence[dict[str, Any]], before: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Cases whose verdict or number differs from an earlier exam: case, old result, new result.
+    """Cases whose verdict or number differs from that of an earlier exam: case, old result, new result.
 
-    A case that only one of the exams has is listed as well.
+    A case that only one of the exams has is listed, too.
     """
     old, new = by_case(before), {row["case"]: row for row in now}
     found = []

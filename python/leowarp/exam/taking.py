@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Take an exam: plans of its cases, their runs by the study engine, verdicts, and files."""
+"""Take an exam: make the plans of its cases, let the study engine run them, decide the verdicts, and write the
+files."""
 
 from __future__ import annotations
 
@@ -25,37 +26,40 @@ if TYPE_CHECKING:
     from leowarp.study.sweep.engine import StudyResult
 
 STUDY = "runs"
-"""Folder in the exam's directory with the study of its runs."""
+"""Folder in the exam's directory for the study that makes its runs."""
 
 
 def take(
     subject: Subject, out: Path | str | None = None, *, only: Sequence[str] = (), at_once: int | None = None,
-    progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS,
+    progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS, seeds: int = 1,
 ) -> Exam:  # fmt: skip
-    """Take the exam; existing runs are kept.
+    """Take the exam. Runs that exist already are kept.
 
     Parameters
     ----------
     subject : Subject
     out : path, optional
-        Directory of the exam; default `exams/<algorithm>`.
+        Directory of the exam; default: `exams/<algorithm>`.
     only : sequence of str
-        Names of cases or suites; empty: all.
+        Names of cases or suites; empty: all cases.
     at_once : int, optional
-        Number of parallel runs; default: the number of usable cores.
+        Number of runs at the same time; default: the number of usable cores.
     progress : bool or callable
-        As for `run_study`.
+        See `run_study`.
     trust : bool
-        True to run a kernel and modules named in a file.
+        True to allow a kernel and modules that a file names.
     maker : Maker
         As for `run_study`.
+    seeds : int
+        Number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is one larger. The
+        verdicts are those of the scenarios' own seeds.
 
     Raises
     ------
     ScenarioError
-        If the algorithm, kernel or case does not exist, or a module does not compile.
+        If the algorithm, the kernel or a case does not exist, or if a module does not compile.
     HostError
-        If the machine lacks something. Completed runs are kept.
+        If the machine lacks something. Runs that are complete are kept.
     """
     chosen = cases(only)
     folder = Path(out) if out is not None else Path("exams") / subject.algorithm
@@ -64,7 +68,12 @@ def take(
         why = "it is a file"
     if why is not None:
         raise ScenarioError(f"cannot take an exam in {folder}: {why}", hint="choose another directory with --out")
-    plans = {role: plan for case in chosen for role, plan in plans_of(subject, case).items()}
+    plans = {
+        _of_seed(role, number): plan
+        for number in range(seeds)
+        for case in chosen
+        for role, plan in plans_of(subject, case, number).items()
+    }
     # Cases share runs: each plan is run once, for whichever case comes first.
     first: dict[str, str] = {}
     asked = {role: first.setdefault(plan.to_toml(), role) for role, plan in plans.items()}
@@ -73,29 +82,45 @@ def take(
         Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust, maker=maker),
     )  # fmt: skip
     made = _made(done)
-    # Keyed by run: cases of one run are evaluated one after the other, so that it is read once.
+    # Cases are sorted by run, so that those of the same run are evaluated one after the other and the run is read only
+    # once.
     by_run = sorted(chosen, key=lambda case: asked[case.key])
-    verdicts = {case.key: _judged(case, made, asked) for case in by_run}
-    judged = tuple(verdicts[case.key] for case in chosen)
+    judged, *repeats = (
+        _in_order(chosen, {case.key: _judged(case, made, asked, number) for case in by_run}) for number in range(seeds)
+    )
     warnings = warnings_said({"": done.table(["warnings"]).to_pandas()})
-    return Exam(folder, subject, judged, VERSION, _kernel(judged), tuple(warnings))
+    return Exam(folder, subject, judged, VERSION, _kernel(judged), tuple(warnings), tuple(repeats))
 
 
-def plans_of(subject: Subject, case: Case) -> dict[str, Plan]:
+def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Plan]:
     """Runs of a case by name: `<case>`, and `<case>.control` if the case has one.
+
+    Parameters
+    ----------
+    seed_offset : int
+        Number that is added to the scenario's `run.seed`.
 
     Raises
     ------
     ScenarioError
-        If the kernel lacks the algorithm, or the name is not allowed.
+        If the kernel does not have the algorithm, or if its name is not allowed.
     """
     algorithms = {case.key: subject.algorithm}
     if case.control is not None:
         algorithms[f"{case.key}.control"] = case.control
-    return {name: _plan(subject, case, algorithm) for name, algorithm in algorithms.items()}
+    return {name: _plan(subject, case, algorithm, seed_offset) for name, algorithm in algorithms.items()}
 
 
-def _plan(subject: Subject, case: Case, algorithm: str) -> Plan:
+def _of_seed(role: str, number: int) -> str:
+    """Name of a run with a further seed."""
+    return f"{role}.seed-{number}" if number else role
+
+
+def _in_order(chosen: Sequence[Case], verdicts: dict[str, Judged]) -> tuple[Judged, ...]:
+    return tuple(verdicts[case.key] for case in chosen)
+
+
+def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Plan:
     overrides = case.overrides(algorithm)
     if subject.modules:
         overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
@@ -103,23 +128,25 @@ def _plan(subject: Subject, case: Case, algorithm: str) -> Plan:
         # The kernel is set before the names of congestion controls are checked, because another kernel may have others.
         overrides["guest.kernel"] = str(subject.kernel)
     plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
+    if seed_offset:
+        plan = scenario.plan_of(case.scenario, overrides | {"run.seed": plan.run.seed + seed_offset}, subject.kernel)
     media.check(plan)
     return plan
 
 
 def _made(done: StudyResult) -> dict[str, Path | LeowarpError]:
-    """Directory of each run by name, or the reason why there is none."""
+    """The directory of each run by name, or the reason why there is none."""
     rows = done.table(["case", "run_id"]).to_pylist()
     runs = done.path / RUNS
     return {row["case"]: done.failures.get(row["run_id"], runs / row["run_id"]) for row in rows}
 
 
-def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, str]) -> Judged:
-    control = made[asked[f"{case.key}.control"]] if case.control else None
-    return judge(case, made[asked[case.key]], control)
+def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, str], number: int) -> Judged:
+    control = made[asked[_of_seed(f"{case.key}.control", number)]] if case.control else None
+    return judge(case, made[asked[_of_seed(case.key, number)]], control)
 
 
 def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Description of the kernel, from the manifest of the first existing run."""
+    """Description of the kernel, from the manifest of the first run that exists."""
     first = next((each.run for each in judged if each.run is not None), None)
     return {} if first is None else dict(Run(first).manifest["kernel"])

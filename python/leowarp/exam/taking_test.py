@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An exam with a maker that boots nothing: failures are listed, other cases continue, and all files agree."""
+"""An exam whose runs are made without a guest: failures are listed, other cases continue, and all files agree."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -7,15 +7,17 @@ from xml.etree import ElementTree
 import pytest
 
 from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.exam import Subject, cases
 from leowarp.exam.files import write
 from leowarp.exam.taken import changed, read
-from leowarp.exam.verdict import opened
+from leowarp.exam.taking import plans_of
+from leowarp.exam.verdict import opened, spread_in_words
 from support.exams import exam_by_arithmetic
 
 
 @pytest.fixture
 def exam(tmp_path, monkeypatch):
-    """Take the exam; `exam.begun()` is the number of runs so far, `exam.out` its directory."""
+    """Take the exam. `exam.begun()` is the number of runs so far, and `exam.out` its directory."""
     return exam_by_arithmetic(tmp_path, monkeypatch)
 
 
@@ -95,7 +97,7 @@ def test_run_that_was_damaged_is_a_failed_case(exam):
             (each.run / "30-trace" / "bins.parquet").write_bytes(b"")
             (each.run / "30-trace" / "sockets.parquet").write_bytes(b"")
     opened.cache_clear()
-    # Each table is compared with the manifest, so no case can be measured on such a run.
+    # Each table is compared with the manifest, so no case can be measured with such a run.
     assert {each.verdict for each in exam().judged} == {"fail"}
 
 
@@ -108,3 +110,41 @@ def test_directory_of_something_else_is_refused(exam):
 def test_path_of_an_exam_holds_only_relative_names(exam):
     for row in exam().document()["cases"]:
         assert row["run"] is None or not Path(row["run"]).is_absolute()
+
+
+def test_further_seed_changes_the_seed_and_nothing_else(exam):
+    (case,) = cases(["beside-cubic"])
+    first, third = (plans_of(Subject("bbr"), case, offset) for offset in (0, 2))
+    assert first.keys() == third.keys()
+    assert len(first) == 2
+    for role, plan in first.items():
+        before = f"seed = {plan.run.seed}\n"
+        assert plan.to_toml().count(before) == 1
+        assert plan.to_toml().replace(before, f"seed = {plan.run.seed + 2}\n") == third[role].to_toml()
+
+
+def test_seeds_repeat_every_case_and_leave_the_verdicts_alone(exam):
+    once, seeded = exam().document(), exam(seeds=3)
+    # Two different plans, and one failed run is tried again: 2 + (2 x 2 + 1).
+    assert exam.begun() == 7
+    rows = seeded.document()["cases"]
+    assert [{key: row[key] for key in row if key != "seeds"} for row in rows] == once["cases"]
+    for row in rows:
+        assert len(row["seeds"]["values"]) == 3
+        assert (row["seeds"]["values"][0], row["seeds"]["verdicts"][0]) == (row["value"], row["verdict"])
+    write(seeded, "leowarp exam cubic --seeds 3")
+    assert "over 3 seeds" in seeded.page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("values", "verdicts", "words"),
+    [
+        ([0.91, 0.95, 0.93], ["pass", "pass", "fail"], "91 % to 95 %, 2 of 3 pass"),
+        ([0.91, 0.91], ["pass", "pass"], "91 %, 2 of 2 pass"),
+        ([0.91, None], ["pass", "fail"], "91 %, 1 of 2 never, 1 of 2 pass"),
+        ([None, None], ["fail", "fail"], "never, 0 of 2 pass"),
+    ],
+)
+def test_spread_over_seeds(values, verdicts, words):
+    (case,) = cases(["single-flow"])
+    assert spread_in_words(case, {"seeds": {"values": values, "verdicts": verdicts}}) == words

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdict on a case: the number, its limit, and the packet or sample that decided."""
+"""Verdict on a case: the number, its limit, and the packet or sample that decided it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,17 +26,18 @@ class Judged:
     ----------
     case : Case
     verdict : str
-        "measured" if the case has no limit. A failed run is a failure for any rule.
+        "pass" or "fail", or "measured" if the case has no limit. If the run failed, the verdict is "fail" whatever the
+        rule.
     value : float or None
-        Value in the base unit of its measure; None: it was never reached, or there is no run.
+        Value in the base unit of its measure. None: it was never reached, or there is no run.
     decided : str
-        The deciding packet or sample, as text; for a failed run its error.
+        The packet or sample that decided, as text. If the run failed, its error.
     at_ns : int or None
         Time of that packet or sample, on the run's clock.
     run : Path or None
-        Directory of the run; None: there is none.
+        Directory of the run; None if there is none.
     control : Path or None
-        Directory of the control run; None: there is none.
+        Directory of the control run; None if there is none.
     """
 
     case: Case
@@ -47,7 +49,7 @@ class Judged:
     control: Path | None = None
 
     def row(self, folder: Path) -> dict[str, Any]:
-        """The verdict for `exam.json`; paths are relative to `folder`."""
+        """The verdict as a row of `exam.json`. Paths are relative to `folder`."""
         rule = self.case.rule
         return {
             "case": self.case.key,
@@ -72,22 +74,22 @@ class Judged:
 
 @lru_cache(maxsize=4)
 def opened(path: Path) -> Run:
-    """The run in a directory, read once for consecutive cases that use it.
+    """The run in a directory. It is cached, so that successive cases read it only once.
 
-    Few runs are cached: the tables of a sender that never backs off take a hundred megabytes.
+    Only a few runs are cached, because the tables of a sender that never slows down take a hundred megabytes.
     """
     return Run(path)
 
 
 def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | None) -> Judged:
-    """The verdict on a case.
+    """Decide the verdict on a case.
 
     Parameters
     ----------
     made : path or LeowarpError
         Directory of the run, or the reason why there is none.
     control : path, LeowarpError or None
-        Directory of the control run, or the reason why there is none; None: the case needs none.
+        Directory of the control run, or the reason why there is none. None: the case needs no control.
     """
     if isinstance(made, LeowarpError):
         return Judged(case, "fail", None, f"the run failed: {_why(made)}", None, None)
@@ -96,12 +98,30 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
     try:
         measured = case.rule.how.of(opened(made), None if control is None else opened(control), case.rule.arguments)
     except LeowarpError as error:
-        # The directory was damaged meanwhile; other cases use other runs.
+        # The directory was damaged in the meantime. Other cases use other runs, so the exam continues.
         return Judged(case, "fail", None, f"the run cannot be read: {_why(error)}", None, None)
     verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
     return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)
 
 
+def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
+    """The range over the seeds, and how many seeds kept the limit: `91.2 % to 94.3 %, 5 of 5 pass`.
+
+    Parameters
+    ----------
+    row : mapping
+        A row of `Exam.document` with the key `seeds`.
+    """
+    values, verdicts = row["seeds"]["values"], row["seeds"]["verdicts"]
+    reached = [value for value in values if value is not None]
+    # A value that was never reached is worse than any other, so it is named beside the range.
+    ends = [in_words(case.rule.how.quantity, end) for end in (min(reached), max(reached))] if reached else []
+    words = " to ".join(dict.fromkeys(ends)) or in_words(case.rule.how.quantity, None)
+    if reached and len(reached) < len(values):
+        words += f", {len(values) - len(reached)} of {len(values)} never"
+    return words if case.rule.limit is None else f"{words}, {verdicts.count('pass')} of {len(verdicts)} pass"
+
+
 def _why(error: LeowarpError) -> str:
-    """First line of an error, without the guest's last output, which is in the console file of the run directory."""
+    """First line of an error. The guest's last output is left out; it is in the console file of the run directory."""
     return error.message.split("\n")[0].partition(" The guest's last words")[0]

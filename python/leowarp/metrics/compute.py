@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From trace to metrics: `metrics(tables, plan)`, and how the metrics are stored.
+"""Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them.
 
-The steps are in the order of their dependencies: conservation, route changes, effects of the changes. The scalars of
-run and flows come last, because they use all of these.
+Each step needs those before it: conservation, route changes, effects of the changes. The scalars of the run and of its
+flows come last, because they use all of these.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metrics(Numbers):
-    """The numbers of a run (attributes: `Numbers`), with methods to store them."""
+    """The numbers of a run, with methods to store them. `Numbers` lists the attributes."""
 
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
         """A copy of these metrics with the cost of the run, which a trace does not contain.
 
-        cpu_s, wall_s: Processor time and real time of the whole run, in s; None: unknown.
+        cpu_s, wall_s: Processor time and real time of the whole run, in s; None if unknown.
         Returns: A copy with these two values in its summary.
         """
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
@@ -47,7 +47,8 @@ class Metrics(Numbers):
     def long_form(self) -> pd.DataFrame:
         """All numbers in one table, one per row.
 
-        Returns: DataFrame with the columns of `LONG_COLUMNS`, in the order of `metrics.long_form.long_form`.
+        Returns: DataFrame with the columns of `LONG_COLUMNS`, in the order that `metrics.long_form.long_form`
+            describes.
         """
         return long_form(self)
 
@@ -69,18 +70,19 @@ def metrics(
     """Metrics of a run.
 
     tables: `read_tables(run_dir)`, or `tables_of(...)` of tables in memory.
-    plan: Its `flows` are used. `run.duration_ns` is used if the trace does not contain the end of the run.
+    plan: Its `flows` are used. Its `run.duration_ns` is used if the trace does not contain the end of the run.
     rule: The definition of "recovered".
-    attribution_ns: Retransmissions and losses are attributed to a route change for this long, or until the next change.
-    summary: Scalars of the run, if already computed: with thousands of flows, computing them is two thirds of the work.
-    Returns: Summary and tables of events. Series (goodput, RTT, queues of links) are computed on demand.
+    attribution_ns: Retransmissions and losses are attributed to a route change for this long, or until the next change
+        if that is sooner.
+    summary: Scalars of the run, if already computed. With thousands of flows, computing them is two thirds of the work.
+    Returns: The summary and tables of events. Series (goodput, RTT, queues of links) are computed on demand.
     Raises TraceError if packets or bytes of a link or a flow do not add up, or if a flow delivered more than its last
     link carried.
     """
     plan = with_connections(plan, tables.connections)
-    # With `run.ends = "flows"` a run may be shorter than planned, so the guest's value takes precedence.
+    # With `run.ends = "flows"`, a run may be shorter than planned, so the end that the guest reports is preferred.
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
-    # Conservation is checked first, because no number is computed for a run that does not add up.
+    # Conservation is checked first, because no number is computed for a run whose packets do not add up.
     balances = check_conservation(tables)
     # Step functions of all links are built once, and everything below uses them.
     links = link_values(tables)
@@ -95,15 +97,15 @@ def metrics(
         causes=causes(tables, pairs),
         path_delay={pair: path_delay(tables, pair, end_ns, links) for pair in pairs},
         changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
-        # Computed before the scalars, which are quantiles over these rows.
+        # The recoveries are computed before the scalars, which are quantiles over these rows.
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
         shares=shares(tables, plan.flows, end_ns, links),
         late=late_away_from_changes(tables, pairs),
         end_ns=end_ns,
     )
     summary = summary_of(evidence) if summary is None else summary
-    # Warnings are computed last, because they concern numbers of the summary, and late packets that no change of the
-    # path explains.
+    # Warnings are computed last. They concern numbers of the summary, and late packets that no change of the path
+    # explains.
     return Metrics(
         summary=summary,
         route_changes=changes,

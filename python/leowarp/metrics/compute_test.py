@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of the synthetic run, whose true values follow from simple arithmetic (see `support/synthetic/run.py`)."""
+"""Metrics of the synthetic run, whose true values can be computed by hand (see `support/synthetic/run.py`)."""
 
 import dataclasses
 import json
@@ -62,7 +62,7 @@ def test_what_the_senders_host_counted_is_its_last_value(tables, plan):
     rows.append({"t_ns": 5000, "host": 1, "counter": "TcpExt.TCPSackRecovery", "value": 99})
     own = dataclasses.replace(tables, counters=pd.DataFrame(rows))
     assert host_scalars(own, "Madrid") == {"sender_recoveries": 6, "sender_undos": 4, "sender_tail_loss_probes": 2}
-    # A counter that was not recorded is not 0.
+    # A counter that was not recorded must not become 0.
     assert set(host_scalars(own, "Tokyo").values()) == {None}
     two = dataclasses.replace(plan, flows=(*plan.flows, plan.flows[0]))
     shared = metrics(own, two).summary["flows"][0]
@@ -81,7 +81,8 @@ def test_scalars_of_the_flow(result):
     assert flow["late_pkts"] == syn.LATE_PKTS
     assert flow["acks_late_pkts"] == syn.LATE_ACKS
     assert flow["reordering_extent_max_pkts"] == syn.EXTENT_MAX_PKTS
-    # The last packet that arrives by 60 s was sent 45 ms before that, and the first was sent at 0.5 ms: 59955 packets.
+    # The first packet was sent at 0.5 ms, and the last one that arrives by 60 s was sent 45 ms before that: 59955
+    # packets.
     assert flow["goodput_mean_bps"] == pytest.approx(59_955 * 1448 * 8 / 60)
     # The round trip is 80 ms for 10 s, 82 ms for 10 s, 60 ms for 20 s and 90 ms for 20 s.
     assert flow["srtt_p50_us"] == 80_000
@@ -93,7 +94,7 @@ def test_the_change_that_overtakes(result):
     assert row["t_ns"] == 20 * S
     assert row["path_before"] == " > ".join(syn.PATHS[0])
     assert row["path_after"] == " > ".join(syn.PATHS[1])
-    # The delay in force then is 1 ms more than at the time of the route update.
+    # The delay of the path before the change is 1 ms more than at the previous route update.
     assert row["delay_before_ns"] == 41 * MS
     assert row["delay_after_ns"] == 30 * MS
     assert row["is_shorter"]
@@ -129,7 +130,7 @@ def test_recovery_reads_window_and_retransmissions(result):
     assert row["last_retransmission_after_ns"] == 89_250_000
     assert row["spurious_ratio"] == 1.0
     longer = result.recoveries.iloc[1]
-    # The delay is 15 ms longer: 15 packets fewer arrive in the first 50 ms, then the rate is unchanged.
+    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After that the rate is unchanged.
     assert longer["goodput_min_bps"] == pytest.approx(35 * 1448 * 8 / 0.05)
     assert longer["depth_ratio"] == pytest.approx(0.3)
     assert longer["duration_ns"] == 50 * MS
@@ -187,7 +188,7 @@ def test_path_delay_follows_links_and_routes(tables):
 def test_packet_rtt_is_the_way_there_and_back_and_the_wait_for_a_second_packet(tables):
     frame = packet_rtt(tables, 0)
     calm = frame[frame["sent_ns"].between(21 * S, 22 * S)]
-    # An ACK answers every second packet, so one of two waits 1 ms.
+    # An ACK answers every second packet, so one of two packets waits for 1 ms.
     assert set(calm["rtt_ns"] // MS) == {60, 61}
     assert len(calm) == 1000
     queued = frame[frame["sent_ns"].between(19 * S + 500 * MS, 19 * S + 900 * MS)]
@@ -210,7 +211,7 @@ def test_link_use(result):
 def test_use_is_taken_over_the_time_on_a_path_too(result):
     rows = result.links.set_index("direction")
     row = rows.loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
-    # Its path is in force for the first 20 of 60 s, but the link stays up.
+    # The link's path is in force for the first 20 of 60 s, but the link stays up.
     assert (row["up_ns"], row["on_path_ns"]) == (60 * S, 20 * S)
     assert row["use_on_path_ratio"] == pytest.approx(3 * row["utilisation_ratio"])
     assert rows.loc[2 * syn.LINKS.index(("Madrid", "s-00-00")), "on_path_ns"] == 40 * S
@@ -236,7 +237,7 @@ def test_a_satellite_is_its_links_that_send(result, tables):
     rows = satellite_use(tables, result.links, {"s-00-00", "s-01-00", "s-09-09"}, syn.END_NS).set_index("satellite")
     assert list(rows.index) == ["s-00-00", "s-01-00"]
     row = rows.loc["s-00-00"]
-    # Links to both satellites on its far side, and back to Madrid.
+    # These are the links to both satellites on its far side, and the link back to Madrid.
     assert (row["directions"], row["on_path_ns"]) == (3, 40 * S)
     assert (row["queue_max_bytes"], row["queue_max_bytes_to"]) == (syn.QUEUE_PKTS * syn.FRAME_BYTES, "s-01-00")
     assert rows.loc["s-01-00", "queue_max_bytes_to"] is None
@@ -276,7 +277,7 @@ def test_a_counter_that_goes_back_fails(tables):
 
 
 def on_one_path(tables):
-    """A run whose path never changes. Its links are unshaped, because one path could not carry the traffic at their
+    """A run whose path never changes. Its links have no rate, because one path could not carry the traffic at the usual
     rates."""
     timeline = tables.timeline[(tables.timeline["event"] != "rate").to_numpy()]
     return dataclasses.replace(tables, routes=tables.routes[tables.routes["t_ns"] == 0], timeline=timeline)
@@ -338,9 +339,9 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
     assert told(0.75).startswith("the receiver's window held Madrid to Tokyo (flow 0) for 4")
     assert told(0.75, used_ratio=None) == told(0.75)
     assert told(0.4) is told(np.nan) is None
-    # A missing packet keeps the window full; the receiver is not the cause.
+    # A packet is missing, which keeps the window full. The receiver is not the cause.
     assert told(0.75, ca_state=3) is None
-    # The path is full anyway.
+    # The path is full anyway, so the window does not matter.
     assert told(0.75, used_ratio=0.95) is None
 
 
@@ -421,7 +422,7 @@ def test_goodput_of_a_flow_with_an_end_is_over_its_own_time(tables, plan):
     sockets["bytes_received"] = sockets["bytes_received"].clip(upper=39_955 * 1448)
     sockets["bytes_acked"] = sockets["bytes_acked"].clip(upper=39_955 * 1448)
     (flow,) = metrics(dataclasses.replace(tables, flows=flows, sockets=sockets), plan).summary["flows"]
-    # The socket stays open to 60 s. The flow ended after 40 s, when its last bytes arrived between two samples.
+    # The socket stays open to 60 s. The flow ended after 40 s. Its last bytes arrived between two samples.
     assert flow["goodput_mean_bps"] == flow["goodput_acked_mean_bps"] == 8000 * 1448
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every packet sent has arrived, was dropped with a named cause, or is still in flight. A run that does not
-add up is not a valid result, so `check_conservation` raises an error.
+"""Check that every packet sent has arrived, was dropped with a named cause, or is still in flight. If packets do not
+add up, the run is not a valid result, and `check_conservation` raises an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
 class Balance:
     """One balance: sent = delivered + dropped + in flight at the end.
 
-    what: The link or the flow, and its direction.
+    what: Name of the link or flow, with its direction.
     unit: {"pkts", "bytes"}
     rule: The equation in words.
     sent, delivered, dropped, under_way: Its four terms, in `unit`.
@@ -37,24 +37,24 @@ class Balance:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the balance holds; the number in flight cannot be negative."""
+        """Whether the balance holds. The number in flight must not be negative."""
         return self.sent == self.delivered + self.dropped + self.under_way and self.under_way >= 0
 
 
 def link_balances(tables: Tables) -> list[Balance]:
-    """Packets and bytes of each direction: offered = delivered + dropped by cause + held.
+    """Packets and bytes of each direction: offered = delivered + dropped by cause + held in its queue.
 
-    A discipline that does not report offered packets (netem) has no balance, because a null cannot be added. The flows
-    that use it are still balanced.
+    A direction whose discipline does not report offered packets (netem) has no balance, because a null cannot be added.
+    The flows that use it still have theirs.
 
-    Returns: Two per direction, packets and bytes, sorted by direction number.
+    Returns: Two balances per direction, for packets and bytes, sorted by direction number.
     """
     totals = tables.linktotals
     numbers = totals["direction"].to_numpy()
     order = np.argsort(numbers, kind="stable")
     directions = numbers[order].tolist()
     sums = ("offered", "delivered", *(f"dropped_{stem}" for stem in DROP_STEMS), "held")
-    # Values are kept in lists, not in cells of a data frame, because a large network has 20,000 directions.
+    # Values are kept in lists, because a large network has 20,000 directions, and cells of a data frame would be slow.
     rows = {
         unit: np.column_stack([floats(totals[f"{name}_{unit}"]) for name in sums])[order].tolist()
         for unit in ("pkts", "bytes")
@@ -79,10 +79,10 @@ def link_balances(tables: Tables) -> list[Balance]:
 def flow_balances(tables: Tables) -> list[Balance]:
     """Packets of each flow and direction: sent = delivered + lost + in flight at the end.
 
-    Packets in flight are the remainder of the other three; the balance holds if it is not negative. `_contradictions`
-    checks losses against the drop table. No upper bound on packets in flight is checked.
+    The number in flight is what remains after subtracting delivered and lost packets. The balance holds if it is not
+    negative. `_contradictions` checks losses against the drop table. No upper bound on packets in flight is checked.
 
-    Returns: Ordered by flow, first data, then the return direction.
+    Returns: Balances sorted by flow: first the data, then the return direction.
     """
     return [
         Balance(
@@ -111,7 +111,7 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
 
 
 def uncounted_directions(tables: Tables) -> int:
-    """Directions of links whose queueing discipline does not report offered and dropped packets (netem)."""
+    """Number of link directions whose queueing discipline does not report offered and dropped packets (netem)."""
     return int(tables.linktotals["offered_pkts"].isna().sum())
 
 
@@ -122,7 +122,7 @@ def check_conservation(tables: Tables) -> list[Balance]:
     balances.
     """
     balances = link_balances(tables) + flow_balances(tables)
-    # One error lists all of them, because the combination of wrong balances shows where the packets went.
+    # One error lists all of them, because together they show where the packets went.
     wrong = [
         f"{b.what}: {b.rule} in {b.unit}: {b.sent} = {b.delivered} + {b.dropped} + {b.under_way} is not so"
         for b in balances
@@ -138,12 +138,12 @@ def check_conservation(tables: Tables) -> list[Balance]:
 
 
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
-    """Late packets (data or ACKs) that did not arrive within `within_ns` after any route change.
+    """Late packets (data or ACKs) that did not arrive within `within_ns` after a route change.
 
-    On in-order links, a packet can only be overtaken where two paths meet, so the result should be empty.
+    On in-order links, a packet can only be overtaken where two paths meet, so there should be none.
 
-    change_instants_ns: Changes of all flows' paths, in both directions, in any order.
-    within_ns: How long a packet may be in flight.
+    change_instants_ns: Instants at which the path of any flow changed, in either direction and in any order.
+    within_ns: Longest time that a packet may be in flight.
     Returns: Rows of `packets`, in their order.
     """
     packets = tables.packets
@@ -155,7 +155,8 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
     if len(changes) == 0:
         return late
     index = np.searchsorted(changes, received, side="right") - 1
-    # Before the first change, the latest change is infinitely long ago, because no packet can be late because of one.
+    # Before the first change, no packet can be late because of a change. The latest change then counts as infinitely
+    # long ago.
     since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
     return late[since > within_ns]
 
@@ -163,8 +164,8 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 def _contradictions(tables: Tables) -> list[str]:
     """Contradictions between tables, one sentence each.
 
-    Each pair of numbers was counted in two places by different code: the capture at the hosts and the dropping links,
-    or the receiver's and the sender's TCP. So a fault in either place is detected.
+    Each pair of numbers was counted in two places by different code: at the capturing hosts and at the dropping links,
+    or by the receiver's TCP and the sender's. A fault in one of the two places is therefore detected.
     """
     sentences = []
     if tables.knows_drops:
@@ -176,8 +177,8 @@ def _contradictions(tables: Tables) -> list[str]:
                 way = "data" if direction == DATA else "back"
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
-        # All packets are compared, not only those of flows, because dropped resets and ACKs without a flow are in both
-        # counts. netem counts its drops but does not identify them: such drops are in the table without a direction.
+        # All packets are compared, not only those of flows: dropped resets and ACKs without a flow are in both counts.
+        # netem counts its drops but does not identify the packets, so these are in the table without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())
@@ -186,12 +187,12 @@ def _contradictions(tables: Tables) -> list[str]:
     for flow in np.unique(tables.sockets["flow"].to_numpy()):
         samples = tables.of_flow("sockets", int(flow))
         read, acked = floats(samples["bytes_received"]), floats(samples["bytes_acked"])
-        # Acknowledged bytes cannot exceed the bytes received by the receiver's TCP; the SYN counts as one byte in
-        # bytes_acked.
+        # Acknowledged bytes cannot exceed the bytes that the receiver's TCP received. In bytes_acked, the SYN counts as
+        # one byte.
         known = ~np.isnan(read) & ~np.isnan(acked)
         if (acked[known] > read[known] + 1).any():
             sentences.append(f"flow {flow}: more bytes acknowledged than received in order")
-        # All in-order data were passed on. If the count decreases, it belongs to a sample of another socket.
+        # This count of in-order data never decreases. If it does, the sample belongs to another socket.
         if (np.diff(read[known]) < 0).any():
             sentences.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
@@ -202,9 +203,9 @@ def _contradictions(tables: Tables) -> list[str]:
 
 
 def _not_counted(tables: Tables) -> list[str]:
-    """Every packet that arrived is in a bin of its one-way delay. Every TCP data packet is counted, with or without a
-    round trip."""
-    # Pings and UDP have no round trips in bins. Those of pings are stored individually in `echoes`.
+    """Every packet that arrived must be in a bin of its one-way delay. Every TCP data packet must be counted, with or
+    without a round trip."""
+    # Pings and UDP have no round trips in bins. The table `echoes` has the round trip of each ping.
     transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
     sentences = []
     for (flow, direction), (delivered,) in _sums(tables, "delivered_pkts"):
@@ -221,11 +222,11 @@ def _not_counted(tables: Tables) -> list[str]:
 
 
 def _not_stored(tables: Tables) -> list[str]:
-    """Late, lost and retransmitted packets are always stored individually."""
+    """Late, lost and retransmitted packets must all be stored individually."""
     packets = tables.packets
     keys = 2 * packets["flow"].to_numpy(dtype="int64") + packets["direction"].to_numpy(dtype="int64")
-    # Counts in `bins` are complete. Packets are stored selectively (`observe.packets`), but packets of these four kinds
-    # are all stored.
+    # Counts in `bins` are complete. Which packets are stored depends on `observe.packets`, but packets of these four
+    # kinds always are.
     kept = {
         "late_pkts": ("late packets", truths(packets["is_late"])),
         "lost_pkts": ("lost packets", packets["drop_cause"].notna().to_numpy()),

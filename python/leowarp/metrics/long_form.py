@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All metrics of a run in one table, one number per row: `40-metrics.parquet`.
 
-A row has its number's name, flow, time and unit. Runs of any kind can therefore be combined in one data frame and
-compared without knowledge of their tables. The page docs/reference/tables.md lists the names of `metric`.
+A row has the name, flow, time and unit of its number. Runs of any kind can therefore be combined in one data frame and
+compared, without knowing their tables. docs/reference/tables.md lists the names in the column `metric`.
 """
 
 from __future__ import annotations
@@ -30,30 +30,31 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""A path delay with more steps is that of a channel, with one step per millisecond. For it only the minimum of each
-second is kept, which is the path's base. The additional delay of packets is in their own delays."""
+"""A path delay with more steps than this is that of a channel, with one step per millisecond. Only its minimum in each
+second is kept, which is the path's base delay. The additional delay of packets is contained in their own delays."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
     "window": ("reordering_window", "t_ns"),
     "change": ("reordering_change", "change_ns"),
 }
-"""Scopes of reordering: the prefix of their metrics, and the column that becomes `t_ns`."""
+"""Scopes of reordering, each with the prefix of its metrics and the column that becomes `t_ns`."""
 
 
 def long_form(result: Numbers) -> pd.DataFrame:
     """All numbers of a run, one per row.
 
     result: Its series are computed here, if necessary.
-    Returns: DataFrame with the columns of `LONG_COLUMNS`: scalars, route changes, recoveries, causes, reordering and
-        its histograms, goodput, RTT, shares, path delays, in this order; each by flow, and within a flow by time.
+    Returns: DataFrame with the columns of `LONG_COLUMNS`. The order is: scalars, route changes, recoveries, causes,
+        reordering and its histograms, goodput, RTT, shares, path delays. Each is sorted by flow, and within a flow by
+        time.
     """
     pieces = [_scalars(result.summary)]
     pieces += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
     pieces += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     pieces += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
-    # These have a separate prefix, because they have no instant and must not look like a change with unknown time.
+    # These rows have a prefix of their own. They have no instant, and should not look like a change at an unknown time.
     pieces += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         pieces += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
@@ -81,12 +82,12 @@ def long_form(result: Numbers) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows of one metric, or of several. Plain arrays are joined once. With one data frame per metric, this table took
-    a fifth of a short run's time on the host.
+    """Rows of one metric, or of several. They consist of plain arrays, which are joined only once. With one data frame
+    per metric, making this table took a fifth of a short run's time on the host.
 
     metric, unit, definition: One value for all rows, or one per row.
-    flow, t_ns, index: float64 array of shape (rows,), or one number for all. nan: none. Integers that a float64 can
-        represent (`tables.floats`).
+    flow, t_ns, index: float64 array of shape (rows,), or one number for all rows. nan: none. Their integers are small
+        enough for a float64 (`tables.floats`).
     value: float64 array of shape (rows,)
     """
 
@@ -130,7 +131,7 @@ def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """The series of shares. The index has one row per second, not one per flow."""
+    """Rows of the series of shares. Its index has one row per second, not one per second and flow."""
     index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
@@ -139,13 +140,14 @@ def _shares(frame: pd.DataFrame) -> list[_Piece]:
 
 
 def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """Smallest delay in each second, for a step function with too many steps for a table.
+    """Smallest delay in each second of a step function that has too many steps for a table.
 
-    Returns: DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path all the second long).
+    Returns: DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path during the whole
+        second).
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # A value in force at the start of a second belongs to that second, too. fmin ignores nan (no path) if there is also
-    # a path.
+    # A value that is valid at the start of a second belongs to that second, too. fmin ignores nan (no path) if there is
+    # also a path.
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))
@@ -153,15 +155,15 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 
 
 def write_long_form(frame: pd.DataFrame, path: Path) -> None:
-    """Write the long form as Parquet; units and meaning of each column are in the field metadata.
+    """Write the long form as Parquet, with the unit and meaning of each column in the field metadata.
 
-    frame: `long_form(...)`.
-    path: `40-metrics.parquet`; an existing file is replaced, a link is rejected.
+    frame: The result of `long_form(...)`.
+    path: `40-metrics.parquet`. An existing file is replaced; a symbolic link is rejected.
     """
     fields = [
         pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
     ]
-    # One thread, because a few thousand rows are not worth pyarrow's thread pool, which competes with the guest of
+    # One thread is used: a few thousand rows do not need pyarrow's thread pool, which would compete with the guest of
     # another run.
     table = pa.Table.from_pandas(
         frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
@@ -173,16 +175,16 @@ def write_long_form(frame: pd.DataFrame, path: Path) -> None:
 def _columns(
     prefix: str, frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]], when: str | None
 ) -> list[_Piece]:
-    """The numbers of a table, one piece per column, named `prefix.column`.
+    """The numbers of a table, as one piece per column, named `prefix.column`.
 
-    columns: mapping of str to (type, unit, meaning). As in `CHANGE_COLUMNS`; text and key columns are omitted
+    columns: mapping of str to (type, unit, meaning). As in `CHANGE_COLUMNS`. Text columns and key columns are left out
         (`numbers_of`).
-    when: The column whose value becomes `t_ns`; None: the numbers describe the whole run.
+    when: The column whose value becomes `t_ns`. None: the numbers describe the whole run.
     """
     if frame.empty:
         return []
-    # Converted once for all columns: a few hundred conversions of short series are a tenth of a short run's time on the
-    # host.
+    # Both are converted once for all columns, because a few hundred conversions of short series take a tenth of a short
+    # run's time on the host.
     flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
         _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)
@@ -191,7 +193,7 @@ def _columns(
 
 
 def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
-    """The columns of a table that are metrics: neither text nor keys that identify the row.
+    """The columns of a table that are metrics. Text, and keys that identify the row, are left out.
 
     >>> list(numbers_of({"flow": ("int64", None, ""), "kind": ("object", None, ""), "pkts": ("int64", "pkts", "")}))
     ['pkts']
@@ -203,7 +205,7 @@ def _piece(
     metric: str, flow: pd.Series | np.ndarray | int | None, t_ns: pd.Series | np.ndarray | None, value: pd.Series,
     unit: str | None, definition: str, index: pd.Series | None = None,
 ) -> _Piece:  # fmt: skip
-    """Rows of one metric. Series have the length of `value`; a flow that is given applies to all rows."""
+    """Rows of one metric. A series has the length of `value`; a single flow number applies to all rows."""
 
     def numbers(given: pd.Series | np.ndarray | int | None) -> np.ndarray | float:
         if isinstance(given, pd.Series):
@@ -216,7 +218,7 @@ def _piece(
 def _scalars(summary: dict[str, Any]) -> _Piece:
     """The numbers of the summary, one per row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
-    # A run's cost is left out, because it differs between repetitions.
+    # The cost of a run is left out, because it differs when the run is repeated.
     left_out = scalars.names(scalars.COSTS)
     for scalar, value in _numbers(summary, scalars.RUN):
         if "." not in scalar.name and scalar.name not in left_out:
@@ -238,13 +240,14 @@ def _scalars(summary: dict[str, Any]) -> _Piece:
 
 
 def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[scalars.Scalar, Any]]:
-    """The scalars of a summary, or of one of its flows, that are numbers, in the order of their declaration."""
+    """The scalars of a summary, or of one of its flows, that are numbers. They are in the order of their
+    declaration."""
     flat = scalars.flat(summary)
     return [(each, flat[each.name]) for each in declared if each.name in flat and not each.unit.is_text]
 
 
 _OBJECTS = {"fairness": "run.fairness_{}", "drops_by_cause_pkts": "run.drops_{}_pkts"}
-"""Objects of the summary, in the order of their rows, with the name pattern of their scalars."""
+"""Objects of the summary in the order of their rows, each with the pattern for the names of its scalars."""
 
 _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
 """Columns that identify a row of a table."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All results computed from one run, as a value.
 
-This class is separate from `compute.py`, so that `long_form.py`, which makes a table of the results, need not import
-the computation.
+This class is separate from `compute.py`. `long_form.py`, which makes a table of the results, then need not import the
+computation.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from leowarp.metrics.sharing.shares import share_series
 
 @dataclass(frozen=True)
 class Numbers:
-    """All results computed from one run. The summary is computed at once, tables and series on demand.
+    """All results computed from one run. The summary is computed at once; tables and series are computed on demand.
 
-    summary: Scalars of the run and, under `flows`, of each flow; `summary.json`.
+    summary: Scalars of the run and, in `flows`, of each flow; also stored as `summary.json`.
     route_changes: Columns in `CHANGE_COLUMNS`.
-    causes: Late, lost and retransmitted packets by change; columns in `CAUSE_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. Propagation delay of the current path over time.
-    balances: The balances of conservation. All of them hold, because otherwise there would be no results.
-    warnings: Points to check before trusting the result.
+    causes: Late, lost and retransmitted packets by route change; columns in `CAUSE_COLUMNS`.
+    path_delay: dict of (source, destination) to DataFrame. Propagation delay over time of the path in force.
+    balances: The balances of conservation. All of them hold, because otherwise no result is computed.
+    warnings: Points to check before the result is trusted.
     end_ns: Length of the run on its own clock.
     tables: The tables from which the results were computed.
     pairs: dict of (source, destination) to list of int. Numbers of the flows between two stations.
@@ -52,7 +52,7 @@ class Numbers:
     recoveries: pd.DataFrame
     flows: Sequence[Any]
 
-    # Series are computed on demand, because the thousands of runs of a study need only the summary.
+    # Series are computed on demand: a study has thousands of runs, and needs only their summary.
     @cached_property
     def links(self) -> pd.DataFrame:
         """One row per direction of a link that carried anything; columns in `LINK_COLUMNS`."""
@@ -60,9 +60,9 @@ class Numbers:
 
     @cached_property
     def goodput(self) -> dict[tuple[int, str], pd.DataFrame]:
-        """Goodput of each TCP flow and series (`GOODPUT_SERIES`), in bins of the sampling interval.
+        """Goodput of each TCP flow in bins of the sampling interval, for each series of `GOODPUT_SERIES`.
 
-        By (flow number, series); each a frame with `t_ns` and `goodput_bps`.
+        The keys are (flow number, series), and each frame has `t_ns` and `goodput_bps`.
         """
         return {
             (flow, series): goodput(self.tables, flow, series) for flow in self.tcp_flows for series in GOODPUT_SERIES
@@ -70,7 +70,7 @@ class Numbers:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Goodput and share of each TCP flow, and Jain's index, by second; columns as in `share_series`."""
+        """Goodput and share of each TCP flow in each second, and Jain's index; columns as in `share_series`."""
         return share_series(self.tables, self.flows, self.end_ns)
 
     @cached_property
@@ -80,10 +80,11 @@ class Numbers:
 
     @cached_property
     def reordering(self) -> pd.DataFrame:
-        """One row per flow and scope (the run, a window, around a change); columns in `REORDERING_COLUMNS`."""
+        """One row per flow and scope (the run, a window, or the time around a change); columns in
+        `REORDERING_COLUMNS`."""
         return reordering(self.tables, self.pairs)
 
     @cached_property
     def densities(self) -> pd.DataFrame:
-        """RD, RBD, n-reordering and extents for each such row; columns in `DENSITY_COLUMNS`."""
+        """RD, RBD, n-reordering and extents for each row of `reordering`; columns in `DENSITY_COLUMNS`."""
         return densities(self.tables, self.pairs)

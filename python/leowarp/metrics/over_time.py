@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and states over time, by name: available series per flow, with unit and exact definition."""
+"""Numbers and states of a flow over time, by name. Each series has a unit and an exact definition."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from leowarp.trace.bbr import BBR_CONTROLS, BBR_GAINS, bbr_modes
 from leowarp.trace.schema.hosts import BBR_MODES
 
 QUEUE_GRID_NS = 10_000_000
-"""Instants at which the queues of a path are summed."""
+"""Interval between the instants at which the queues of a path are added up."""
 
 
 @dataclass(frozen=True)
 class Series:
     """A quantity or a state of a flow over time.
 
-    name: The name; it ends in the unit.
-    unit: "" for a plain count or a ratio.
+    name: Name of the series, which ends in the unit.
+    unit: Unit; "" for a plain count or a ratio.
     definition: Exact definition.
-    needs: The trace table from which it is read.
-    steps: Whether a value holds until the next one. If not, it belongs to its instant only.
-    words: For a state: the meaning of each number; otherwise empty.
+    needs: Trace table from which the series is read.
+    steps: True if a value holds until the next one. If False, it belongs to its instant only.
+    words: Meaning of each number, if the series is a state; otherwise empty.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Series:
     words: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def word(self, number: int) -> str:
-        """The word for a state. For a state of a newer version, its number."""
+        """The word for a state. If a newer version defines the state, the number itself."""
         return self.words.get(number, str(number))
 
     def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
-        """Times and values: int64 array in ns and float64 array in `unit`, both of shape (n,); nan for null.
+        """Times and values: int64 array in ns and float64 array in `unit`, both of shape (n,); a null value is nan.
 
         Raises TraceError if the run did not record the required table.
         """
@@ -63,16 +63,17 @@ class Series:
 
 
 def series_of(text: str) -> Series:
-    """The series with a name. The unit may be omitted (`cwnd` for `cwnd_pkts`), and `goodput` is the in-order goodput.
+    """The series with this name. The unit may be omitted (`cwnd` for `cwnd_pkts`); `goodput` means the in-order
+    goodput.
 
-    Raises ScenarioError if there is no such series; the message has the nearest name and all names.
+    Raises ScenarioError if there is no such series; the message has the most similar name and all names.
     """
     if text in SERIES:
         return SERIES[text]
     if text in _SHORT:
         return SERIES[_SHORT[text]]
     near = nearest(text, [*SERIES, *_SHORT])
-    # Short names are listed where they exist, so that the list is readable.
+    # Where a short name exists, only this is listed, so that the list is readable.
     names = {name: name for name in SERIES} | {name: short for short, name in _SHORT.items()}
     meant = f'did you mean "{near}"? ' if near else ""
     raise ScenarioError(f"there is no series {text!r:.60}", hint=f"{meant}one of {', '.join(names.values())}")
@@ -106,15 +107,15 @@ def _path_queue(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.
 def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     samples = numbers.tables.of_flow("sockets", flow)
     value = floats(samples[name])
-    # 0: the sender has no RTT sample yet.
+    # 0 means that the sender has no RTT sample yet.
     value = np.where(value > 0, value, np.nan) if name == "srtt_us" else value
     return samples["t_ns"].to_numpy(dtype="int64"), value
 
 
 def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
-    """The mode of a flow in each of its samples, from `trace.bbr.bbr_modes`; nan for every other congestion control.
+    """The mode of a BBR flow in each of its samples, from `trace.bbr.bbr_modes`; nan for other congestion controls.
 
-    samples: Its rows in `sockets`.
+    samples: Rows of the flow in `sockets`.
     """
     # A table of an older run may lack the gains.
     if flow.congestion_control not in BBR_CONTROLS or not set(BBR_GAINS) <= set(samples.columns):
@@ -128,14 +129,14 @@ def _bbr_mode(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nd
 
 
 def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    # Null minus a time is nan, so a lost probe has a time but no value.
+    # Null minus a time is nan, so the entry of a lost probe has a time but no value.
     echoes = numbers.tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent
 
 
 def _of_sockets() -> dict[str, Series]:
-    """Everything sampled from the sockets, except truth values."""
+    """A series for everything that is sampled from the sockets, except truth values."""
     return {
         column.name: Series(
             column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words
@@ -172,7 +173,7 @@ SERIES: dict[str, Series] = {
         *_of_sockets().values(),
     )
 }  # fmt: skip
-"""Every series: first the computed ones, then those sampled from the sockets."""
+"""All series: the computed ones, followed by those sampled from the sockets."""
 
 
 def _stem(name: str) -> str:
@@ -180,7 +181,7 @@ def _stem(name: str) -> str:
                  if name.endswith(end)), name)  # fmt: skip
 
 
-# If two series have the same stem, it is not a short name, because the unit would be ambiguous.
+# If two names differ only in their unit, the name without a unit is ambiguous, so it is not a short name.
 _SHORT = {"goodput": "goodput_in_order_bps", "queue": "path_queue_pkts"} | {
     _stem(name): name for name in SERIES if [_stem(other) for other in SERIES].count(_stem(name)) == 1
 }

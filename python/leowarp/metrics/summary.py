@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run and of each of its flows: `summary.json`.
 
-`leowarp.scalars` declares the scalars with units and definitions; this module combines the functions that compute their
-values. A scalar that the run did not record is None.
+`leowarp.scalars` declares the scalars with their units and definitions. This module combines the functions that compute
+their values. A scalar that the run did not record is None.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Inputs of scalars: a run's tables, and the values computed from them for all flows together.
+    """Inputs of scalars: the tables of a run, and the values that are computed from them for all flows together.
 
     plan: Its name, flows and MTU are used.
     links: Delay and rate of every direction over time.
     changes, causes, recoveries: Columns as in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. Propagation delay of the path in force over time.
+    path_delay: dict of (source, destination) to DataFrame. Propagation delay over time of the path in force.
     changes_ns: dict of (source, destination) to int64 array. Instants at which the path of a pair changed in either
-        direction, increasing.
+        direction, in ascending order.
     shares: How the TCP flows shared their paths.
-    late: Late packets away from every route change.
+    late: Late packets that are not near any route change.
     end_ns: Length of the run on its own clock.
     """
 
@@ -71,10 +71,10 @@ class Evidence:
 
     @cached_property
     def cause_scalars(self) -> dict[int, dict[str, int]]:
-        """`causes.cause_scalars` of the run."""
+        """The result of `causes.cause_scalars` for the run."""
         return cause_scalars(self.causes)
 
-    # Only TCP counts: pings and UDP do not affect TCP's counters (TcpExt.*).
+    # Only TCP counts, because pings and UDP do not change TCP's counters (TcpExt.*).
     @cached_property
     def tcp_senders(self) -> Counter[str]:
         """Number of TCP flows from each station."""
@@ -87,21 +87,21 @@ class Evidence:
 
 
 def summary_of(run: Evidence) -> dict[str, Any]:
-    """The content of `summary.json`, in the order in which its scalars are declared; the costs of the run are None.
+    """The content of `summary.json`, in the order in which its scalars are declared. The costs of the run are None.
 
-    Returns: Scalars of the run by name (units are in the names), objects `fairness` and `drops_by_cause_pkts`, and
-        `flows`: a dict of scalars for each flow of the plan, in its order.
+    Returns: Scalars of the run by name (which contains the unit), the objects `fairness` and `drops_by_cause_pkts`, and
+        `flows`: a dict of scalars for each flow, in the order of the plan.
     """
     flows = []
     for number, flow in enumerate(run.plan.flows):
-        # `ordered` asserts that the declared and the computed scalars are the same, so no metric can be forgotten.
+        # `ordered` checks that the declared and the computed scalars are the same, so no scalar can be forgotten.
         values = _OF_KIND.get(flow.kind, _of_probes)(run, number)
         flows.append(scalars.ordered(values, scalars.of_kind(flow.kind)))
     return scalars.ordered(_of_run(run), scalars.RUN) | {"flows": flows}
 
 
 def _of_run(run: Evidence) -> dict[str, Any]:
-    """Scalars that belong to no single flow (`scalars.RUN`)."""
+    """Scalars that do not belong to a single flow (`scalars.RUN`)."""
     tables = run.tables
     return {
         "name": run.plan.name,
@@ -114,7 +114,7 @@ def _of_run(run: Evidence) -> dict[str, Any]:
         "received_ce_pkts": received_ce_pkts(tables),
         "late_outside_changes_pkts": len(run.late) if tables.has("packets") else None,
         "virtual_s": run.end_ns / 1e9,
-        # The trace does not contain them; `Metrics.with_cost` fills them in.
+        # The trace does not contain the costs; `Metrics.with_cost` fills them in.
         **dict.fromkeys(scalars.names(COSTS)),
         "fairness": run.shares.fairness,
     }
@@ -148,13 +148,13 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
-    """Scalars of a ping or UDP flow; without replies its delays are one-way."""
+    """Scalars of a ping or UDP flow. If it has no replies, its delays are one-way."""
     tables, flow = run.tables, run.plan.flows[number]
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
     replies = flow.kind == "ping" and bool(flow.replies)
-    # Without the table, probes were not recorded; with an empty table, no probe was sent. The two cases must differ in
-    # the summary.
+    # If the table is missing, probes were not recorded. If it is empty, no probe was sent. The summary must distinguish
+    # these two cases.
     probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, lived, changes_ns)
@@ -165,7 +165,7 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
-    """Scalars of a flow of programs; its connections are flows with scalars of their own."""
+    """Scalars of a program flow. Its connections are separate flows with their own scalars."""
     ends = identity(number, run.plan.flows[number]) | program_scalars(run.tables, number)
     return ends | iperf3_scalars(run.tables, number) | measure_scalars(run.tables, number, run.end_ns)
 
@@ -174,7 +174,7 @@ _OF_KIND = {"tcp": _of_tcp, "program": _of_programs}
 
 
 def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) -> dict[str, Any]:
-    """Scalars of flows of every kind."""
+    """Scalars that flows of every kind have."""
     flow = run.plan.flows[number]
     return (
         flow_summary(
@@ -193,25 +193,25 @@ def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) ->
 
 
 def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
-    """Instants at which the path of a flow changed, in either direction, while the flow lived."""
+    """Instants during a flow's life at which its path changed, in either direction."""
     changes_ns = run.changes_ns[flow.source, flow.destination]
-    # Changes before it began or after it had ended cost it no packets, and would dilute the share of changes with
-    # losses.
+    # Changes before or after a flow's life cannot lose its packets. If they counted, the share of changes with losses
+    # would be too low.
     return changes_ns[(changes_ns >= lived.start_ns) & (changes_ns < lived.stop_ns)]
 
 
 def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
-    """One-way delay of all data packets of a TCP flow, the scalars of `ONE_WAY`; None if not counted."""
+    """One-way delay of all data packets of a TCP flow: the scalars of `ONE_WAY`; None if not counted."""
     counted = delays(tables, number, DATA)
     return dict.fromkeys(scalars.names(ONE_WAY)) if counted is None else counted.scalars("owd")
 
 
 def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | None]:
-    """Number of route changes; changes at the same instant between the same two stations count as one, for either
-    direction."""
+    """Numbers of route changes. Changes between the same two stations at the same instant count as one, whichever
+    direction they have."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
-    # With `routing.reverse = "mirror"` both directions change at once: one change, not two.
+    # With `routing.reverse = "mirror"`, both directions change at once. This is one change, not two.
     ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
     each = pd.DataFrame({
         "change": list(zip(changes["t_ns"], ends, strict=True)),
@@ -227,9 +227,11 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
 
 
 def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """Smallest, time-weighted mean and largest propagation delay over the data paths of all flows, in whole ns.
+    """Smallest, mean and largest propagation delay over the data paths of all flows, in whole ns; the mean is weighted
+    by time.
 
-    Time without a path has no delay and no weight (see `no_path_s`); the values are None if there never was a path.
+    Time without a path has no delay and does not count (see `no_path_s`). The values are None if there never was a
+    path.
     """
     values, weights = [], []
     for frame in delays.values():
@@ -237,7 +239,7 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
         known = frame["delay_ns"].notna().to_numpy()
         values.append(frame["delay_ns"].to_numpy(dtype="float64")[known])
         weights.append(held[known])
-    # Rows of zero length occur where a route and a delay change at the run's end.
+    # A row has no length if a route and a delay change at the run's end.
     value, weight = np.concatenate(values or [np.zeros(0)]), np.concatenate(weights or [np.zeros(0)])
     inside = weight > 0
     if not inside.any():
@@ -250,7 +252,7 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
 
 
 def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
-    """Longest time, in ns, that a flow's pair had no path, summed over its gaps."""
+    """For the pair of each flow, the time without a path is added up; the longest of these sums, in ns."""
     longest = 0
     for frame in delays.values():
         held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that summaries of the synthetic runs hold the declared scalars in order, and that `40-metrics.parquet` holds
-their definitions."""
+"""Tests that summaries of the synthetic runs have the declared scalars in their order, and that `40-metrics.parquet`
+has their definitions."""
 
 import dataclasses
 import itertools
@@ -16,21 +16,21 @@ from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, DATAGRAMS, REORDERING
 from leowarp.scalars.of_run import COSTS, CURES
 from support.synthetic.access import PLAN_TOML, write_synthetic_access
 
-# No share is missing in these runs either, so there is no reason.
+# In these runs no share is missing either, so there is no reason for one.
 NO_TRANSFERS = {"completion_ns", "share_reason"}
-# `acks` and the kernel's counters are not among the tables, nor are some columns of TCP_INFO
+# The tables lack `acks`, the kernel's counters and some columns of TCP_INFO.
 NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts", "rto_p50_us", "rttvar_p50_us",
               "sender_reordering_events", "sender_reordering_pkts", "sender_timeouts"} - {
     "spurious_retransmissions_ratio"
 }  # fmt: skip
-# Pings have neither congestion control nor a completion, and their reordering is not among the tables
+# Pings have neither a congestion control nor a completion, and the tables lack their reordering.
 NOT_OF_PROBES = {"congestion_control", "connect_ns", "completion_ns", "bytes", "error", *scalars.names(REORDERING),
                  *scalars.names(DATAGRAMS)}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def both(result, tmp_path_factory):
-    """The run over satellites and the one over an access link: TCP and pings."""
+    """Two runs with TCP and pings: one over satellites, and one over an access link."""
     numbers = itertools.count()
     named = re.sub(r"\[\[flows\]\]", lambda _: f'[[flows]]\nname = "number {next(numbers)}"', PLAN_TOML)
     path = write_synthetic_access(tmp_path_factory.mktemp("access") / "run", named)
@@ -56,7 +56,7 @@ def test_scalars_stand_in_the_declared_order(both):
 
 
 def test_what_is_declared_is_known_of_some_run(both):
-    """Scalars that these tables do not record are left out here; `tests/guest/scalars_test.py` finds them in runs of
+    """Scalars that these tables do not record are left out here. `tests/guest/scalars_test.py` finds them in runs of
     the guest."""
     of_runs = known(scalars.flat(each.summary) for each in both)
     assert set(scalars.names(scalars.RUN)) - of_runs == {

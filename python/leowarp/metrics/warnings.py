@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points to check before the numbers of a run are trusted, as sentences for the manifest and the top of the report.
+"""Points to check before the numbers of a run are trusted. They are sentences for the manifest and for the top of the
+report.
 
-No warning means that a number is wrong: a number known to be wrong is an error (`metrics/conservation.py`).
+A warning does not mean that a number is wrong: numbers known to be wrong cause an error (`metrics/conservation.py`).
 """
 
 from __future__ import annotations
@@ -21,27 +22,30 @@ from leowarp.metrics.per_flow import iperf3
 from leowarp.trace.schema.hosts import CA_OPEN
 
 LATE_WITHIN_NS = 2_000_000_000
-"""Packets count as caused by a route change only this long after it: 500 packets at 100 Mbit/s take 60 ms per hop."""
+"""A route change counts as the cause of a late packet for at most this long: 500 packets at 100 Mbit/s take 60 ms per
+hop."""
 
 SYNS = 2
-"""One SYN may still be in flight when the run ends; the second is sent after 1 s without an answer (RFC 6298, 2.1)."""
+"""If only one SYN was sent, it may still be in flight when the run ends. The second is sent after 1 s without an answer
+(RFC 6298, 2.1)."""
 
-# Both thresholds must be exceeded, since a growing window limits slow start for a while: 0.6 to 0.8 s with packets of
-# 1,115 bytes over 180 ms, which is no fault. With packets of 800 bytes and a window that did not grow, the limit was
-# permanent: 2.9 of 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read as their windows grow").
+# Both thresholds must be exceeded, because a growing receive window limits slow start for a while without any fault:
+# for 0.6 to 0.8 s with packets of 1,115 bytes over 180 ms. With packets of 800 bytes and a window that did not grow,
+# the limit was permanent: the flow got 2.9 of 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read as their windows
+# grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
-"""A warning is given if a receiver's window limited a flow for more than both: this share of the sampled time, and this
-many us."""
+"""There is a warning if the receiver's window limited a flow for more than this share of the sampled time, and for more
+than this number of us."""
 
 FULL_RATIO = 0.9
-"""There is no warning for a flow that still uses this share of its path: then the window only limits the queue."""
+"""There is no warning if a flow still uses this share of its path, because the window then only limits the queue."""
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
     """Late packets that are not near any change of the path in either direction.
 
-    pairs: iterable of (source, destination). Pairs of the flows.
-    Returns: Rows of `packets`, as `late_outside_changes` returns them.
+    pairs: iterable of (source, destination). Source and destination of the flows.
+    Returns: Rows of `packets`, from `late_outside_changes`.
     """
     ways = list(pairs)
     both = [*ways, *((b, a) for a, b in ways)]
@@ -50,13 +54,15 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
 
 
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
-    """One sentence per warning: late packets, times without a path, flows in their order, links without counters.
+    """One sentence per warning. The order is: late packets, times without a path, the flows in their order, links
+    without counters.
 
-    summary: The value of `summary_of(...)`.
-    late: Late packets away from every route change, `sent_ns` and `flow` of each (`late_outside_changes`).
+    summary: The result of `summary_of(...)`.
+    late: Late packets that are not near any route change, from `late_outside_changes`; `sent_ns` and `flow` of each are
+        used.
     """
     sentences = []
-    # On a link that jitters or keeps no order, packets are late at any time, so this is no reason for doubt.
+    # On a link with jitter or without order, packets are late at any time, so this is no reason for a warning.
     if len(late) and not tables.reorders:
         first = late.iloc[0]
         of_number = {flow["flow"]: flow for flow in summary["flows"]}
@@ -69,13 +75,13 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
         sentences.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
     for flow in summary["flows"]:
         if flow["kind"] == "program":
-            # Its connections are flows of their own.
+            # The program's connections are separate flows, with their own warnings.
             if (unread := (iperf3.said(tables, flow["flow"]) or {}).get("unreadable")) is not None:
                 sentences.append(f"what iperf3 printed as the client of {_named(flow)} was not read: {unread}")
             continue
         if flow.get("error"):
             sentences.append(f"{_named(flow)} ended with error {flow['error']} (errno)")
-        # At most one of the two applies: a flow without any arrival cannot have connected either.
+        # At most one of the two warnings applies: a flow of which nothing arrived cannot have connected either.
         if (silent := nothing_arrived(flow)) is not None:
             sentences.append(silent)
         elif (alone := never_connected(flow)) is not None:
@@ -83,7 +89,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
         if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
             sentences.append(held)
     uncounted = uncounted_directions(tables)
-    # If packets were followed and all arrived, or packets were not recorded, there is nothing to report.
+    # There is nothing to warn of if all packets arrived, or if packets were not recorded.
     if uncounted and tables.bins["lost_pkts"].sum():
         sentences.append(
             f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
@@ -93,14 +99,15 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
 
 
 def _named(flow: dict[str, Any]) -> str:
-    """Name of a flow in all sentences."""
+    """Name of a flow in all these sentences."""
     return named(FlowKey.of_summary(flow))
 
 
 def never_connected(flow: dict[str, Any]) -> str | None:
-    """Warning for a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None otherwise.
+    """Warning for a TCP flow (an entry of `summary["flows"]`) whose SYN was retransmitted and never answered; None for
+    other flows.
 
-    Packets that arrive at the receiver are answered, so the path back loses the answer. `nothing_arrived` covers the
+    The receiver answers packets that arrive, so here the answer was lost on its way back. `nothing_arrived` handles the
     other case.
     """
     if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
@@ -112,19 +119,19 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
-    """Warning for a flow (of `summary["flows"]`) that its receiver's window limited for most of its time; None
-    otherwise.
+    """Warning for a flow (an entry of `summary["flows"]`) that its receiver's window limited for most of its time; None
+    for other flows.
 
-    Such a goodput measures the receiver, not the path: the receive buffer is too small.
+    The goodput of such a flow measures the receiver instead of the path: the receive buffer is too small.
 
-    samples: Rows of `sockets` of this flow, by time.
+    samples: Rows of this flow in `sockets`, in chronological order.
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
-    # In loss recovery, data that arrived behind a hole fill the window, which is an effect of the path.
+    # During loss recovery, data that arrived after a missing packet fill the window. This is an effect of the path.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
-    # tcpi_rwnd_limited is cumulative: this is its growth between two samples, both without loss recovery.
+    # tcpi_rwnd_limited is cumulative. This is its increase between two samples, both outside loss recovery.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None
@@ -135,7 +142,8 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
 
 
 def nothing_arrived(flow: dict[str, Any]) -> str | None:
-    """Warning for a flow (of `summary["flows"]`) that lost packets and delivered none; None otherwise."""
+    """Warning for a flow (an entry of `summary["flows"]`) that lost packets and delivered none; None for other
+    flows."""
     if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
         return None
     return f"nothing arrived of {_named(flow)}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"

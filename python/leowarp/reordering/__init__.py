@@ -7,8 +7,8 @@
 >>> lw.reordering.density([1, 6, 7, 2, 3, 4, 5, 8], threshold_pkts=4).to_dict()
 {'-4': 0.25, '0': 0.25, '2': 0.5}
 
-All metrics are computed in one pass by the Rust crate `reorder`; for arrays and files of any length, the thresholds
-bound its memory.
+The Rust crate `reorder` computes all metrics in one pass, for arrays and files of any length. The thresholds limit its
+memory.
 """
 
 from leowarp.base.skips import Skip, skipped_line

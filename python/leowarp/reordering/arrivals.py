@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by all readers of arrivals: description of a file, parts, flows, reading progress."""
+"""Definitions that all readers of arrivals share: description of a file, parts of it, flows, and progress of
+reading."""
 
 from __future__ import annotations
 
@@ -15,44 +16,45 @@ from leowarp.base.skips import Skip
 from leowarp.base.spelling import one_of
 
 FORMATS = ("text", "csv", "parquet", "pcap")
-"""Supported file formats (`Source.format`)."""
+"""File formats that can be read (`Source.format`)."""
 PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
-"""Protocols that can number the packets of a capture (`Source.protocol`)."""
+"""Protocols whose packets in a capture have numbers (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
 """Units of a column of times (`Source.time_unit`, or the end of the column's name)."""
 _PLACES = 3
-"""Sender, middle, receiver: if all three remain, the place is unknown."""
+"""Places of a capture. If the evidence excludes none of them, the place is unknown."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Description of a file, for facts that the file itself does not contain.
+    """Description of a file: what the file itself does not say.
 
     Attributes
     ----------
     format : str, optional
-        One of `FORMATS`; if not given, decided by the first bytes, then by the name.
+        One of `FORMATS`. By default it is determined from the first bytes, or else from the name.
     sequence, time, bytes : str, optional
-        Columns of CSV and Parquet: name, or number counted from 1. The default of `sequence` is the only column, or the
-        one with that name.
+        Columns of CSV and Parquet files, by name, or by number from 1. `sequence` defaults to the only column, or to
+        the only column with a usual name.
     time_unit : str, optional
-        One of `TIME_UNITS`; not needed if the column's name ends in the unit (`received_ns`) or its type is a time.
+        One of `TIME_UNITS`. It is not needed if the column's name ends in the unit (`received_ns`), or if its type is a
+        time.
     header : bool
-        Whether the first line of a CSV file names the columns.
+        True if the first line of a CSV file has the names of the columns.
     protocol : str, optional
-        One of `PROTOCOLS`, which numbers the packets of a capture. By default ICMP echo requests and TCP are searched;
-        echo replies must be selected explicitly.
+        One of `PROTOCOLS`: the packets of this protocol in a capture are used. By default, ICMP echo requests and TCP
+        are used. Echo replies must be selected explicitly.
     flow : int, optional
-        Number of the flow in a capture, from 0; required if there are several.
+        Number of the flow in a capture, from 0. It is required if there are several flows.
     field_offset, field_size : int
-        Place of UDP's number: bytes of payload before it, and length of 2, 4 or 8 bytes.
+        Where the number is in the payload of UDP: bytes before it, and its length of 2, 4 or 8 bytes.
     field_order : {"big", "little"}
         Byte order of the number.
 
     Raises
     ------
     ScenarioError
-        If a value is not allowed, or UDP's protocol and the place of its field are not given together.
+        If a value is not allowed, or if only one of two is given: the protocol UDP, or the place of its field.
     """
 
     format: str | None = None
@@ -78,10 +80,10 @@ class Source:
             )
         if self.flow is not None and self.flow < 0:
             raise ScenarioError(f"flow = {self.flow}: flows are counted from 0")
-        # The maximum length of a UDP payload (RFC 768: a length of 16 bits).
+        # The maximum length of a UDP payload (RFC 768 has 16 bits for the length).
         if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
             raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
-        # UDP does not describe its payload: without the place of the number, it cannot be read.
+        # UDP does not describe its payload, so the number cannot be found without its place.
         if (self.protocol == "udp") != (self.field_offset is not None):
             raise ScenarioError(
                 "a UDP payload's sequence field needs both the protocol and the field's place",
@@ -91,7 +93,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """Some arrivals in order; None for columns that the file does not have.
+    """Some arrivals in their order. Columns that the file does not have are None.
 
     Attributes
     ----------
@@ -110,24 +112,24 @@ class Part:
 
 @dataclass(frozen=True)
 class Flow:
-    """Packets of a capture that share a number sequence; see `leowarp reorder FILE --flows`.
+    """Packets of a capture with a common sequence of numbers; see `leowarp reorder FILE --flows`.
 
     Attributes
     ----------
     flow : int
-        Number from 0, in the order of the flows' first packets.
+        Number of the flow from 0, in the order of the flows' first packets.
     protocol : str
         One of `PROTOCOLS`.
     source, destination : str
-        Address, plus port if the protocol has ports: "10.0.0.1:5001", "[2001:db8::1]:5001".
+        Address, with the port if the protocol has ports: "10.0.0.1:5001", "[2001:db8::1]:5001".
     id : int or None
-        Identifier of an ICMP echo, or SSRC of RTP.
+        Identifier of an ICMP echo, or SSRC of RTP; None for other protocols.
     packets_pkts, payload_bytes : int
         Number of the flow's packets in the capture.
     first_ns, last_ns : int or None
-        Times of its first and last packet, ns since 1970.
+        Times of its first and last packet, in ns since 1970.
     inside : str or None
-        Encapsulations around the flow's packets: "PPPoE", "GRE, IP in IP"; None: none, or only VLAN tags.
+        Encapsulations around the flow's packets, such as "PPPoE" or "GRE, IP in IP". None: none, or only VLAN tags.
     """
 
     flow: int
@@ -144,14 +146,15 @@ class Flow:
 
 @dataclass(frozen=True)
 class CapturedAt:
-    """Place of a capture relative to the measured flow.
+    """Where a capture was made: at the sender of the measured flow, at its receiver, or in between.
 
     Attributes
     ----------
     places : tuple of str
-        Places "sender", "middle", "receiver" that the evidence does not exclude. Empty: the evidence is contradictory.
+        The places ("sender", "middle", "receiver") that the evidence does not exclude. Empty if the evidence is
+        contradictory.
     evidence : str
-        Evidence against the other places; empty if all three remain.
+        The evidence against the other places; empty if all three remain.
     """
 
     places: tuple[str, ...]
@@ -168,7 +171,7 @@ class CapturedAt:
 
 @dataclass
 class Reading:
-    """A file being read; it can be iterated only once.
+    """A file that is being read. It can be iterated only once.
 
     Attributes
     ----------
@@ -177,17 +180,17 @@ class Reading:
     format : str
         One of `FORMATS`.
     parts : callable
-        Yields the parts of the file, each a `Part`, and fills in the attributes below meanwhile.
+        Iterator over the parts of the file (`Part`). Meanwhile it fills in the attributes below.
     done_ratio : float or None
-        Share of the file that has been read; None if its length is unknown.
+        Share of the file that has been read so far; None if its length is unknown.
     flows : list of Flow
         Flows of a capture.
     counts : dict
-        Other contents of a capture.
+        What else the capture contains, with numbers of packets.
     skipped : list of Skip
-        Packets of a capture that were not read, the most frequent reason first.
+        Packets of a capture that were not read. The most frequent reason comes first.
     captured_at : CapturedAt or None
-        Place of a capture relative to its measured flow.
+        Where a capture was made, relative to its measured flow.
     notes : list of str
         Warnings about the result.
     """
@@ -202,22 +205,23 @@ class Reading:
     captured_at: CapturedAt | None = None
     notes: list[str] = field(default_factory=list)
 
-    # A file can be iterated only once: the parts come from a stream, and a pipe cannot be rewound.
+    # The parts come from a stream, and a pipe cannot be rewound, so a file can be iterated only once.
     def __iter__(self) -> Iterator[Part]:
         return self.parts(self)
 
 
 def first_bytes(stream: BinaryIO) -> bytes:
-    """First bytes of a stream, without consuming them; fewer than its buffer size if it is short or slow."""
+    """First bytes of a stream, without consuming them. There are fewer than its buffer size if the stream is short or
+    slow."""
     return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
 
 
 def total_bytes(stream: BinaryIO) -> int | None:
     """Length of a file; None for a pipe."""
-    # A pipe has no length; its progress is only a count of packets.
+    # A pipe has no length, so its progress is only a number of packets.
     if not stream.seekable():
         return None
-    # The position is restored, because the first bytes may already have been examined.
+    # The position is restored, because the first bytes may have been read before.
     at = stream.tell()
     total = stream.seek(0, io.SEEK_END)
     stream.seek(at)

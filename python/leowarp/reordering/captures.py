@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of captures: the arrivals of one flow, skipped packets, and warnings about the result."""
+"""Reader of captures. It returns the arrivals of one flow, skipped packets, and warnings about the result."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from leowarp.reordering.native import native
 
 
 def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
-    """The arrivals of one flow, in parts; fills in flows, counts, skipped packets, and notes.
+    """The arrivals of one flow, in parts. Also fills in flows, counts, skipped packets and notes.
 
-    Raises ScenarioError if there are several flows and none was selected, or the selected number does not exist.
+    Raises ScenarioError if there are several flows and none was selected, or if the selected flow does not exist.
     """
     capture = _reader(source, source.flow)
     for chunk in chunks:
         part = _part(capture.feed(chunk))
-        # The first flow may be the only one. A second flow makes the file ambiguous, and the measurement so far is
-        # discarded with the error below.
+        # The first flow may be the only one, so it is measured at once. A second flow makes the file ambiguous. The
+        # measurement is then discarded, with the error below.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
     last = _part(capture.finish())
@@ -46,7 +46,7 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
 
 
 def survey(this: Reading, chunks: Iterator[bytes], source: Source) -> None:
-    """Fill in flows, counts and skipped packets without measuring a flow."""
+    """Fill in flows, counts and skipped packets, without measuring a flow."""
     capture = _reader(source, _FLOW_OF_NONE)
     for chunk in chunks:
         capture.feed(chunk)
@@ -78,7 +78,7 @@ def _captured_at(capture: Any) -> CapturedAt | None:
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
     """Warnings about the result."""
     counts, notes = this.counts, []
-    # By the words of the crate.
+    # The reason is recognised by the text that the crate uses.
     if any(" cut off by the end" in skip.why for skip in this.skipped):
         notes.append(
             "the file ends inside a packet, and what was captured after it is missing: it was copied while it was "
@@ -112,7 +112,7 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
 
 
 def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """Limitations of a capture that was made before the network, or of a part of it."""
+    """Warning about a capture that was made before the network, or inside it."""
     if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
         return None
     where = {
@@ -125,7 +125,7 @@ def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
 
 
 def described(flow: Flow) -> str:
-    """A flow as one line: number, protocol, ends, packets.
+    """A flow as one line: number, protocol, ends, number of packets.
 
     >>> described(Flow(0, "icmp", "10.0.0.1", "10.0.0.2", 7, 100, 5600, None, None))
     '0: icmp 10.0.0.1 > 10.0.0.2 id 7, 100 packets'
@@ -137,26 +137,27 @@ def described(flow: Flow) -> str:
 
 
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
-    """Columns from the crate: bytes in native order, viewed without copying."""
+    """Convert columns from the crate. Their bytes are in native order and are not copied."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times. The column is then shorter, and times cannot be matched to packets.
+    # pcapng's simple packet blocks have no times. The column of times is then shorter, and times cannot be assigned to
+    # packets.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
 
 def _flow(number: int, flow: dict[str, Any]) -> Flow:
-    # ICMP has no ports; `id` distinguishes two pings between the same hosts.
+    # ICMP has no ports. `id` distinguishes two pings between the same hosts.
     ends = []
     for end in ("source", "destination"):
         address, port = flow[end], flow.pop(f"{end}_port")
-        # An IPv6 address contains colons itself (RFC 3986, 3.2.2).
+        # An IPv6 address contains colons, so it needs brackets (RFC 3986, 3.2.2).
         bracketed = f"[{address}]" if ":" in address else address
         ends.append(address if port is None else f"{bracketed}:{port}")
     return Flow(flow=number, **{**flow, "source": ends[0], "destination": ends[1]})
 
 
 def what_is_there(file: Reading) -> str:
-    """Hint for a capture without numbered packets, depending on its other contents."""
+    """Hint for a capture without numbered packets. It depends on what else the capture contains."""
     counts = file.counts
     if counts["udp_pkts"]:
         return (
@@ -172,7 +173,7 @@ def what_is_there(file: Reading) -> str:
         )
     if (line := skipped_line(file.skipped)) is not None:
         told.append(line)
-    # Reasons are compared with the texts of the crate, because they have no other identifiers here.
+    # Reasons are recognised by the texts that the crate uses, because they have no other identifiers here.
     if any(" cut to " in skip.why for skip in file.skipped):
         told.append("capture whole packets: tcpdump -s 0")
     if any("link type" in skip.why for skip in file.skipped):
@@ -181,6 +182,6 @@ def what_is_there(file: Reading) -> str:
 
 
 _FLOWS_SHOWN = 10
-"""Maximum number of flows listed in an error message."""
+"""Largest number of flows that an error message lists."""
 _FLOW_OF_NONE = 2**32
 """A number that no flow of a capture can have."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts columns in users' types (lists, numpy, Arrow, pandas) to the three types of the meter."""
+"""Convert columns of the types that users have (lists, numpy, Arrow, pandas) to the three types of the meter."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from leowarp.base.errors import TraceError
 from leowarp.reordering.settings import SEQ_MAX
 
 Place = tuple[str, int]
-"""Name in messages for a value of a column ("row", "index"), and number of the first one."""
+"""Word for the position of a value in messages ("row", "index"), and the number of the first value."""
 FROM_0: Place = ("index", 0)
-"""Columns in memory are counted from 0, as in Python."""
+"""In columns in memory, counting starts from 0, as in Python."""
 
 
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
     """Sequence numbers as a uint64 array of shape (n,).
 
-    values: array-like of shape (n,). Integers: a list, a numpy array, an Arrow array or chunked array, a pandas or
+    values: array-like of shape (n,). Integers in a list, a numpy array, an Arrow array or chunked array, or a pandas or
         Polars series.
-    bits: Numbers with more bits are an error.
-    place: (str, int). Name and number of the first value in messages: "row" and 2, for instance.
-    Raises TraceError if a number is negative, missing, too large or not whole; the message names it.
+    bits: If given, larger numbers than this many bits can hold are an error.
+    place: (str, int). Word for a position in messages, and number of the first value; for instance "row" and 2.
+    Raises TraceError if a number is negative, missing, too large or not whole. The message says which.
     """
     return _whole(values, "sequence number", np.uint64, SEQ_MAX if bits is None else (1 << bits) - 1, place)
 
@@ -31,12 +31,13 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
     """Times in ns as an int64 array of shape (n,); None stays None. `datetime64` arrays are converted.
 
-    Raises TraceError if a time is missing, not whole or beyond 64 bits. Negative times are allowed, because only
+    Raises TraceError if a time is missing, is not whole, or needs more than 64 bits. Negative times are allowed,
+    because only
         differences matter.
     """
     if values is None:
         return None
-    # pandas and Arrow store times in their own units (ms, us); all are converted to ns before any comparison.
+    # pandas and Arrow store times in units of their own (ms, us). All are converted to ns before anything is compared.
     array = _array(values, "instant of arrival", place)
     if array.dtype.kind in "Mm":
         if np.isnat(array).any():
@@ -46,30 +47,31 @@ def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Payloads in bytes as a uint32 array of shape (n,); None stays None. Raises TraceError as `sequence_column`."""
+    """Payload lengths in bytes as a uint32 array of shape (n,); None stays None. Raises TraceError in the same cases as
+    `sequence_column`."""
     return None if values is None else _whole(values, "length in bytes", np.uint32, 2**32 - 1, place)
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
-    """A column of whole numbers as a contiguous array of type `kind`; TraceError names the first value that does not
-    fit."""
+    """A column of whole numbers as a contiguous array of type `kind`. If a value does not fit, TraceError names the
+    first one."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
-    # numpy makes an empty list float64, which is not an error here.
+    # numpy makes an empty list a float64 array, which is not an error here.
     if array.size == 0:
         return np.zeros(0, dtype=kind)
     if array.dtype.kind == "O":
         array = _of_objects(array, what, place)
     if array.dtype.kind == "f" and np.isnan(array).any():
-        # pandas converts whole numbers with gaps to floats
+        # pandas converts whole numbers to floats if values are missing.
         raise _missing(what, np.isnan(array), place)
-    # Floats are refused even if they are whole: above 2^53 two numbers could become one.
+    # Floats are rejected even if they are whole, because above 2^53 two numbers could become equal.
     if array.dtype.kind not in "iu":
         raise TraceError(
             f"a {what} is a whole number, but the column is of type {array.dtype}", hint="array.astype('int64')"
         )
-    # Values are compared before the cast, because the cast would wrap around.
+    # Values are compared before the conversion, because they would wrap around in it.
     lowest = 0 if np.dtype(kind).kind == "u" else -SEQ_MAX - 1
     for wrong, why in ((array < lowest, "is negative"), (array > largest, f"is larger than {largest}")):
         if wrong.any():
@@ -79,13 +81,13 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
 
 
 def _array(values: Any, what: str, place: Place) -> np.ndarray:
-    """Convert any input to a numpy array; TraceError if the input itself reports a missing value."""
-    # numpy would return the meaningless values under the mask.
+    """Convert any input to a numpy array. Raises TraceError if the input itself marks a value as missing."""
+    # numpy would return the meaningless values below the mask.
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise _missing(what, np.ma.getmaskarray(values), place)
     if isinstance(values, np.ndarray):
         return np.asarray(values)
-    # `null_count` is a property in PyArrow and a method in Polars; NumPy and lists have no missing values.
+    # `null_count` is a property in PyArrow and a method in Polars. NumPy and lists have no missing values.
     null_count = values.null_count if hasattr(values, "null_count") else 0
     if null_count() if callable(null_count) else null_count:
         raise _missing(what, np.asarray(values.is_null()), place)
@@ -95,14 +97,14 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
         try:
             return values.to_numpy(zero_copy_only=False)
         except TypeError:
-            return values.to_numpy()  # Polars
+            return values.to_numpy()  # a Polars series
     return np.asarray(values)
 
 
 def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
     """Python integers, which numpy stores as objects if one of them does not fit into 64 bits."""
     for at, value in enumerate(array):
-        # The type is checked by name, because pandas need not be installed.
+        # The type is recognised by its name, because pandas may not be installed.
         if type(value).__name__ == "NAType":
             raise TraceError(f"the {what} at {place[0]} {place[1] + at} is missing")
         if isinstance(value, bool) or not isinstance(value, int | np.integer):

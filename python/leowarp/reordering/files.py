@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrival sequences from files, in parts of bounded size: text, CSV, Parquet, pcap and pcapng."""
+"""Arrival sequences from files, in parts of limited size: text, CSV, Parquet, pcap and pcapng."""
 
 from __future__ import annotations
 
@@ -29,33 +29,34 @@ from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
 
 _CHUNK_BYTES = 1 << 20
-"""Bytes read and passed to the crate at once; memory does not depend on the file's length."""
+"""Number of bytes that are read and passed to the crate at once. Memory does not depend on the length of the file."""
 
 
 @contextmanager
 def reading(path: Path | str, source: Source | None = None, bits: int | None = None) -> Iterator[Reading]:
-    """Open a file (`-`: standard input) of arrivals; its parts are read during iteration.
+    """Open a file of arrivals (`-` is standard input). Its parts are read during iteration.
 
     Parameters
     ----------
     path : path
         Text, CSV, Parquet, pcap or pcapng, or `-`.
     source : Source, optional
-        Facts that the file itself does not contain.
+        What the file itself does not say.
     bits : int, optional
-        Number of bits of the numbers in a text, 8 to 63: a larger number is an error.
+        Number of bits of the numbers in a text, 8 to 63. A larger number is an error.
 
     Yields
     ------
     Reading
-        A reading; its `flows`, `counts` and `notes` are complete after the last part.
+        The reading. Its `flows`, `counts` and `notes` are complete after the last part.
 
     Raises
     ------
     ScenarioError
-        If the file does not exist, or its columns or flows must be selected.
+        If the file does not exist, or if a column or a flow must be selected.
     TraceError
-        If it contains invalid sequence numbers, or is truncated; the message gives line, row, or packet and byte.
+        If the file contains invalid sequence numbers, or is truncated. The message gives the line, the row, or the
+        packet and byte.
     """
     source = source or Source()
     with _opened(path) as stream:
@@ -81,9 +82,9 @@ class Survey:
     flows : list of Flow
         Flows in the order of their first packets.
     counts : dict of str to int
-        Other contents.
+        What else the capture contains, with numbers of packets.
     skipped : list of Skip
-        Packets of the capture that were not read, with reasons.
+        Packets of the capture that were not read, with the reasons.
     """
 
     flows: list[Flow]
@@ -93,7 +94,7 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Metrics of a file's sequence, and further facts about the file.
+    """Metrics of the sequence in a file, and further facts about the file.
 
     Attributes
     ----------
@@ -102,15 +103,15 @@ class Measured:
     format : str
         One of `arrivals.FORMATS`.
     flow : Flow or None
-        For a capture: the measured flow.
+        The measured flow, if the file is a capture.
     counts : dict of str to int
-        Other contents of a capture.
+        What else a capture contains, with numbers of packets.
     notes : list of str
         Warnings about the result.
     skipped : list of Skip
-        Packets of a capture that were not read, with reasons.
+        Packets of a capture that were not read, with the reasons.
     captured_at : CapturedAt or None
-        Place of a capture relative to its flow.
+        Where a capture was made, relative to its flow.
     """
 
     reordering: Reordering
@@ -130,33 +131,36 @@ def measure_file(
     on_progress: Callable[[float | None, int], None] | None = None,
     **settings: Any,
 ) -> Measured:
-    """All metrics of the arrivals in a file, which is read in parts: memory does not depend on its length.
+    """Compute all metrics of the arrivals in a file. The file is read in parts, so memory does not depend on its
+    length.
 
     Parameters
     ----------
     path : path
         Text (one sequence number per line), CSV, Parquet, pcap or pcapng; `-` is standard input.
     source : Source, optional
-        Facts that the file itself does not contain.
+        What the file itself does not say.
     sent_pkts : int, optional
         Number of packets that were sent.
     on_progress : callable, optional
-        Called with the share of the file that has been read (None: unknown) and the number of packets so far.
+        Function that is called with the share of the file that has been read (None: unknown) and the number of packets
+        so far.
     **settings
-        Of `Settings`.
+        Fields of `Settings`.
 
     Raises
     ------
     ScenarioError, TraceError
-        See `reading` and `measure`.
+        As for `reading` and `measure`.
     """
     meter = Meter(**settings)
     source = source or Source()
-    # The meter checks settings before the file is opened, so that a wrong setting is reported even for a pipe without
-    # data.
+    # The meter checks the settings before the file is opened. A wrong setting is then reported even if the file is a
+    # pipe without data.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
-        # Numbers have 16 bits for ICMP and RTP, 32 for TCP's bytes, and `field_size` for UDP. The crate unwraps them.
+        # ICMP and RTP have numbers of 16 bits, TCP's bytes have 32, and UDP's have `field_size`. The crate handles
+        # their wrap-around.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -168,8 +172,8 @@ def measure_file(
         raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
     chosen = file.flows[source.flow or 0] if file.flows else None
     result = meter.measured(sent_pkts)
-    # If there are more losses than arrivals, the numbers are probably wrong: after one number that is far too large, or
-    # an undeclared wrap, all later ones are too late.
+    # More losses than arrivals are probably due to wrong numbers. After a number that is far too large, or after a
+    # wrap-around that was not declared, all later numbers are too late.
     if result.too_late_pkts > result.received_pkts:
         file.notes.append(
             f"{result.too_late_pkts} of {result.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
@@ -190,7 +194,7 @@ def measure_file(
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
-    """Flows of a capture in order of their first packets; the whole file is read.
+    """Flows of a capture in the order of their first packets. The whole file is read.
 
     Raises
     ------
@@ -201,15 +205,16 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
 
 
 def survey(path: Path | str, *, source: Source | None = None) -> Survey:
-    """Contents of a capture: its flows, and packets that were not read. The whole file is read, without measuring.
+    """Contents of a capture: its flows, and the packets that were not read. The whole file is read, but nothing is
+    measured.
 
     Raises
     ------
     ScenarioError, TraceError
-        As `flows`.
+        The errors of `flows`.
     """
     source = source or Source()
-    # The file is opened once, because data from a pipe cannot be read again.
+    # The file is opened only once, because data from a pipe cannot be read again.
     with _opened(path) as stream:
         name = _name(path)
         kind = source.format or _format_of(stream, name)
@@ -228,7 +233,7 @@ def _name(path: Path | str) -> str:
 
 @contextmanager
 def _opened(path: Path | str) -> Iterator[BinaryIO]:
-    """A file, which is closed afterwards, or standard input, which stays open."""
+    """Open a file, which is closed afterwards, or standard input, which stays open."""
     if str(path) == "-":
         yield sys.stdin.buffer
         return
@@ -241,13 +246,13 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
-    """Format of a file, from its first bytes, then from its name; text if neither decides."""
+    """Format of a file, determined from its first bytes, or else from its name; text if neither is conclusive."""
     head = first_bytes(stream)
-    # The three byte strings are the first bytes of gzip, zstd and xz.
+    # These byte strings are the first bytes of gzip, zstd and xz files.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
-    # Parquet has its magic number at both ends; the first one suffices to distinguish it from text.
+    # Parquet has its magic number at both ends. The first one is enough to distinguish it from text.
     if head.startswith(b"PAR1"):
         return "parquet"
     if head[:4] in _CAPTURES:
@@ -260,7 +265,7 @@ def _format_of(stream: BinaryIO, name: str) -> str:
 
 
 def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
-    """Pieces of a stream's bytes, with the share read so far in `done_ratio`."""
+    """The bytes of a stream in pieces. `done_ratio` has the share that has been read so far."""
     total, done = total_bytes(stream), 0
     while True:
         try:
@@ -270,14 +275,15 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
         if not chunk:
             return
         done += len(chunk)
-        # The share of a file that grows while it is read would exceed 1.
+        # If a file grows while it is read, the share would exceed 1.
         this.done_ratio = min(1.0, done / total) if total else None
         yield chunk
 
 
 @contextmanager
 def _refused(this: Reading) -> Iterator[None]:
-    """Errors of the crate `arrivals`, which contain line, packet or byte, prefixed with the file's name."""
+    """Errors of the crate `arrivals`, which contain the line, packet or byte. The name of the file is added in
+    front."""
     try:
         yield
     except native.InputError as error:
@@ -286,7 +292,7 @@ def _refused(this: Reading) -> Iterator[None]:
 
 
 def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """One sequence number per line; the crate keeps a line that is split between chunks."""
+    """One sequence number per line. The crate joins a line that is divided between two chunks."""
     text = native.Text(bits)
     with _refused(this):
         for chunk in _chunks(this, stream):
@@ -295,17 +301,18 @@ def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> 
 
 
 def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """The arrivals of one flow; the widths of numbers are those of the protocols."""
+    """The arrivals of one flow. The protocol determines how many bits a number has."""
     with _refused(this):
         yield from captures.parts(this, _chunks(this, stream), source)
 
 
 def _what_is_there(file: Reading) -> str:
-    """Hint for a file without numbered packets, depending on its other contents."""
+    """Hint for a file without numbered packets. It depends on what else the file contains."""
     return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 
-# pcapng's section header; pcap in either byte order, with microseconds (a1b2c3d4) or nanoseconds (a1b23c4d).
+# First bytes of pcapng's section header, and of pcap in either byte order, with microseconds (a1b2c3d4) or nanoseconds
+# (a1b23c4d).
 _OTHER_CAPTURES = {
     b"\x34\xcd\xb2\xa1": "pcap, modified by Kuznetzov",
     b"\xa1\xb2\xcd\x34": "pcap, modified by Kuznetzov",
@@ -316,6 +323,6 @@ _OTHER_CAPTURES = {
     b"TRSNIFF data": "Sniffer",
     b"iptrace 2.0": "AIX iptrace",
 }
-"""First bytes of formats that Wireshark knows (wiretap) and leowarp does not read."""
+"""First bytes of formats that Wireshark can read (wiretap) and leowarp cannot."""
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a sequence in memory or as it arrives, all computed in one pass by the crate `reorder`."""
+"""Metrics of a sequence, in memory or while it arrives. The crate `reorder` computes all of them in one pass."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from leowarp.reordering.results import BufferDensity, Density, Extents, Gaps, NR
 from leowarp.reordering.settings import THRESHOLD_PKTS, Settings
 
 _AT_ONCE_PKTS = 1 << 20
-"""Arrivals passed to the crate in one call; Ctrl-C takes effect between calls."""
+"""Number of arrivals that are passed to the crate in one call. Ctrl-C is handled between two calls."""
 
 
 class Meter:
-    """Measures a sequence as it arrives, in memory bounded by its settings, independent of the number of arrivals.
+    """Measures a sequence while it arrives. Its memory is limited by its settings, whatever the number of arrivals.
 
     Parameters
     ----------
     **settings
-        Of `Settings`.
+        Fields of `Settings`.
 
     Examples
     --------
@@ -36,26 +36,26 @@ class Meter:
         self.settings = Settings(**settings)
         self._native = native.Meter(**self.settings.to_dict())
         self._arrived = 0
-        # If some arrivals have no times or lengths, means of times or lengths are unknown.
+        # If some arrivals lack a time or a length, means of times or lengths are unknown.
         self._is_timed = True
         self._has_lengths = True
 
     def arrive(self, seq: Any, *, t_ns: Any = None, len_bytes: Any = None) -> None:
-        """Add further arrivals, in order of arrival.
+        """Add further arrivals in their order.
 
         Parameters
         ----------
         seq : array-like of shape (n,)
-            Sequence numbers in packets, one number per packet; further copies are counted as duplicates.
+            Sequence numbers in packets, one number per packet. Further copies of a packet count as duplicates.
         t_ns : array-like of shape (n,), optional
-            Times of arrival in ns, or `datetime64`: for late times and gaps in time.
+            Times of arrival in ns, or `datetime64`. Late times and gaps in time need them.
         len_bytes : array-like of shape (n,), optional
-            Payload lengths: for byte offsets.
+            Payload lengths. Byte offsets need them.
 
         Raises
         ------
         TraceError
-            If a number is negative, missing, too large or not whole, or the columns have different lengths.
+            If a number is negative, missing, too large or not whole, or if the columns have different lengths.
         """
         place = ("index", self._arrived)
         numbers = sequence_column(seq, self.settings.bits, place)
@@ -63,7 +63,7 @@ class Meter:
         for what, column in (("instants", instants), ("lengths", lengths)):
             if column is not None and len(column) != len(numbers):
                 raise TraceError(f"there are {len(numbers)} sequence numbers and {len(column)} {what}")
-        # Arrivals are passed in parts, so that Ctrl-C takes effect and a long column is not copied as a whole.
+        # Arrivals are passed in parts, so that Ctrl-C is handled and a long column is not copied as a whole.
         for begin in range(0, len(numbers), _AT_ONCE_PKTS):
             part = slice(begin, begin + _AT_ONCE_PKTS)
             self._native.arrive(numbers[part], *(None if c is None else c[part] for c in (instants, lengths)))
@@ -73,28 +73,27 @@ class Meter:
             self._has_lengths &= lengths is not None
 
     def measured(self, sent_pkts: int | None = None) -> Reordering:
-        """Metrics of the arrivals so far; more may follow.
+        """Metrics of the arrivals so far. More arrivals may follow.
 
         Parameters
         ----------
         sent_pkts : int, optional
-            Number of packets sent in the sequence. Without this number, losses after the largest number that arrived
-            are unknown. Without a `first_seq`, losses before the smallest are unknown, too.
+            Number of packets that were sent in the sequence. Without it, losses after the largest number that arrived
+            are unknown. Without a `first_seq`, losses before the smallest number are unknown, too.
 
         Raises
         ------
         TraceError
-            If nothing has arrived: no metric is defined, and 0 would be wrong.
+            If nothing has arrived. No metric is defined then, and 0 would be wrong.
         """
         if not self._arrived:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
-        # `sent_pkts` is checked like a sequence number: a whole number that is not negative.
+        # `sent_pkts` is checked like a sequence number: it must be whole and not negative.
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
-        # The meter continues: results are computed from its counts, which are kept.
+        # Results are computed from the counts of the meter. These are kept, so that it can continue.
         numbers = self._native.measured(sent_pkts)
-        # A wrong number is an error instead of being ignored: with fewer packets sent than received, all shares and
-        # losses would be wrong.
+        # Such a number is an error: if fewer packets were sent than received, all shares and losses would be wrong.
         if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
                 f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"
@@ -105,15 +104,15 @@ class Meter:
 def measure(
     arrivals: Any, *, t_ns: Any = None, len_bytes: Any = None, sent_pkts: int | None = None, **settings: Any
 ) -> Reordering:
-    """All metrics of a sequence.
+    """Compute all metrics of a sequence.
 
     Parameters
     ----------
     arrivals : array-like of shape (n,)
-        Sequence numbers of first transmissions in order of arrival: a list, a numpy array, an Arrow array or chunked
-        array, a pandas series. Duplicates are counted and are not an error.
+        Sequence numbers of first transmissions in the order of arrival: a list, a numpy array, an Arrow array or
+        chunked array, or a pandas series. Duplicates are counted, and are not an error.
     t_ns, len_bytes : array-like of shape (n,), optional
-        Times of arrival in ns, payloads in bytes.
+        Times of arrival in ns, and payload lengths in bytes.
     sent_pkts : int, optional
         Number of packets that were sent.
     **settings
@@ -122,9 +121,9 @@ def measure(
     Raises
     ------
     TraceError
-        If the sequence is empty, or contains invalid sequence numbers.
+        If the sequence is empty or contains invalid sequence numbers.
     ScenarioError
-        If a setting is out of range, a threshold of 0 for instance.
+        If a setting is out of range, for instance a threshold of 0.
 
     References
     ----------
@@ -138,8 +137,7 @@ def measure(
 def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> Density:
     """Share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
 
-    For this and the following functions, `arrivals` and `settings` are those of `measure`, which raises the same
-    errors.
+    `arrivals` and `settings` are those of `measure`, here and in the functions below. The errors are the same as well.
     """
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 
@@ -156,7 +154,7 @@ def buffer_density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **set
 
 
 def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """MD in packets, the sum of abs(i) RD[i]; None if the threshold leaves no packets.
+    """Mean displacement (MD) in packets: the sum of abs(i) RD[i]. None if all packets are beyond the threshold.
 
     Examples
     --------
@@ -167,7 +165,8 @@ def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **
 
 
 def entropy(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """E_r in nats, minus the sum of RD[i] ln RD[i]; None if the threshold leaves no packets."""
+    """Reordering entropy (E_r) in nats: minus the sum of RD[i] ln RD[i]. None if all packets are beyond the
+    threshold."""
     return density(arrivals, threshold_pkts=threshold_pkts, **settings).entropy_nats
 
 
@@ -182,7 +181,7 @@ def extents(arrivals: Any, *, t_ns: Any = None, len_bytes: Any = None, **setting
 
 
 def n_reordering(arrivals: Any, *, n_max: int = 10, **settings: Any) -> NReordering:
-    """Packets that are n-reordered, for n = 1 to n_max (RFC 4737, 5.3).
+    """Numbers of packets that are n-reordered, for n = 1 to n_max (RFC 4737, 5.3).
 
     Examples
     --------

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only import of `leowarp._native`, the library that crates/py builds.
+"""Import `leowarp._native`, the library that crates/py builds. No other module imports it.
 
-With a single import, a library that is missing or too new for the machine gives one error with a hint.
+If the library is missing, or too new for the machine, there is therefore one error with a hint.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ def import_native() -> Any:
     Raises HostError if the library is missing, or needs a newer glibc than this machine has.
     """
     try:
-        # The library is imported by name: `from leowarp import _native` would import the package `leowarp`, which is a
-        # higher layer.
+        # The library is imported by its name. `from leowarp import _native` would import the package `leowarp`, which
+        # this module must not import.
         return importlib.import_module("leowarp._native")
     except ImportError as error:
         raise _unusable(str(error)) from error
 
 
 def _unusable(error: str) -> HostError:
-    """Error for a library that cannot be loaded, based on the message of the dynamic linker or of Python."""
-    # "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by .../leowarp/_native.abi3.so)": the
-    # message names the first missing version
+    """Error for a library that cannot be loaded. It is derived from the message of the dynamic linker or of Python."""
+    # Such a message is "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by
+    # .../leowarp/_native.abi3.so)". It names the first missing version.
     if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):
         return HostError(
             "importing leowarp.reordering: its native library needs a newer glibc than this machine has "

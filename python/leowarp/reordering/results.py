@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed results for a sequence. Means and ratios are None if nothing was counted, never 0."""
+"""Results for a sequence, with types. A mean or ratio is None if nothing was counted, and never 0."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ class Density:
     Attributes
     ----------
     threshold_pkts : int
-        D_T: a packet with a larger displacement counts as lost.
+        The threshold D_T. A packet with a larger displacement counts as lost.
     displacement_pkts : int32 array of shape (n,)
-        Receive index minus sequence number: negative early, positive late. Ascending; only displacements that occur.
+        Receive index minus sequence number: negative for early packets, positive for late ones. Ascending; only
+            displacements that occur are included.
     pkts : uint64 array of shape (n,)
         Number of packets with each displacement.
     counted_pkts : int
-        N', the sum of `pkts`.
+        The sum of `pkts`, called N' in the RFC.
     early_beyond_pkts, late_beyond_pkts : int
-        Packets displaced by more than the threshold.
+        Numbers of packets that are displaced by more than the threshold.
     mean_displacement_pkts : float or None
-        MD, the sum of abs(i) RD[i].
+        Mean displacement (MD): the sum of abs(i) RD[i].
     entropy_nats : float or None
-        E_r, minus the sum of RD[i] ln RD[i].
+        Reordering entropy (E_r): minus the sum of RD[i] ln RD[i].
 
     References
     ----------
@@ -47,26 +48,26 @@ class Density:
     # Implements RFC 5236, 3.6 (reorder density).
     @property
     def share(self) -> np.ndarray:
-        """RD: float64 array of shape (n,), share of the packets at each displacement; sums to 1."""
-        # Without counts the array is empty, so the divisor does not matter.
+        """RD as a float64 array of shape (n,): share of the packets at each displacement. The sum is 1."""
+        # Without counts the array is empty, so any divisor will do.
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     # Implements RFC 5236, 9 (late share).
     def overtaken_ratio(self, successors: int) -> float | None:
-        """Share of packets that arrive after at least this number of packets sent later (RFC 5236, 9); None if there
+        """Share of packets that arrive after at least this number of packets sent later (RFC 5236, 9). None if there
         are no packets.
 
         Parameters
         ----------
         successors : int
-            From 1; 3 corresponds to TCP's three duplicate acknowledgements.
+            At least 1. A value of 3 corresponds to TCP's three duplicate acknowledgements.
         """
         if not self.counted_pkts:
             return None
         return int(self.pkts[self.displacement_pkts >= successors].sum()) / self.counted_pkts
 
     def to_dict(self) -> dict[str, float]:
-        """Displacement as text -> share, for JSON."""
+        """Share by displacement (as text), for JSON."""
         return _shares(self.displacement_pkts, self.share)
 
 
@@ -77,17 +78,17 @@ class BufferDensity:
     Attributes
     ----------
     threshold_pkts : int
-        B_T: size of the resequencing buffer.
+        The threshold B_T, which is the size of the resequencing buffer.
     occupancy_pkts : int32 array of shape (n,)
-        Packets in the buffer after an arrival. Ascending; only occupancies that occur.
+        Number of packets in the buffer after an arrival. Ascending; only occupancies that occur are included.
     pkts : uint64 array of shape (n,)
         Number of arrivals with each occupancy.
     counted_pkts : int
-        N', the sum of `pkts`.
+        The sum of `pkts`, called N' in the RFC.
     late_beyond_pkts : int
-        Arrivals that the buffer no longer waited for.
+        Number of arrivals for which the buffer no longer waited.
     buffer_mean_pkts : float or None
-        The sum of i RBD[i].
+        Mean occupancy: the sum of i RBD[i].
     """
 
     threshold_pkts: int
@@ -100,27 +101,27 @@ class BufferDensity:
     # Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     @property
     def share(self) -> np.ndarray:
-        """RBD: float64 array of shape (n,), share of the arrivals at each occupancy; sums to 1."""
+        """RBD as a float64 array of shape (n,): share of the arrivals at each occupancy. The sum is 1."""
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Occupancy as text -> share, for JSON."""
+        """Share by occupancy (as text), for JSON."""
         return _shares(self.occupancy_pkts, self.share)
 
 
 @dataclass(frozen=True, eq=False)
 class NReordering:
-    """n-reordering (RFC 4737, 5.3): packet i is n-reordered if all n arrivals before it were sent later.
+    """n-reordering (RFC 4737, 5.3): a packet is n-reordered if all of the n arrivals before it were sent later.
 
     Attributes
     ----------
     n : int32 array of shape (m,)
-        From 1.
+        Values of n, from 1.
     pkts : uint64 array of shape (m,)
-        Number of n-reordered packets, which decreases with n. TCP's three duplicate acknowledgements correspond to n =
-        3.
+        Number of n-reordered packets; it does not increase with n. n = 3 corresponds to TCP's three duplicate
+        acknowledgements.
     received_pkts : int
-        Of so many.
+        Number of packets received.
     """
 
     n: np.ndarray
@@ -130,30 +131,31 @@ class NReordering:
     # Implements RFC 4737, 5.3 (degree of n-reordering).
     @property
     def share(self) -> np.ndarray:
-        """Float64 array of shape (m,): n-reordered packets among those received (definition 2 of 5.3)."""
+        """Float64 array of shape (m,): n-reordered packets divided by those received (definition 2 of 5.3)."""
         return self.pkts / np.float64(self.received_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """n as text -> share, for JSON; zeros are kept, so that the largest n is visible."""
+        """Share by n (as text), for JSON. Zeros are kept, so that the largest n is visible."""
         return _shares(self.n, self.share)
 
 
 @dataclass(frozen=True, eq=False)
 class Extents:
-    """Lateness of reordered packets (RFC 4737, 4.2 to 4.4).
+    """How late reordered packets are (RFC 4737, 4.2 to 4.4).
 
     Attributes
     ----------
     extent_pkts : int32 array of shape (n,)
-        Number of arrivals since the first packet that overtook. Ascending; only extents that occur.
+        Number of arrivals since the first packet that overtook this one. Ascending; only extents that occur are
+        included.
     pkts : uint64 array of shape (n,)
         Number of reordered packets with each extent.
     mean_pkts, max_pkts : float or None, int or None
-        Of the extent.
+        Mean and largest extent.
     late_time_mean_ns, late_time_max_ns : float or None, int or None
-        Time since the first overtaking packet; None without times.
+        Mean and largest time since the first packet that overtook this one; None without times.
     byte_offset_mean_bytes, byte_offset_max_bytes : float or None, int or None
-        Payload that had to be stored for the packet; None without lengths.
+        Mean and largest number of payload bytes that had to be stored until the packet came; None without lengths.
     """
 
     extent_pkts: np.ndarray
@@ -166,7 +168,7 @@ class Extents:
     byte_offset_max_bytes: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers for JSON; `counts_pkts`: extent as text -> packets."""
+        """The numbers for JSON. `counts_pkts` has the number of packets by extent (as text)."""
         # Keys of JSON objects are text.
         counts = {str(extent): int(pkts) for extent, pkts in zip(self.extent_pkts, self.pkts, strict=True)}
         scalars = {key: value for key, value in _scalars(self).items() if key not in ("extent_pkts", "pkts")}
@@ -180,15 +182,15 @@ class Gaps:
     Attributes
     ----------
     sequence_discontinuities : int
-        Arrivals that skipped missing numbers, lost ones included.
+        Number of arrivals that skipped missing numbers, including those of lost packets.
     reordering_discontinuities : int
-        Arrivals that were the first to overtake a reordered packet.
+        Number of arrivals that were the first to overtake a reordered packet.
     gaps : int
-        Pairs of successive reordering discontinuities.
+        Number of pairs of successive reordering discontinuities.
     mean_pkts, max_pkts : float or None, int or None
-        Number of arrivals from one discontinuity to the next.
+        Mean and largest number of arrivals from one discontinuity to the next.
     mean_ns, max_ns : float or None, int or None
-        Time from one discontinuity to the next; None without times.
+        Mean and largest time from one discontinuity to the next; None without times.
     """
 
     sequence_discontinuities: int
@@ -200,7 +202,7 @@ class Gaps:
     max_ns: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers for JSON."""
+        """The numbers for JSON."""
         return _scalars(self)
 
 
@@ -211,17 +213,18 @@ class Runs:
     Attributes
     ----------
     in_order_pkts : int
-        a: packets in order.
+        Number of packets in order, a.
     in_order_ratio : float or None
-        a / p, where p is the number of all packets.
+        The ratio a / p, where p is the number of all packets.
     runs : int
-        x: runs ended by a reordered packet; the last run, which nothing ended, is not included.
+        Number of runs that a reordered packet ended, x. The last run is not included, because nothing ended it.
     mean_pkts : float or None
-        a / x.
+        The ratio a / x.
     weighted_mean_pkts : float or None
-        q / a, where q is the sum of squared lengths: mean length of the run that contains a packet.
+        The ratio q / a, where q is the sum of squared lengths. This is the mean length of the run that contains a given
+        packet.
     variability_ratio : float or None
-        (q / a) / (a / x).
+        The ratio (q / a) / (a / x).
     last_pkts, max_pkts : int
         Lengths of the last run of the sequence, and of the longest run.
     """
@@ -236,7 +239,7 @@ class Runs:
     max_pkts: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers for JSON."""
+        """The numbers for JSON."""
         return _scalars(self)
 
 
@@ -247,25 +250,25 @@ class Reordering:
     Attributes
     ----------
     arrived_pkts : int
-        All arrivals: sum of received, duplicate, too late and outside.
+        Number of all arrivals: the sum of received, duplicate, too late and outside.
     received_pkts : int
-        First copies, which RFC 4737 analyses.
+        Number of first copies, which RFC 4737 analyses.
     duplicate_pkts : int
-        Further copies.
+        Number of further copies.
     too_late_pkts : int
-        Arrivals below the largest number by more than the loss-waiting window, which count as lost.
+        Number of arrivals that are below the largest number by more than the loss-waiting window. They count as lost.
     outside_pkts : int
-        Arrivals below the first number of the sequence.
+        Number of arrivals below the first number of the sequence.
     expected_pkts : int
-        Number of packets sent, if given; otherwise from the first number to the largest.
+        Number of packets sent, if it was given. Otherwise it is counted from the first number to the largest.
     lost_pkts : int
-        Packets expected but not received.
+        Number of packets that were expected but not received.
     reordered_pkts : int
-        Packets that arrived after one with a larger number (RFC 4737, 3.3).
+        Number of packets that arrived after one with a larger number (RFC 4737, 3.3).
     reordered_ratio : float or None
         Share of reordered packets among those received (RFC 4737, 4.1).
     density, buffer_density, n_reordering, extents, gaps, runs
-        Each a value of its own, with its section of the RFC.
+        Results of the other kinds; each has its section of the RFC in its class.
     """
 
     arrived_pkts: int
@@ -286,12 +289,12 @@ class Reordering:
 
     @property
     def mean_displacement_pkts(self) -> float | None:
-        """MD; see `Density`."""
+        """Mean displacement; see `Density`."""
         return self.density.mean_displacement_pkts
 
     @property
     def entropy_nats(self) -> float | None:
-        """E_r; see `Density`."""
+        """Reordering entropy; see `Density`."""
         return self.density.entropy_nats
 
     @property
@@ -300,10 +303,9 @@ class Reordering:
         return self.buffer_density.buffer_mean_pkts
 
     def to_dict(self) -> dict[str, Any]:
-        """One JSON object: `leowarp reorder FILE --json`."""
+        """The JSON object that `leowarp reorder FILE --json` prints."""
         density, buffer = self.density, self.buffer_density
-        # The object is as flat as possible: scalars are next to the objects, so that jq or pandas finds them by a
-        # single name.
+        # Scalars are at the top level, beside the objects, so that jq or pandas finds them by a single name.
         scalars = {key: value for key, value in _scalars(self).items() if isinstance(value, int | float | None)}
         return {
             **scalars,
@@ -335,10 +337,11 @@ class Reordering:
 
 
 def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
-    """Result of the native meter with types; values that it cannot know without times or lengths are None.
+    """The result of the native meter with types. Values that need times or lengths are None if these are missing.
 
-    native: `_native.Meter.measured()` (crates/py/src/meter.rs).
-    is_timed, has_lengths: Whether every arrival had a time, and a length: the meter treats missing lengths as 0.
+    native: The result of `_native.Meter.measured()` (crates/py/src/meter.rs).
+    is_timed, has_lengths: Whether every arrival had a time, and whether every arrival had a length. The meter treats
+        missing lengths as 0.
     """
     extent, gaps, density, buffer = native["extent"], native["gaps"], native["density"], native["buffer_density"]
     received = native["received_pkts"]
@@ -346,7 +349,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
     displacement, displaced = _columns(density["counts"])
     occupancy, occupied = _columns(buffer["counts"])
     extents, behind = _columns(extent["counts"])
-    # Objects and ratios are built below; whole numbers have the same names in the crate and here.
+    # Objects and ratios are built below. Whole numbers have the same names in the crate as here.
     scalars = {item.name: native[item.name] for item in fields(Reordering) if isinstance(native.get(item.name), int)}
     return Reordering(
         **scalars,
@@ -363,7 +366,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
         n_reordering=NReordering(n, n_pkts, received),
         extents=Extents(
             extents, behind, extent["mean_pkts"], extent["max_pkts"],
-            # If only some arrivals had a time or a length, the crate's means would cover only those arrivals.
+            # If only some arrivals had a time or a length, the crate's means would cover only these.
             *(extent[key] if is_timed else None for key in ("late_time_mean_ns", "late_time_max_ns")),
             *(extent[key] if has_lengths else None for key in ("byte_offset_mean_bytes", "byte_offset_max_bytes")),
         ),
@@ -373,7 +376,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of (value, packets) as two arrays, int32 and uint64, in the same order."""
+    """Pairs of (value, packets) as two arrays (int32 and uint64) in the same order."""
     values, counts = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(values, dtype=np.int32), np.array(counts, dtype=np.uint64)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a measurement: thresholds, window, width of the numbers."""
+"""Settings of a measurement: thresholds, window, and number of bits of the numbers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 THRESHOLD_PKTS = 1000
-"""Same as in runs (`observe.reordering_threshold`): a route change displaces packets by a queue or more."""
+"""This is the same value as in runs (`observe.reordering_threshold`). A route change may displace packets by the length
+of a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
 """Displacements are signed 32-bit numbers."""
 LOSS_WINDOW_MAX_PKTS = 2**24
-"""Limit of the meter's memory (80 to 160 MB). The meter would silently reduce a larger window to this limit."""
+"""This limits the memory of the meter (80 to 160 MB). A larger window is rejected here, because the meter would
+silently reduce it."""
 N_MAX = 2**16
-"""The meter counts no larger n (`crates/reorder`), so larger values are refused here instead of reduced."""
+"""The meter counts no larger n (`crates/reorder`). Larger values are rejected here instead of being reduced."""
 SEQ_MAX = 2**63 - 1
-"""Largest sequence number: the next one would not fit into the signed 64-bit integers that Parquet usually has."""
+"""Largest sequence number. The next one would not fit into signed 64-bit integers, which Parquet usually has."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +30,18 @@ class Settings:
     Attributes
     ----------
     threshold_pkts : int
-        D_T of RFC 5236: a packet with a larger displacement counts as lost in RD.
+        D_T of RFC 5236: in RD, a packet with a larger displacement counts as lost.
     buffer_threshold_pkts : int, optional
-        B_T of RFC 5236: size of the hypothetical buffer; default: `threshold_pkts`.
+        B_T of RFC 5236: size of the assumed buffer; default: `threshold_pkts`.
     loss_window_pkts : int
-        Replaces RFC 4737's waiting time: a packet this far below the largest number counts as lost.
+        This window replaces RFC 4737's waiting time: a packet whose number is this far below the largest counts as
+        lost.
     n_max : int
         n-reordering is counted for n = 1 to n_max.
     first_seq : int, optional
-        Number of the first packet sent; default: the smallest number that arrives.
+        Number of the first packet that was sent; default: the smallest number that arrives.
     bits : int, optional
-        Width of numbers that wrap around, 16 or 32 for instance (8 to 63); None: no wrap-around.
+        Number of bits of numbers that wrap around (8 to 63), for instance 16 or 32. None: they do not wrap around.
 
     Raises
     ------
@@ -55,7 +58,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.buffer_threshold_pkts is None:
-            # The dataclass is frozen; defaults are filled in before the object is visible.
+            # The dataclass is frozen, but defaults are filled in before the object is visible.
             object.__setattr__(self, "buffer_threshold_pkts", self.threshold_pkts)
         for name, (low, high, why) in _RANGES.items():
             value = getattr(self, name)
@@ -65,7 +68,7 @@ class Settings:
             raise ScenarioError(f"first_seq = {self.first_seq} does not fit into {self.bits} bits")
 
     def to_dict(self) -> dict[str, Any]:
-        """Name -> value, as parameters of the native `Meter`.
+        """Values by name, which are the parameters of the native `Meter`.
 
         Examples
         --------
@@ -76,13 +79,13 @@ class Settings:
 
 
 def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
-    """The value as a Python int, from any type of whole number; ScenarioError for other types."""
-    # `index` instead of `int`: 2.5 would silently become 2, and "3" is not a number.
+    """The value as a Python int, from any type of whole number. Other types are a ScenarioError."""
+    # `index` is used instead of `int`, which would silently make 2.5 a 2, and accept "3".
     try:
         number = index(value)
     except TypeError:
         raise ScenarioError(f"{name} = {value!r} is not a whole number") from None
-    # `True` would be accepted as 1.
+    # `True` would otherwise be accepted as 1.
     if isinstance(value, bool) or not low <= number <= high:
         raise ScenarioError(f"{name} = {value} is not within {low} and {high}", hint=why)
     return number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and pages from metrics.
+"""Draw figures and write pages from metrics.
 
 >>> figure("runs/madrid-tokyo", "goodput").savefig("goodput.pdf")     # doctest: +SKIP
 >>> write_report("runs/madrid-tokyo")                                # doctest: +SKIP

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic runs, written once per session."""
+"""Synthetic runs for the tests of reports, written once per session."""
 
 import pytest
 

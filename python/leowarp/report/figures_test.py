@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of figures: their content, equal bytes at a second drawing, and the messages if they cannot be drawn."""
+"""Tests of figures: their content, identical files if they are drawn twice, and the messages if they cannot be
+drawn."""
 
 import dataclasses
 import hashlib
@@ -56,13 +57,13 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
     for run in runs:
         run.__dict__["changes"] = run.changes[:0]
     drawn = figure(runs, "queues")
-    # A layout that is not found gives a warning, and warnings are errors here.
+    # A layout that fails gives a warning, and warnings are errors here.
     save(drawn, tmp_path / "queues", ("png",))
     assert all(axes.get_position().height > 0.2 for axes in drawn.axes)
 
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
-    # `leowarp.Run` has a path. Earlier, a single run was iterated over, which failed.
+    # `leowarp.Run` has a path. A single run was once iterated over, which failed.
     run = Run(run_dir)
     view = RunView(run_dir)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
@@ -135,7 +136,7 @@ def test_queue_map_places_the_queue_at_its_link(run_dir):
     edges_ns, waiting = queue_map(RunView(run_dir))
     assert waiting.shape[0] == 4
     place, when = np.unravel_index(np.nanargmax(waiting), waiting.shape)
-    # The second link of the first path, while it has a queue.
+    # This is the second link of the first path, while it has a queue.
     assert place == 1
     assert 19.5e9 <= edges_ns[when] < 20e9
     assert np.nanmax(waiting) == syn.QUEUE_PKTS
@@ -171,7 +172,7 @@ def test_footer_names_what_differs(run_dir, other_run_dir):
 
 
 def pinged(run_dir, copy, received_ns):
-    """A copy of the run with two pings in place of its transfer."""
+    """A copy of the run that has two pings instead of its transfer."""
     shutil.copytree(run_dir, copy)
     scenario_text = PLAN_TOML.replace('congestion_control = "cubic"', 'kind = "ping"\ninterval = "1 s"')
     (copy / "00-plan.toml").write_text(scenario_text)
@@ -190,7 +191,7 @@ def test_probes_of_runs_that_lost_none_are_laid_out(run_dir, tmp_path):
 
 
 def laid_out(drawn):
-    """Places of the panels, as shares of the figure."""
+    """Positions of the panels, as shares of the figure."""
     drawn.draw_without_rendering()
     return [axes.get_position() for axes in drawn.axes]
 
@@ -210,12 +211,12 @@ def test_the_figure_of_reordering_has_all_four_distributions(run_dir):
     density, buffer_density, n_reordering, extent = figure(run_dir, "reordering").axes
     assert density.get_yscale() == "log"
     (line,) = extent.lines
-    # 26 extents of 1, 3, 5 ... 51: half of them are 27 or more.
+    # The 26 extents are 1, 3, 5 ... 51, and half of them are 27 or more.
     assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True))[27] == pytest.approx(0.5)
     assert line.get_ydata()[0] == pytest.approx(1.0)
     (line,) = n_reordering.lines
     assert line.get_xdata().tolist() == [1]
-    # No packet is late: after most arrivals the buffer is empty, and the three dropped packets fill it.
+    # No packet is late. After most arrivals the buffer is empty, but the three dropped packets fill it.
     assert buffer_density.get_xlim()[1] > 200
 
 
@@ -224,7 +225,7 @@ def test_reordering_over_time_shows_windows_and_what_is_around_changes(run_dir):
     for axes in (share, displacement, entropy):
         windows, around = axes.lines[:2]
         assert windows.get_label() == "CUBIC, windows"
-        # The packets overtaken at 20 s are in the window from 15 to 25 s, where their share is smaller than around the
+        # The packets overtaken at 20 s are in the window from 15 to 25 s. There, their share is smaller than around the
         # change.
         assert 0 < np.nanmax(windows.get_ydata()) < around.get_ydata()[0]
         assert windows.get_xdata()[-1] == 60
@@ -279,7 +280,7 @@ def test_the_outline_of_the_land_is_on_the_globe():
 def test_well_known_places_are_on_the_right_side_of_the_coast(longitude, latitude, land):
     from matplotlib.path import Path
 
-    # The outline is accurate to one or two degrees.
+    # The outline is accurate to one or two degrees, hence the radius.
     inside = any(Path(polygon).contains_point((longitude, latitude), radius=1.0) for polygon in LAND_DEG)
     inside |= any(Path(polygon).contains_point((longitude, latitude), radius=-1.0) for polygon in LAND_DEG)
     assert inside == land

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of a self-contained HTML page: one file, no network, readable on paper and with a screen reader."""
+"""Parts of an HTML page that consists of one file, needs no network, and can be read on paper and with a screen
+reader."""
 
 from __future__ import annotations
 
@@ -20,20 +21,21 @@ from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
-"""Above this size a page uses the PNG, because a vector graphic with thousands of marks is larger than its pixels."""
+"""If an SVG is larger than this, a page uses the PNG instead. A vector graphic with thousands of marks is larger than
+its pixels."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""A narrower figure, one column of a paper, is placed beside another one."""
+"""If a figure is narrower than this (one column of a paper), it is placed beside another one."""
 
 
 def page(title: str, body: str) -> str:
-    """A whole document.
+    """A complete document.
 
-    title: Title of the window; escaped here.
-    Returns: A document that contains its style: the page loads nothing, so the file can be mailed. Only scripts from
-        `own_script` run.
+    title: Title of the window, which is escaped here.
+    Returns: The document, which includes its style. The page loads nothing, so the file can be sent by mail. Only
+        scripts from `own_script` are executed.
     """
     return (
         "<!DOCTYPE html>\n"
@@ -46,7 +48,7 @@ def page(title: str, body: str) -> str:
 
 
 def own_script(file: str) -> str:
-    """One of leowarp's own scripts; no others run on a page."""
+    """The content of one of leowarp's own scripts. A page executes no others."""
     assert file in _SCRIPTS, f"{file} is not in the page's policy"
     return f"<script>{_script_text(file)}</script>\n"
 
@@ -61,26 +63,26 @@ def _own(file: str) -> str:
 
 
 def text(value: object) -> str:
-    """Escaped text; control characters are shown as in `printable`."""
+    """Text with HTML characters escaped, and control characters shown as in `printable`."""
     return html.escape(visible(str(value)))
 
 
 def section(name: str, heading: str, content: str) -> str:
-    """A part of the page with an id for the navigation.
+    """A section of the page, with an id for the navigation.
 
-    name: Its id.
+    name: Id of the section.
     """
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
 
 def navigation(entries: Iterable[tuple[str, str]]) -> str:
-    """Links to the sections."""
+    """HTML list of links to the sections."""
     links = "".join(f'<a href="#{text(name)}">{text(heading)}</a>' for name, heading in entries)
     return f'<nav aria-label="Sections">{links}</nav>\n'
 
 
 def warning_box(warnings: Sequence[str]) -> str:
-    """Points to check before trusting the page; empty if there are none."""
+    """HTML box with points to check before the page is trusted; empty if there are none."""
     if not warnings:
         return ""
     items = "".join(f"<li>{text(warning)}</li>" for warning in warnings)
@@ -94,11 +96,11 @@ def table(
 ) -> str:  # fmt: skip
     """A table whose first column contains the row headers.
 
-    left: frozenset of int. Columns of text, aligned left.
-    raw: frozenset of int. Columns whose cells are HTML already.
-    long: Whether the table scrolls under its header if it is higher than half a screen.
-    Returns: A reader can sort the table by a click on a column header (`tables.js`). Cells contain the exact numbers
-        for this.
+    left: frozenset of int. Numbers of the columns with text, which are aligned left.
+    raw: frozenset of int. Numbers of the columns whose cells are already HTML.
+    long: True if the table should scroll below its header when it is higher than half a screen.
+    Returns: HTML. The reader can sort the table with a click on a column header (`tables.js`). For this, cells contain
+        the exact numbers.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -124,13 +126,13 @@ def table(
 
 
 def cell(value: object) -> str:
-    """The text of a value in a cell; a missing value is a dash, never 0.
+    """Text of a value in a cell. A missing value is a dash, never 0.
 
-    Returns: Whole numbers with separators, others with four digits, booleans as yes or no.
+    Returns: The text: whole numbers with separators, other numbers with four digits, booleans as yes or no.
     """
-    if value is None or value != value:  # nan is the only value that is not equal to itself
+    if value is None or value != value:  # nan is the only value that is not equal to itself.
         return "–"
-    # Checked before int, because bool is a subclass of int.
+    # This must come before int, because bool is a subclass of int.
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -141,7 +143,8 @@ def cell(value: object) -> str:
 
 
 def number(value: object, unit: float = 1) -> float | int | None:
-    """A number of a table, which may be pandas' NA, in the form that `cell` needs: in `unit`s, whole numbers as int."""
+    """A number of a table, which may be pandas' NA, in the form that `cell` needs. It is divided by `unit`, and whole
+    numbers become int."""
     if value is None or pd.isna(value):
         return None
     assert isinstance(value, int | float | np.number), value
@@ -149,27 +152,27 @@ def number(value: object, unit: float = 1) -> float | int | None:
 
 
 def numbers(entries: Sequence[tuple[str, str]]) -> str:
-    """A few prominent numbers: pairs of (label, number with its unit)."""
+    """HTML of a few prominent numbers, each given as (label, number with its unit)."""
     cells = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in entries)
     return f'<dl class="numbers">{cells}</dl>\n' if entries else ""
 
 
 def is_half(stem: Path) -> bool:
-    """Whether a figure is one column wide, so that two fit into a row."""
+    """Whether a figure is one column wide, so that two figures fit into a row."""
     return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
 
 
 def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:
-    """A figure embedded from its files; below it are links to the files of all formats and to its numbers.
+    """A figure, embedded from its files. Below it are links to the files in all formats and to its numbers.
 
-    stem: The files without their suffix; the PNG must exist.
-    title, caption: Also the alternative text of the image.
+    stem: Path of the files without their suffix; the PNG must exist.
+    title, caption: They are also the alternative text of the image.
     folder: Folder of the files, relative to the page.
     code: Python code that draws the figure again.
     """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
-    # The SVG is embedded as an image and not inline: every SVG of matplotlib has the ids figure_1 and axes_1, and ids
-    # on a page must be unique.
+    # The SVG is embedded as an image, not inline: ids on a page must be unique, and every SVG of matplotlib has the ids
+    # figure_1 and axes_1.
     if svg.exists() and svg.stat().st_size <= LARGEST_SVG_BYTES:
         source = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()
     else:
@@ -188,10 +191,11 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
 
 
 def _width_in(svg: Path, png: Path) -> float:
-    """Width of a figure in inches: from its SVG in points, or from its PNG in pixels at `style.PNG_DPI`."""
+    """Width of a figure in inches. It is taken from its SVG (in points) or from its PNG (in pixels at
+    `style.PNG_DPI`)."""
     # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
     found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
     if found is not None:
         return float(found[1]) / 72
-    # The width is the first field of the header chunk: PNG specification, 11.2.2 (IHDR).
+    # The width is the first field of the header chunk (PNG specification, 11.2.2, IHDR).
     return struct.unpack(">I", png.read_bytes()[16:20])[0] / PNG_DPI

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Display of a run, or of the runs of a group, in a notebook: the summary from the top of its page, and figures.
+"""Display of a run, or of a group of runs, in a notebook: the summary from the top of its page, and figures.
 
-Styles are set on the elements, because a rule in a style sheet would affect the rest of the notebook. Only lines have a
-colour, so a dark notebook stays dark. Figures are PNG: a notebook is saved with them.
+Styles are set on each element, because a rule in a style sheet would affect the rest of the notebook. Only lines have a
+colour, so this also suits a dark notebook. Figures are PNG files, which are saved with the notebook.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ SHOWN: tuple[tuple[str, ...], ...] = (
     ("matrix", "map", "ping_change"),
     ("packets", "probes"),
 )
-"""Figures; of each group the first for which the run has data is shown: each takes a third of a second to draw."""
+"""Figures to show. From each group, only the first figure for which the run has data is shown, because each takes a
+third of a second to draw."""
 
 _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 
 
 def inline(runs: Sequence[Run]) -> str:
-    """HTML of a run; for several runs, which are one plan with several seeds, medians with intervals, and bands."""
+    """HTML of a run. For several runs (one plan with several seeds), it has medians with intervals, and bands."""
     return _run(RunView(runs[0])) if len(runs) == 1 else _group([RunView(run) for run in runs])
 
 
@@ -106,8 +107,8 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """The section. If a table has too little space for its flows, it shows their spread and the three worst and
-    best."""
+    """The section in a form that fits. If there are too many flows for a table, it has their spread and the three worst
+    and best flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
@@ -132,12 +133,12 @@ def _table(section: Section) -> str:
 
 
 def _side_by_side(pictures: str) -> str:
-    """Figures that are one column wide are placed side by side if there is space."""
+    """HTML in which figures of one column's width are side by side, if there is space."""
     return f"<div style='display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0.5em'>{pictures}</div>"
 
 
 def _drawn(title: str, draw: Callable[[], Figure]) -> str:
-    """A figure; if the run lacks the data, the reason."""
+    """A figure, or the reason if the run lacks the data."""
     try:
         picture, size = notebook_png(draw())
     except TraceError as error:

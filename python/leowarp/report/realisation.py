@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mobile channel of a run, recomputed: its power series is not stored, since the plan determines it."""
+"""The mobile channel of a run, recomputed. Its power series is not stored, because the plan determines it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from leowarp.timeline.metadata import CodewordSummary, TimelineMetadata
 
 
 def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
-    """The channel of a run up to the run's end.
+    """The channel of a run until the end of the run.
 
-    Raises TraceError if the plan has no mobile channel, or its codewords differ from the run's timeline.
+    Raises TraceError if the plan has no mobile channel, or if its codewords differ from those of the run's timeline.
     """
     if not isinstance(plan.medium, Mobile):
         raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")
@@ -32,13 +32,13 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
 
 
 def _known(path: Path) -> CodewordSummary | None:
-    """The timeline's codewords; None: it has none."""
+    """The codewords of the timeline; None if it has none."""
     timeline = path / layout.TIMELINE
     return TimelineMetadata.of(runtables.read_schema(path, layout.TIMELINE)).harq if timeline.exists() else None
 
 
 def _alike(known: CodewordSummary, made: CodewordSummary) -> bool:
-    # Counts are exact; a ratio of counts may differ in its last digit.
+    # Counts are exact, but a ratio of counts may differ in its last digit.
     ratios = ((known.loss_ratio, made.loss_ratio), (known.symbols_ratio, made.symbols_ratio))
     return (known.codewords, known.first_bits) == (made.codewords, made.first_bits) and all(
         math.isclose(a, b, rel_tol=1e-9) for a, b in ratios

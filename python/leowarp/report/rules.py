@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of a plan that shape results, as text: the foot of every figure."""
+"""The rules of a plan that shape results, as the text below every figure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     """Each rule of a plan that shapes results, with its value in words.
 
     document: The plan as TOML, with units in its values.
-    manifest: Source of the kernel's version; empty if there is none yet.
-    Returns: list of (name, text). Those of the medium come first, then queues, TCP, kernel and seed. Defaults that have
-        no effect on the result (no loss, no ECN, packets of 1500 B) are left out.
+    manifest: The kernel's version is taken from it. It is empty if there is none yet.
+    Returns: list of (name, text). The rules of the medium come first, followed by queues, TCP, kernel and seed.
+        Defaults that do not affect the result (no loss, no ECN, packets of 1500 B) are left out.
     """
-    # The rules are read from the plan's text and not from a `Plan`: the footer shows each quantity as it was written,
-    # 30 ms and not 30000000.
+    # The rules are read from the text of the plan, not from a `Plan`. Each quantity is then shown as it was written,
+    # such as 30 ms instead of 30000000.
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
-        # An access link uses the satellites of the constellation, a mobile channel also its routes, and neither its
-        # links.
+        # An access link uses only the satellites of the constellation. A mobile channel also uses its routes. Neither
+        # uses its links.
         shown = 1 if "access" in document else 5 if "mobile" in document else None
         rules += _constellation_rules(document)[:shown]
     if "chain" in document:
@@ -42,8 +42,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
-    # A plan lists every default. If it lacks a key, the key was added after the version that made the plan, and that
-    # version behaved as the key's default does.
+    # A plan lists every default. If it lacks a key, an older version made the plan. That version behaved as the default
+    # of the key describes.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
         profile += f", paced by {tcp['pacing']}"
@@ -67,13 +67,14 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
 
 
 _LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""Sections whose links have queues, and the words that distinguish them if a plan has several."""
+"""Sections whose links have queues, with the words that distinguish them if a plan has several."""
 
 
 def _queues(document: dict[str, Any]) -> str:
-    """The disciplines of the plan; with the rest of the link's model if it differs from the default."""
+    """The queueing disciplines of the plan. Other parts of the link model are included if they differ from the
+    default."""
     network = document.get("network", {})
-    # An access link, a mobile channel or a measured path uses no link from the sections of a constellation.
+    # An access link, a mobile channel and a measured path use no link of the constellation's sections.
     own: list[str] = [name for name in ("chain", "measured", "access", "mobile", "jittered") if name in document]
     sections = own[:1] or [name for name in ("isl", "ground") if name in document]
     kinds = {
@@ -93,7 +94,8 @@ def _queues(document: dict[str, Any]) -> str:
 
 
 def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:
-    """A profile fills in the values that its preset leaves open; the plan has the numbers, and this text the names."""
+    """The rules of an access link. A profile fills in the values that its preset leaves open; the plan has the numbers,
+    and this text the names."""
     profile = f"{access.get('profile')}, {access.get('preset')}"
     if access.get("geometry", "profile") != "profile":
         profile += f", delays by {access['geometry']}"
@@ -124,13 +126,13 @@ def _mobile_rules(mobile: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _discipline(link: dict[str, Any]) -> str:
-    """The queue of a link, unless it is a plain fifo."""
+    """The queue of a link; empty for a plain fifo."""
     kind = link.get("queue_discipline", "fifo")
     return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
 
 
 def _switching(routing: dict[str, Any]) -> str:
-    """The way in which nodes switch, unless all switch at once."""
+    """How nodes switch to new routes; empty if all switch at once."""
     if routing.get("update", "atomic") == "atomic":
         return ""
     return (
@@ -165,7 +167,8 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         ground_rule = f"sub-satellite point within {ground.get('max_ground_range')}"
     links = _link_text(isl)
-    # If the two are equal, as by default, only one text, because the foot of a figure has only a line or two.
+    # If both texts are equal, as by default, only one is shown, because there is space for only a line or two below a
+    # figure.
     if _link_text(ground) != links:
         links = f"ISL {links}; ground {_link_text(ground)}"
     if network.get("delay_rounding", "none") != "none":
@@ -198,12 +201,12 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _acquisition(isl: dict[str, Any]) -> str:
-    """Acquisition time of new links, unless it is 0."""
+    """Acquisition time of new links; empty if it is 0."""
     return f", new ones after {isl['acquisition']} ({isl.get('acquiring')})" if "acquisition" in isl else ""
 
 
 def _gap(ground: dict[str, Any]) -> str:
-    """Duration of a handover, unless it is 0."""
+    """Duration of the gap at a handover; empty if it is 0."""
     if "handover_gap" not in ground:
         return ""
     spread = str(ground.get("handover_gap_spread", "0 s"))
@@ -212,7 +215,7 @@ def _gap(ground: dict[str, Any]) -> str:
 
 
 def _margin(routing: dict[str, Any]) -> str:
-    """Time for which a path is kept when it is no longer the shortest, unless it is 0."""
+    """Margin up to which a path is kept when another is shorter; empty if it is 0."""
     margin = str(routing.get("margin", "0 %"))
     if margin == "unlimited":
         return ", kept until they break"
@@ -220,7 +223,7 @@ def _margin(routing: dict[str, Any]) -> str:
 
 
 def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
-    """Actions of nodes when their routes change, if any."""
+    """What nodes do when their routes change; empty if they do nothing."""
     said = []
     if cures.get("move_queue", "off") != "off":
         said.append(f"queue moved ({cures['move_queue']})")
@@ -247,7 +250,7 @@ def _link_text(link: dict[str, Any]) -> str:
 
 
 def kernel_name(manifest: dict[str, Any]) -> str:
-    """The guest kernel's version as the manifest gives it."""
+    """Version of the guest's kernel, from the manifest."""
     kernel = manifest.get("kernel")
     if not isinstance(kernel, dict) or not kernel.get("linux_version"):
         return "not recorded"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Style of figures: two-column paper sizes, colours that are distinct with colour blindness and in grey print, equal
-bytes for equal data.
+"""Style of figures: sizes for two-column papers, colours that can be distinguished with colour blindness and in grey
+print, and identical files for identical data.
 
-Matplotlib is used without pyplot: no global state, no display, and no side effects in a notebook.
+Matplotlib is used without pyplot. There is therefore no global state, no display, and no side effect in a notebook.
 """
 
 from __future__ import annotations
@@ -27,35 +27,36 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 
 COLUMN_IN, PAGE_IN = 3.5, 7.16
-"""Widths of one and two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
+"""Widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
-"""Okabe and Ito's palette (2008), distinct with every common colour vision deficiency; without its yellow."""
+"""Okabe and Ito's palette (2008) without its yellow. Its colours can be distinguished with every common colour vision
+deficiency."""
 
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2, 1.2)), (0, (8, 2)),
                           (0, (3, 1, 1, 1, 1, 1)))  # fmt: skip
-"""Dash patterns that remain distinct in grey print."""
+"""Dash patterns that can be distinguished in grey print."""
 
 ALGORITHMS = {"cubic": 0, "reno": 1, "bbr": 2}
-"""The study's three algorithms always have the same colour and dashes, whatever else is drawn."""
+"""The study's three algorithms always have the same colours and dashes, whatever else is drawn."""
 
 CHANGE_COLOUR = "#CC79A7"
 """Route changes are pink vertical lines, as in the study's figures."""
 
 BEFORE, AFTER, BAD = "#0072B2", "#E69F00", "#D55E00"
-"""Colours of the old path, the new path, and late or lost packets."""
+"""Colours of the old path, of the new path, and of late or lost packets."""
 
 LABEL_IN = 0.36
-"""Height of the tick labels and the axis label below a panel: 6.5 and 7.5 points, with the gaps around them."""
+"""Height of tick labels and axis label below a panel: 6.5 and 7.5 points, and the gaps around them."""
 
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
-"""Format of a page's figures. The other formats are made when they are requested. The SVG takes a quarter of a figure's
-processor time, a PNG another quarter, and a PDF half, because the font's subset is computed for each file."""
+"""Formats of a page's figures. Other formats are made only if they are requested. The SVG takes a quarter of a figure's
+processor time and a PNG another quarter. A PDF takes half, because the subset of the font is computed for each file."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # ships with matplotlib: the same glyphs, and so the same bytes, on every machine
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so glyphs and files are the same on every machine
     "font.size": 7.5,
     "axes.titlesize": 7.5,
     "axes.labelsize": 7.5,
@@ -74,13 +75,13 @@ RC: dict[str, Any] = {
     "axes.spines.right": False,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
-    # A station may have the name $\frac$: names are shown as they are, not typeset as formulas.
+    # Names are shown as they are, never as formulas: a station may have the name $\frac$.
     "text.parse_math": False,
-    # Without a salt, matplotlib gives clip paths random ids, and no two files would be equal.
+    # Without a salt, matplotlib gives random ids to clip paths, and no two files would be equal.
     "svg.hashsalt": "leowarp",
-    # Glyphs are drawn as outlines: a reader's machine need not have the font.
+    # Glyphs are drawn as outlines, so a reader's machine need not have the font.
     "svg.fonttype": "path",
-    # TrueType; matplotlib's default is Type 3, which IEEE's PDF check rejects.
+    # Fonts are embedded as TrueType. IEEE's PDF check rejects Type 3, matplotlib's default.
     "pdf.fonttype": 42,
     "path.simplify": True,
     "path.simplify_threshold": 0.3,
@@ -91,19 +92,19 @@ RC: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Matplotlib's defaults with our settings on top, independent of the user's matplotlibrc.
+    """Use matplotlib's defaults with our settings, whatever the user's matplotlibrc says.
 
-    They apply within a `with` block; afterwards a notebook's own settings are in force again.
+    This applies within a `with` block. Afterwards, the settings of a notebook are valid again.
     """
-    # The caller's backend is kept: `rc_context` does not restore it (its documentation), so with matplotlib's default a
-    # notebook would lose its own.
+    # The caller's backend is kept. `rc_context` does not restore it (see its documentation), so a notebook would lose
+    # its own.
     settings: Any = mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}
     with mpl.rc_context(rc=settings):
         yield
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook displays: IPython displays matplotlib figures only if pyplot made them."""
+    """A figure that a notebook displays. IPython displays only matplotlib figures that pyplot made."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         return notebook_png(self)
@@ -112,8 +113,8 @@ class ShownFigure(Figure):
 def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
     """The PNG of a figure for a notebook.
 
-    Returns png: In the resolution of `leowarp report --formats png`.
-    Returns size: `width` and `height` of the display in CSS pixels (96 per inch).
+    Returns png: The image in the resolution of `leowarp report --formats png`.
+    Returns size: `width` and `height` of the displayed image in CSS pixels (96 per inch).
     """
     file = io.BytesIO()
     with styled():
@@ -123,14 +124,14 @@ def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
 
 
 def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
-    """An empty figure with space at the bottom for the rules that shape its result.
+    """An empty figure, with space at the bottom for the rules that shape its result.
 
-    width_in, height_in: Inches; `COLUMN_IN` or `PAGE_IN` wide.
-    footer: Set in small type over as many lines as it needs; the rest of the height is for the panels.
-    Returns: With matplotlib's constrained layout, which moves panels until no label is cut.
+    width_in, height_in: Size in inches; the width is `COLUMN_IN` or `PAGE_IN`.
+    footer: Text in small type, with as many lines as it needs. The panels use the rest of the height.
+    Returns: The figure with matplotlib's constrained layout, which moves panels until no label is cut off.
     """
     figure = ShownFigure(figsize=(width_in, height_in))
-    # A character of DejaVu Sans at 4.6 points is 0.034 in wide on average, digits and capitals a little more.
+    # At 4.6 points, a character of DejaVu Sans is 0.034 in wide on average; digits and capitals are slightly wider.
     text = textwrap.fill(footer, width=int(width_in / 0.0358))
     lines = text.count("\n") + 1
     room = _room_in(lines) / height_in
@@ -140,9 +141,10 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 
 
 def without_rules(figure: Figure) -> str:
-    """Remove the rules from a figure's foot, for a page that states them once, and return them.
+    """Remove the rules from the bottom of a figure and return them, for a page that has them only once.
 
-    The figure's height is reduced accordingly, so its panels keep their size; it is laid out again when it is saved.
+    The height of the figure is reduced by their height, so its panels keep their size. The layout is computed again
+    when the figure is saved.
     """
     (rules,) = [each for each in figure.texts if each.get_gid() == RULES]
     rules.remove()
@@ -153,7 +155,7 @@ def without_rules(figure: Figure) -> str:
 
 
 RULES = "rules"
-"""Group id of the text at a figure's foot."""
+"""Group id of the text at the bottom of a figure."""
 
 PADS = {"w_pad": 0.03, "h_pad": 0.03}
 """Padding of matplotlib's constrained layout, in inches."""
@@ -166,8 +168,8 @@ def _room_in(lines: int) -> float:
 def line_style(index: int) -> dict[str, Any]:
     """Colour and dashes of the n-th line.
 
-    index: From 0. Seven colours and six patterns: the pair repeats after 42 lines.
-    Returns: `color` and `linestyle`.
+    index: Number of the line. It counts from 0. With seven colours and six patterns, styles repeat after 42 lines.
+    Returns: dict with `color` and `linestyle`.
     """
     return {"color": OKABE_ITO[index % len(OKABE_ITO)], "linestyle": LINES[index % len(LINES)]}
 
@@ -175,8 +177,8 @@ def line_style(index: int) -> dict[str, Any]:
 def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: str | None = None) -> None:
     """Draw pink vertical lines behind the data.
 
-    instants_s: Positions in the axis' seconds.
-    label: Name in the legend, once.
+    instants_s: Positions in the seconds of the axis.
+    label: Name in the legend, which has it once.
     """
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)
@@ -186,14 +188,14 @@ def legend_below(
     axes: Axes, handles: Sequence[Artist] | None = None, names: Sequence[str] | None = None, *, has_label: bool = True,
     **look: Any,
 ) -> Legend:  # fmt: skip
-    """A legend below a panel, placed below the axis labels.
+    """Add a legend below a panel, under its axis labels.
 
-    handles, names: Entries; by default everything in the panel with a label.
-    has_label: Whether tick labels and an axis label lie between the panel and the legend.
-    **look: Arguments of `Axes.legend`: ncols, fontsize.
+    handles, names: Entries; by default everything in the panel that has a label.
+    has_label: True if tick labels and an axis label are between the panel and the legend.
+    **look: Arguments of `Axes.legend`, such as ncols and fontsize.
     """
-    # The distance is in inches: as a share of the panel's height, the legend would overlap the label of a low panel and
-    # lie far from a high one.
+    # The distance is in inches. If it were a share of the panel's height, the legend would overlap the label of a low
+    # panel, and be far from a high one.
     drop_in = LABEL_IN if has_label else 0.06
     assert axes.figure is not None
     place = axes.transAxes + ScaledTranslation(0, -drop_in, axes.figure.dpi_scale_trans)
@@ -205,20 +207,20 @@ def legend_below(
 
 
 def highest_of(*panels: Axes) -> float:
-    """The largest number shown in any of the panels, in the units of their y axes.
+    """The largest number that any of the panels shows, in the units of their y axes.
 
-    Returns: 1 if no panel shows a number above 0, as for a flow that delivered nothing: an axis needs some height.
+    Returns: The number. It is 1 if no panel shows a number above 0, as for a flow that delivered nothing, because an
+        axis needs some height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
 
 
 def format_of(file: Path, option: str) -> str:
-    """The format given by the suffix of a figure's file.
+    """The format that the suffix of a figure's file specifies.
 
-    option: The option that named the file, for the message.
-    Returns: {"svg", "pdf", "png"}
-    Raises ScenarioError if it is none of `FORMATS`.
+    option: The option with which the file was given, for the message.
+    Returns: {"svg", "pdf", "png"} Raises ScenarioError if the format is none of `FORMATS`.
     """
     kind = file.suffix.lstrip(".").lower()
     if kind not in FORMATS:
@@ -228,27 +230,28 @@ def format_of(file: Path, option: str) -> str:
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, description: str = "") -> list[Path]:
-    """Write a figure in each format; equal figures give equal bytes (no date, no version, fixed SVG ids).
+    """Write a figure in each format. Equal figures give identical files, because these contain no date, no version and
+    only fixed SVG ids.
 
     Parameters
     ----------
     figure : Figure
-        It is laid out here; its layout is fixed afterwards.
+        The figure. Its layout is computed here, and is fixed afterwards.
     stem : path
-        The file without its suffix.
+        Path of the file without its suffix.
     formats : sequence of {"svg", "pdf", "png"}
     description : str
-        Stored in the metadata of an SVG.
+        Text for the metadata of an SVG.
 
     Returns
     -------
     paths : list of Path
-        In the order of the formats.
+        Paths of the files, in the order of the formats.
 
     Raises
     ------
     LeowarpError
-        If a file there is a link: leowarp never writes through links.
+        If a file there is a symbolic link, because leowarp never writes through links.
     """
     written = []
     metadata: dict[str, dict[str, Any]] = {
@@ -257,7 +260,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
         "png": {"Software": None},
     }
     with styled():
-        # The layout is computed once instead of once per format, because it takes longer than the drawing.
+        # The layout is computed only once, not once per format, because it takes longer than the drawing.
         engine = figure.get_layout_engine()
         if engine is not None:
             engine.execute(figure)
@@ -266,8 +269,9 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
             path = stem.with_name(f"{stem.name}.{kind}")
             plainfiles.refuse_link(path)
             if kind == "svg":
-                # `savefig` first draws once with rendering switched off, for layouts that change while they are drawn
-                # (matplotlib.backend_bases.print_figure). This layout is fixed: the same bytes in half the time.
+                # `savefig` first draws once without rendering, for layouts that change while they are drawn
+                # (matplotlib.backend_bases.print_figure). This layout is fixed, so that step is skipped: the file is
+                # the same, and takes half the time.
                 shown_dpi = figure.dpi
                 figure.dpi = PNG_DPI
                 FigureCanvasSVG(figure).print_svg(path, metadata=metadata[kind])

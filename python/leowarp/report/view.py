@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run as figures and pages use it: its plan, its tables, its metrics, and the rules that shaped its results."""
+"""One run in the form that figures and pages use: its plan, its tables, its metrics, and the rules that shaped its
+results."""
 
 from __future__ import annotations
 
@@ -37,30 +38,30 @@ from leowarp.timeline.channel import Realisation
 class RunView:
     """A run with the values that figures and pages need.
 
-    run: The run, or its directory. It needs a plan and a trace; a summary and a manifest are used if they exist.
-    flow: The flow of this view, for a figure with one flow per view; for a run with several flows, a figure gets one
-        view per flow.
+    run: The run, or its directory. It needs a plan and a trace. A summary and a manifest are used if they exist.
+    flow: The flow of this view. If a figure shows one flow per view and the run has several flows, it gets one view per
+        flow.
     """
 
     def __init__(self, run: Run | Path | str, flow: int | None = None, whole: RunView | None = None) -> None:
-        # The report is drawn while the run is still marked incomplete: the manifest is written and the mark removed
-        # last (`running/one.py`).
+        # The report is drawn while the run is still marked as incomplete: writing the manifest and removing the mark
+        # are the last steps (`running/one.py`).
         self.run = run if isinstance(run, Run) else Run(run, complete=False)
         self.flow = flow
         self.path = self.run.path
-        # Views of one run share the data that all flows share: earlier, each of 2,000 views had its own list of 2,000
-        # names.
+        # Views of the same run share the data that all its flows have in common. Otherwise each of 2,000 views would
+        # have a list of 2,000 names.
         self._whole = self if whole is None else whole
-        # The plan is read now and not when a figure is half drawn: a directory without a plan is no run.
+        # The plan is read now, so that a directory without a plan gives an error before a figure is half drawn.
         self.document = self.run.document
 
     def of_flow(self, flow: int) -> RunView:
-        """A view of the same run, which is read once, for one of its flows."""
+        """A view of one flow of the same run; the run is not read again."""
         return RunView(self.run, flow, self._whole)
 
     @property
     def flow_names(self) -> list[str]:
-        """The name of each flow, by its number."""
+        """Name of each flow, by its number."""
         return self._whole._flow_names
 
     @cached_property
@@ -68,17 +69,17 @@ class RunView:
         return flow_names([FlowKey.of_plan(number, flow) for number, flow in enumerate(self.plan.flows)])
 
     def chosen(self, flow: int | str | Sequence[int | str]) -> list[int]:
-        """Numbers of the flows that a user requests by number or name, each once.
+        """Numbers of the flows that a user requests by number or name, without repetition.
 
         Raises ScenarioError if the run has no such flow.
         """
-        # A name is a sequence too, namely of its letters.
+        # A name is a sequence too (of letters).
         each = [flow] if isinstance(flow, str) or not isinstance(flow, Sequence) else flow
         return list(dict.fromkeys(self.run.flow_number(one) for one in each))
 
     @property
     def plan(self) -> Plan:
-        """The plan, with parsed numbers, and with the connections of programs among its flows."""
+        """The plan with parsed numbers. Its flows include the connections of programs."""
         return self.run.observed_plan
 
     @property
@@ -88,27 +89,28 @@ class RunView:
 
     @property
     def metrics(self) -> Metrics:
-        """Metrics of the tables."""
+        """Metrics that are computed from the tables."""
         return numbers_to_draw(self.run)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """`summary.json` (which includes the costs of the run), or the same computed."""
+        """Content of `summary.json`, including the costs of the run. If there is no such file, the same without costs
+        is computed."""
         return self.run.summary if (self.path / layout.SUMMARY).exists() else self.metrics.summary
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """`manifest.json`, empty if there is none yet."""
+        """Content of `manifest.json`; empty if there is none yet."""
         return self.run.manifest if (self.path / layout.MANIFEST).exists() else {}
 
     @property
     def name(self) -> str:
-        """The scenario's name."""
+        """Name of the scenario."""
         return str(self.document.get("name", self.path.name))
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings of the run and of its metrics, each once."""
+        """Warnings of the run and of its metrics, without repetition."""
         return list(dict.fromkeys([*self.manifest.get("warnings", []), *self.metrics.warnings]))
 
     @property
@@ -122,12 +124,13 @@ class RunView:
 
     @property
     def probe_flows(self) -> list[int]:
-        """Numbers of the ping and udp flows, including datagrams of programs."""
+        """Numbers of the ping and UDP flows, including the datagrams of programs."""
         return [number for number, flow in enumerate(self.plan.flows) if flow.kind in ("ping", "udp")]
 
     @property
     def is_access(self) -> bool:
-        """Whether the path is an access link: its changes are reconfigurations, and its satellites are no nodes."""
+        """Whether the path is an access link. Its changes are then reconfigurations, and its satellites are not
+        nodes."""
         return isinstance(self.plan.medium, Access)
 
     @property
@@ -139,7 +142,7 @@ class RunView:
     def realisation(self) -> Realisation:
         """The mobile channel of the run, recomputed from its plan.
 
-        Raises TraceError if the run has no mobile channel, or the channel differs from the run's timeline.
+        Raises TraceError if the run has no mobile channel, or if the channel differs from the run's timeline.
         """
         return realisation_of_run(self.path, self.plan, self.metrics.end_ns)
 
@@ -149,13 +152,13 @@ class RunView:
         return [number for number, flow in enumerate(self.plan.flows) if flow.kind == "ping" and flow.replies]
 
     def change_instants_ns(self, flow: int) -> np.ndarray:
-        """Instants at which the path of a flow changed in either direction; int64, sorted."""
+        """Instants at which the path of a flow changed in either direction, as int64 in ascending order."""
         ends = self.plan.flows[flow]
         return both_ways_ns(self.tables, (ends.source, ends.destination))
 
     @property
     def main_flow(self) -> int:
-        """The flow of this view, or else the first TCP flow.
+        """Number of the flow of this view, or of the first TCP flow if the view has none.
 
         Raises TraceError if the view has no flow and the run has no TCP flow.
         """
@@ -175,10 +178,10 @@ class RunView:
 
     @cached_property
     def changes(self) -> pd.DataFrame:
-        """Route changes of the main flow's pair."""
+        """Route changes between the stations of the main flow."""
         flow = self.plan.flows[self.main_flow]
         changes = self.metrics.route_changes
-        # Many flows have the same pair.
+        # Many flows have the same pair of stations, so the result is cached.
         known, pair = self._whole._changes_of_pairs, (flow.source, flow.destination)
         if pair not in known:
             mine = (changes["source"] == flow.source) & (changes["destination"] == flow.destination)
@@ -191,18 +194,20 @@ class RunView:
 
     @cached_property
     def capacity_bps(self) -> float | None:
-        """Payload rate of the narrowest link of the plan: rate x payload / (IP length + overhead).
+        """Payload rate of the slowest link of the plan: rate x payload / (IP length + overhead).
 
-        The value is None if the link is unshaped, or its rate changes over time.
+        It is None if the link has no rate limit, or if its rate changes over time.
 
-        With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
+        With timestamps, a full segment has 1448 of the packet's 1500 bytes. 100 Mbit/s with 14 bytes of overhead then
+        carry 95.64 Mbit/s.
         """
-        # The path's own capacity if rates are tables; otherwise that of the links, which all flows share.
+        # If rates are in tables, each path has its own capacity. Otherwise the capacity of the links is used, which is
+        # the same for all flows.
         return self._steady_capacity_bps() if self._whole._has_tables else self._whole._links_capacity_bps
 
     @cached_property
     def _has_tables(self) -> bool:
-        """Whether rates of links are tables, so that each path has its own capacity."""
+        """Whether rates of links are in tables, so that each path has its own capacity."""
         return not planned(self.plan).steady_links()
 
     @cached_property
@@ -216,17 +221,17 @@ class RunView:
         if not shaped:
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
-        # The largest sample is used: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in
-        # net/ipv4/tcp.c). Without a sample, the header of IP, 20 bytes of TCP and 12 of timestamps (RFC 7323, appendix
-        # A) are subtracted.
+        # The largest sample is used, because a socket shows 536 before its handshake (TCP_MSS_DEFAULT, tcp_init_sock in
+        # net/ipv4/tcp.c). Without a sample, three headers are subtracted: IP, 20 bytes of TCP, and 12 of timestamps
+        # (RFC 7323, appendix A).
         payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 32.0 - self.ip_header_bytes
         return min(shaped) * payload_bytes
 
     def _steady_capacity_bps(self) -> float | None:
-        """Payload rate of the main flow's path from the timeline, if it never changes."""
+        """Payload rate of the main flow's path, from the timeline; None if it changes."""
         ends = self.plan.flows[self.main_flow]
         pair = (ends.source, ends.destination)
-        # A capacity from a table may change at any ns. The mean over each thousandth of the run is computed, so no
+        # A capacity from a table may change at any ns. Means over thousandths of the run are compared, so that no
         # change between two edges is missed.
         edges_ns = np.linspace(0, self.metrics.end_ns, 1001).astype("int64")
         rates = np.unique(path_capacity(self.tables, pair, edges_ns))
@@ -237,49 +242,49 @@ class RunView:
         )
 
     def path_delay(self, source: str, destination: str) -> pd.DataFrame:
-        """Propagation delay of the path from one station to another, as returned by `metrics.path_delay`."""
+        """Propagation delay of the path from one station to another; the result of `metrics.path_delay`."""
         known = self.metrics.path_delay.get((source, destination))
         return path_delay(self.tables, (source, destination), self.metrics.end_ns) if known is None else known
 
     @property
     def ip_bytes(self) -> int:
-        """Length of a full packet."""
+        """Length of a full packet in bytes."""
         return int(self.plan.network.mtu_bytes)
 
     @property
     def ip_header_bytes(self) -> int:
-        """Length of its IP header."""
+        """Length of its IP header in bytes."""
         return self.plan.network.ip_header_bytes
 
     def rules(self) -> list[tuple[str, str]]:
-        """The rules that shape results, as (name, text): the foot of every figure."""
+        """The rules that shape results, as (name, text); they are below every figure."""
         return rules_of(self.document, self.manifest)
 
     def footer(self) -> str:
-        """The rules in one paragraph."""
+        """The rules as one paragraph."""
         return " · ".join(f"{name}: {text}" for name, text in self.rules())
 
 
 def worded(runs: Sequence[RunView], text: str) -> str:
-    """Text about route changes in the words of the runs: the changes of an access link are called reconfigurations.
+    """Text about route changes, in words that suit the runs: the changes of an access link are called reconfigurations.
 
-    runs: If one of them uses another medium, the text stays unchanged.
+    runs: If one of them uses another medium, the text is not changed.
     """
-    # If a run with routes is among them, the general word stays, since it fits both.
+    # If a run with routes is among them, the general word stays, because it suits both.
     if not all(run.is_access for run in runs):
         return text
     return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
 
 
 def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
-    """Views in groups: views of one run together.
+    """Views grouped by run.
 
-    Returns: Groups in the order of each run's first view. Runs are compared by identity: the same directory given twice
-        counts as two runs.
+    Returns: Groups in the order of each run's first view. Runs are distinguished by identity: a directory that is given
+        twice counts as two runs.
     """
     groups: dict[int, list[RunView]] = {}
     for view in views:
-        # Two views of one run share the `Run` object, whereas two runs with the same name have two.
+        # Two views of one run have the same `Run` object. Two runs with the same name have different objects.
         groups.setdefault(id(view.run), []).append(view)
     return list(groups.values())
 
@@ -287,8 +292,9 @@ def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
 def labels(runs: Sequence[RunView]) -> list[str]:
     """A short name for each view that distinguishes it from the others.
 
-    Returns: For runs the algorithm, the scenario, both, or the directory: the first of these that differs in all; for
-        flows of one run the flow's name; for flows of several runs the run's and the flow's name.
+    Returns: For runs, the first of these that differs in all of them: the algorithm, the scenario, both, or the
+        directory. For flows of one run, the name of the flow. For flows of several runs, the names of the run and the
+        flow.
     """
     groups = by_run(runs)
     if not any(run.flow is not None for run in runs):
@@ -301,9 +307,10 @@ def labels(runs: Sequence[RunView]) -> list[str]:
 
 
 def run_labels(views: Sequence[RunView]) -> dict[int, str]:
-    """Names of the runs of some views.
+    """Names of the runs to which the views belong.
 
-    Returns: A name by `id` of the view's `run`: the scenario's name, or, if two are equal, the directory's.
+    Returns: Names by `id` of the view's `run`. A name is that of the scenario, or of the directory if two scenarios
+        have the same name.
     """
     firsts = [group[0] for group in by_run(views)]
     names = [run.name for run in firsts]
@@ -315,7 +322,7 @@ def run_labels(views: Sequence[RunView]) -> dict[int, str]:
 def _run_labels(runs: Sequence[RunView]) -> list[str]:
     algorithms = [_algorithm_name(run.algorithm) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
-    # The shortest name that distinguishes all: algorithm, scenario, both, and finally the directories.
+    # The shortest names that distinguish all runs are used: algorithm, scenario, both, and finally the directories.
     if len(set(algorithms)) == len(runs):
         return algorithms
     if len(set(names)) == len(runs):
@@ -325,28 +332,31 @@ def _run_labels(runs: Sequence[RunView]) -> list[str]:
 
 
 def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
-    """Colour and dashes of each run's line: fixed for the study's algorithms, otherwise by position.
+    """Colour and dashes of the line of each run. They are fixed for the study's algorithms, and depend on the position
+    otherwise.
 
     Returns: `color` and `linestyle` for matplotlib's lines.
     """
     if any(run.flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
     algorithms = [run.algorithm if run.tcp_flows else "" for run in runs]
-    # This applies only if all runs differ: two runs of CUBIC in the same blue could not be told apart.
+    # This is done only if all runs have different algorithms: two runs of CUBIC in the same blue could not be
+    # distinguished.
     if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
         return [line_style(ALGORITHMS[name]) for name in algorithms]
     return [line_style(index) for index in range(len(runs))]
 
 
 MOST_LINES = 8
-"""Largest number of lines in one panel that colour and dashes tell apart; for more flows their distribution is
-drawn."""
+"""Largest number of lines in a panel that colour and dashes can distinguish. If there are more flows, their
+distribution is drawn."""
 
 
 def footer_of(runs: Sequence[RunView]) -> str:
-    """The rules of several runs as one paragraph.
+    """The rules of several runs, as one paragraph.
 
-    Returns: Each rule once, as "name: value"; where runs differ, their values in order, separated by bars.
+    Returns: Each rule once, as "name: value". If the runs have different values, all values in order, separated by
+        bars.
     """
     each = [dict(group[0].rules()) for group in by_run(runs)]
     parts = []

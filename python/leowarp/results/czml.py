@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run over a constellation as CZML: satellites, stations, and the links of its paths while they are in use.
+"""A run over a constellation as CZML: satellites, stations, and the links of its paths for the time in which they are
+used.
 
-The output follows the conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer). The packet `document`
-comes first, with the clock; ids are stable (`satellite/s-03-17`, `station/Madrid`, `link/s-03-17~s-04-17`); positions
-are Earth-fixed samples that are interpolated with a polynomial of degree 5; a link's ends are references to positions.
-Changing values are given in intervals that cover the whole run, because a viewer uses its own default outside of them.
+The output follows the conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer). The packet `document`,
+with the clock, comes first. Ids are stable (`satellite/s-03-17`, `station/Madrid`, `link/s-03-17~s-04-17`). Positions
+are Earth-fixed samples, which are interpolated with a polynomial of degree 5. A link's ends are references to
+positions. Values that change are given in intervals that cover the whole run, because a viewer uses its own default
+outside of them.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from leowarp.scenario.schema import Access
 
 DEGREE = 5
 SAMPLE_S = 60
-"""Interval between samples. With a polynomial of degree 5, the error is far below a metre."""
+"""Interval between samples of positions. With a polynomial of degree 5, the error is far below a metre."""
 MULTIPLIER = 10
 """Seconds of the run per second of the viewer."""
 
@@ -34,9 +36,9 @@ _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 
 
 
 def czml(run: Run) -> str:
-    """The run as a CZML document in JSON.
+    """The run as a JSON text that is a CZML document.
 
-    Raises ScenarioError if its plan has no constellation, because there are then no positions.
+    Raises ScenarioError if its plan has no constellation, because then there are no positions.
     Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
@@ -48,12 +50,12 @@ def czml(run: Run) -> str:
     tables = run.tables
     end_ns = int(tables.virtual_ns or run.plan.run.duration_ns)
     begin = datetime.fromisoformat(run.plan.constellation.epoch).replace(tzinfo=UTC)
-    # The unit is microseconds, the finest of Python's datetime. A satellite moves 8 mm in one microsecond.
+    # The unit is microseconds, the smallest of Python's datetime. A satellite moves 8 mm in one microsecond.
     clock = _Clock(begin + timedelta(microseconds=run.plan.run.start_ns / 1000), end_ns)
     pairs = {(flow.source, flow.destination) for flow in run.plan.flows}
     used: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    # Pairs are sorted, so that equal runs give equal bytes. Both directions are included: with `routing.reverse =
-    # "own"`, ACKs take separate links.
+    # Pairs are sorted, so that equal runs give identical documents. Both directions are included, because with
+    # `routing.reverse = "own"` ACKs use other links.
     for pair in sorted(pairs | {(b, a) for a, b in pairs}):
         routes = pair_routes(tables, pair)
         starts = [*(int(t) for t in routes["t_ns"]), end_ns]
@@ -76,22 +78,22 @@ class _Clock:
         self.begin, self.end_ns = begin, end_ns
 
     def at(self, t_ns: int) -> str:
-        """An instant of the run, with microseconds."""
+        """An instant of the run as text, with microseconds."""
         text = (self.begin + timedelta(microseconds=t_ns / 1000)).isoformat(timespec="microseconds")
         return text.replace("+00:00", "Z")
 
     def span(self, from_ns: int, until_ns: int) -> str:
-        """An interval of the run, as CZML writes it (begin/end)."""
+        """An interval of the run as CZML writes it (begin/end)."""
         return f"{self.at(from_ns)}/{self.at(until_ns)}"
 
     @property
     def whole(self) -> str:
-        """The whole run."""
+        """The interval of the whole run."""
         return self.span(0, self.end_ns)
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """The packet that must come first; it contains the clock of the viewer."""
+    """The packet that must come first. It contains the clock of the viewer."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),
@@ -104,14 +106,14 @@ def _document(run: Run, clock: _Clock) -> dict[str, Any]:
 
 
 def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
-    """One packet per satellite, with positions in ECEF (`FIXED`) in whole metres."""
-    # Samples before and after the run, so that no interval is at the edge of its polynomial.
+    """One packet per satellite, with its positions in ECEF (`FIXED`) in whole metres."""
+    # There are samples before and after the run, so that no interval is at the edge of its polynomial.
     count = -(-clock.end_ns // (SAMPLE_S * 1_000_000_000)) + DEGREE + 1
     offsets_s = (np.arange(count + 1) - DEGREE // 2) * SAMPLE_S
     positions_m = np.stack([sky.positions_ecef_m(int(t) * 1_000_000_000) for t in offsets_s])
     for number, name in enumerate(sky.names):
-        # Positions are whole metres: half a metre of error is far below a pixel, and decimals would only make the file
-        # longer.
+        # Positions are whole metres. An error of half a metre is far below a pixel, and decimals would only make the
+        # file longer.
         samples = np.column_stack([offsets_s, np.rint(positions_m[:, number])]).astype("int64")
         yield {
             "id": f"satellite/{name}",
@@ -139,9 +141,9 @@ def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 
 
 def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
-    """Links of a path between nodes with a position, each named with its smaller end first."""
+    """Links of a path between nodes that have a position. The end with the smaller name comes first."""
     nodes = list(path or ())
-    # Hosts of an access link have no position; the terminal, the gateway and the point of presence have one.
+    # The hosts of an access link have no position, but the terminal, the gateway and the point of presence have one.
     if isinstance(run.plan.medium, Access):
         stations = {"dish": ["terminal"], "server": ["gateway", "pop"]}
         nodes = [place for node in nodes for place in stations.get(node, [node])]
@@ -151,9 +153,9 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
-    """A link as a straight line between two moving nodes, shown while a path uses it.
+    """A link as a straight line between two moving nodes. It is shown while a path uses it.
 
-    `arcType` is NONE, because a viewer would otherwise draw the line along the ground.
+    `arcType` is NONE; otherwise a viewer would draw the line along the ground.
     """
     ends = [places[name] for name in link]
     return {
@@ -173,14 +175,14 @@ def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, 
 
 
 def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int, int, bool]]:
-    """The whole run, divided into spans in which the link is used or not used; adjacent spans of the same kind are
+    """The whole run, divided into spans in which the link is either used or not. Adjacent spans of the same kind are
     merged."""
     at, used_until = 0, 0
     joined: list[list[int]] = []
     for begin, end in sorted(spans):
         if joined and begin <= used_until:
             joined[-1][1] = used_until = max(used_until, end)
-        # A path that was replaced at the instant at which it began was never in use.
+        # If a path was replaced at the instant at which it began, it was never in use.
         elif begin < end:
             joined.append([begin, end])
             used_until = end
@@ -194,5 +196,5 @@ def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int,
 
 
 def _escaped(identifier: str) -> str:
-    """An id for use within a reference. `#` is escaped, because it would end the id."""
+    """An id in the form that a reference needs. `#` is escaped, because it would end the id."""
     return identifier.replace("\\", "\\\\").replace("#", "\\#")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Part(StrEnum):
-    """Kind of a difference, causes before effects."""
+    """Kind of a difference. Causes come before effects."""
 
     PLAN = "plan"
     MODULE = "module"
@@ -34,10 +34,10 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that is not the same in all runs.
+    """A value that is not the same in all of the runs.
 
-    key: A plan's key, dotted; a name in the manifest; a scalar's name, with the prefix `flows.N.` for a flow's scalar.
-    values: One per run, in their order: numbers and texts as in the files; None if missing or unknown.
+    key: Dotted key of the plan, name in the manifest, or name of a scalar. A flow's scalar has the prefix `flows.N.`.
+    values: One value per run, in the order of the runs: numbers and texts as in the files; None if missing or unknown.
     """
 
     part: Part
@@ -46,44 +46,45 @@ class Difference:
 
     @property
     def change_ratio(self) -> float | None:
-        """Relative change from the first to the second of two numbers; None if there is none."""
+        """Relative change from the first to the second of two numbers. None if there are not two numbers, or if the
+        first is 0."""
         if len(self.values) != 2 or not all(_is_number(value) for value in self.values) or not self.values[0]:
             return None
-        # If a scalar is near 0 in one run, the quotient may exceed any float. Then no ratio is given.
+        # If a scalar is near 0 in one run, the quotient may exceed any float. In this case there is no ratio.
         change = self.values[1] / self.values[0] - 1
         return change if math.isfinite(change) else None
 
 
 def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> list[Difference]:
-    """All values that are not the same in all of the runs, by part and then in the order of the files.
+    """All values that are not the same in all of the runs, sorted by part, and then in the order of the files.
 
-    The cost of a run (CPU time, the machine) does not count as a difference, and neither do the names of its scenario
-    and its flows.
+    Three things do not count as differences: the cost of a run (CPU time, the machine), the name of its scenario, and
+    the names of its flows.
 
-    runs: At least two.
+    runs: At least two runs.
     parts: Parts to compare.
     """
     found = []
     each = [dict(_facts(run, parts)) for run in runs]
-    # A dict keeps the order of the files, so equal runs give equal output. A set would lose the order.
+    # A dict keeps the order of the files, so equal runs give equal output. A set would not keep it.
     names = list(dict.fromkeys(name for facts in each for name in facts))
     for part, key in sorted(names, key=lambda name: list(Part).index(name[0])):
         values = tuple(facts.get((part, key)) for facts in each)
-        # The comparison is exact: runs are repeatable to the bit, so even a difference in the last digit has a cause.
+        # The comparison is exact. Runs are repeatable to the bit, so even a difference in the last digit has a cause.
         if any(value != values[0] for value in values[1:]):
             found.append(Difference(part, key, values))
     return found
 
 
 def causes(runs: Sequence[Run]) -> list[Difference]:
-    """Differences in the plans, modules, kernels and versions of runs, that is, all except the results."""
+    """Differences in the plans, modules, kernels and versions of runs; everything except the results."""
     return differences(runs, (Part.PLAN, Part.MODULE, Part.KERNEL, Part.VERSION))
 
 
 def condensed(found: Sequence[Difference]) -> list[Difference]:
-    """The same differences, with only one row for each item of a list that some runs lack entirely: a flow, a station,
-    a hop."""
-    # Otherwise a flow that one run lacks would give a row for each of its dozen keys, all with the same meaning.
+    """The same differences in fewer rows. If some runs lack an item of a list (a flow, a station, a hop), it has only
+    one row."""
+    # Otherwise a missing flow would have a row for each of its dozen keys, all with the same meaning.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")
@@ -104,7 +105,8 @@ def condensed(found: Sequence[Difference]) -> list[Difference]:
 
 
 def said(value: object) -> str | None:
-    """A value of a plan or a manifest as text; hashes are shown by their first digits, which distinguish them."""
+    """A value of a plan or a manifest as text. Of a hash, only the first digits are shown, which are enough to
+    distinguish two."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -121,18 +123,19 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
     ----------
     a, b : Run or path
     all_metrics : bool
-        Whether to include every scalar that differs, or only the few of the overview at the end of `leowarp run`.
+        True to include every scalar that differs, False for only the few of the overview that `leowarp run` prints at
+        the end.
 
     Returns
     -------
-    DataFrame with
+    DataFrame with the columns
         `part` ("plan", "module", "kernel", "version", "metric"), `key`, `a`, `b` (as in the files; None if missing),
         `change_ratio` (b / a - 1 for numbers).
 
     Raises
     ------
     TraceError
-        If one of them is no complete run.
+        If one of them is not a complete run.
     """
     import pandas as pd
 
@@ -162,20 +165,20 @@ def _flow_of(key: str) -> int | None:
 
 
 def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], Any]]:
-    """All compared values of a run, by part and key."""
+    """All values of a run that are compared, by part and key."""
     if Part.PLAN in parts or Part.MODULE in parts:
         for key, value in _leaves(run.document):
             part = Part.MODULE if key.startswith(_OF_MODULES) else Part.PLAN
             if key not in _NAMES and not _names_a_flow(key) and part in parts:
                 yield (part, key), value
-    # A run that is still being written has no manifest.
+    # A run that is still being written has no manifest yet.
     manifest = run.manifest if (run.path / layout.MANIFEST).exists() else {}
     if Part.KERNEL in parts:
         for name in _OF_KERNEL:
             yield (Part.KERNEL, f"kernel.{name}"), (manifest.get("kernel") or {}).get(name)
     if Part.VERSION in parts:
         yield (Part.VERSION, "leowarp_version"), manifest.get("leowarp_version")
-        # The commit is not compared, because even a change of a page alone gives another commit.
+        # The commit is not compared, because it differs even if only a documentation page has changed.
         yield (Part.VERSION, "package_sha256"), manifest.get("package_sha256")
         yield (Part.VERSION, "agent_sha256"), (manifest.get("agent") or {}).get("agent_sha256")
     if Part.METRIC in parts:
@@ -185,13 +188,13 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
                 yield (Part.METRIC, key), value
         for number, flow in enumerate(summary["flows"]):
             for key, value in scalars.flat(flow).items():
-                # The plan says what the flow is.
+                # This key is in the plan, so it is not compared here.
                 if key not in _OF_FLOWS_PLAN:
                     yield (Part.METRIC, f"flows.{number}.{key}"), value
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Each value of a document with its dotted key, as for `--set`; a list of values is one value."""
+    """Each value of a document with its dotted key, as for `--set`. A list of values counts as one value."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _leaves(inner, f"{key}.{name}" if key else str(name))

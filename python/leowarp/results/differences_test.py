@@ -27,7 +27,7 @@ def runs(tmp_path_factory):
 
 def test_two_plans_differ_by_the_keys_that_were_set(runs):
     found = diff(*runs)
-    # The tables of both are the same, so no metric differs.
+    # Both runs have the same tables, so no metric differs.
     assert found[["part", "key", "a", "b"]].to_numpy().tolist() == [
         ["plan", "flows.0.congestion_control", "cubic", "reno"]
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a run as CSV, its packet captures as pcapng."""
+"""Export the tables of a run as CSV, and its packet captures as pcapng."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ KEY_LOG = "SSLKEYLOGFILE"
 """Environment variable that tells programs where to write the keys of their TLS connections (NSS key log)."""
 _RUN_DIR = "{run_dir}/"
 _SECRETS_BLOCK, _TLS_KEY_LOG = 0x0A, 0x544C534B
-"""pcapng's Decryption Secrets Block, and its type for a TLS key log (draft-ietf-opsawg-pcapng, 4.7)."""
+"""Type of pcapng's Decryption Secrets Block, and its code for a TLS key log (draft-ietf-opsawg-pcapng, 4.7)."""
 
 
 def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None) -> None:
-    """Write a table as CSV (RFC 4180, comma, header line, UTF-8); a missing value is an empty field.
+    """Write a table as CSV (RFC 4180, comma, header line, UTF-8). A missing value is an empty field.
 
-    A list, such as the nodes of a path, becomes one field, with blanks between its items.
+    A list, such as the nodes of a path, becomes one field with spaces between its items.
 
-    Raises ScenarioError if there is no such table, or `flow` is given for a table without flows.
+    Raises ScenarioError if there is no such table, or if `flow` is given for a table without flows.
     table: One of `EXPORTED`.
     stream: binary file
-    flow: Only the rows of this flow, by number or name.
+    flow: If given, only the rows of this flow (number or name) are written.
     """
     if table not in EXPORTED:
         raise ScenarioError(f"there is no table {table!r} to export", hint=one_of(table, (*EXPORTED, "pcapng")))
@@ -51,20 +51,23 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None
             joined = pc.binary_join(values.column(number).cast(pa.list_(pa.string())), " ")
             values = values.set_column(number, field.name, joined)
         elif pa.types.is_dictionary(field.type):
-            # Values become words, because the numbers of a dictionary have no meaning outside their file.
+            # Values become words, because the numbers that a dictionary column contains mean nothing outside their
+            # file.
             values = values.set_column(number, field.name, values.column(number).cast(pa.string()))
     pacsv.write_csv(values, stream)
 
 
 def pcapng(run: Run, target: Path) -> list[Path]:
-    """Copy the guest's own captures into the directory `target`, and return their paths.
+    """Copy the captures that the guest wrote into the directory `target`. Return the paths of the copies.
 
-    The copies include TLS keys that the run's programs wrote (`SSLKEYLOGFILE` in a flow's `environment`, below
-    `{run_dir}`), so Wireshark shows decrypted content, if whole frames were captured (`observe.pcap_snap`).
+    If the run's programs wrote TLS keys (`SSLKEYLOGFILE` in a flow's `environment`, below `{run_dir}`), the copies
+    contain them. Wireshark then shows decrypted content, provided that whole frames were captured
+    (`observe.pcap_snap`).
 
-    Raises TraceError if the run recorded no captures; the hint is the command that records them.
-    target: Created if it does not exist; files in it are replaced, never through a link.
-    Returns: `<run>-source.pcapng` and `<run>-destination.pcapng`, as far as they exist.
+    Raises TraceError if the run recorded no captures. The hint is the command that records them.
+    target: Directory, which is created if it does not exist. Files in it are replaced, but never through a symbolic
+        link.
+    Returns: `<run>-source.pcapng` and `<run>-destination.pcapng`, if they exist.
     """
     present = [run.path / TRACE / name for name in CAPTURES if (run.path / TRACE / name).exists()]
     if not present:
@@ -75,7 +78,7 @@ def pcapng(run: Run, target: Path) -> list[Path]:
         )
     target.mkdir(parents=True, exist_ok=True)
     copies = [target / f"{run.path.name}-{path.name}" for path in present]
-    # All targets are checked before the first file is written, so that an error leaves no partial result.
+    # All targets are checked before the first file is written, so an error leaves no partial result.
     for copy in copies:
         plainfiles.refuse_link(copy)
     keys = tls_keys(run)
@@ -85,14 +88,15 @@ def pcapng(run: Run, target: Path) -> list[Path]:
 
 
 def tls_keys(run: Run) -> bytes:
-    """Keys of TLS connections that the run's programs wrote, each line once; empty if there are none.
+    """Keys of TLS connections that the run's programs wrote, without repeated lines; empty if there are none.
 
-    Lines of the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`), in the order of flows, the client's first.
+    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). They are in the order of flows, the client's
+    first.
     """
     lines: dict[bytes, None] = {}
     for number, flow in enumerate(run.plan.flows):
         name = (flow.environment or {}).get(KEY_LOG, "") if flow.kind == "program" else ""
-        # A program cannot write elsewhere.
+        # A program cannot write to any other place.
         if not name.startswith(_RUN_DIR):
             continue
         for role in ("client", "server"):
@@ -104,11 +108,11 @@ def tls_keys(run: Run) -> bytes:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """A pcapng file with the keys in a Decryption Secrets Block right after its section header; without keys, the file
+    """The pcapng file with the keys in a Decryption Secrets Block right after its section header. Without keys, it is
     unchanged.
 
-    capture: In little-endian order, as the guest writes it.
-    keys: The value of `tls_keys`.
+    capture: Content of a file in little-endian order, as the guest writes it.
+    keys: The result of `tls_keys`.
     """
     if not keys:
         return capture

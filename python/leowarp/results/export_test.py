@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of programs' TLS keys, and of captures that contain them."""
+"""Tests of TLS keys of programs, and of captures that contain them."""
 
 import struct
 from types import SimpleNamespace

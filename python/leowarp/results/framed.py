@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FramedPage:
-    """An animated page of runs, for a notebook: it is in a frame, where its own policy applies."""
+    """An animated page of runs, for a notebook. It is in a frame, where its own content security policy is valid."""
 
     text: str
 
     def _repr_html_(self) -> str:
-        # srcdoc is an attribute, so unescaped quotes would end it, and unescaped ampersands would be misread.
+        # srcdoc is an attribute: an unescaped quote would end it, and an unescaped ampersand would be misread.
         return (
             '<iframe style="width: 100%; height: 820px; border: 0" sandbox="allow-scripts" '
             f'srcdoc="{html.escape(self.text)}"></iframe>'

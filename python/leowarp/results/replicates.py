@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicates: runs of one plan with several seeds, in one directory, as one object."""
+"""Replicates: runs of one plan with several seeds in one directory, as one object."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FOLDER = "seed-"
 """Prefix of the run directories of a group."""
 
 MOST_SEEDS = 10_000
-"""For more seeds use a study: `leowarp study`."""
+"""Largest number of seeds of a group. For more, use a study (`leowarp study`)."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ only by their seeds.
+    """Runs that differ only in their seeds.
 
     path: The directory that contains the run directories.
-    runs: Runs by seed.
+    runs: The runs in the order of their seeds.
     """
 
     path: Path
@@ -43,13 +43,13 @@ class Group:
 
 
 def is_group(path: Path | str) -> bool:
-    """Whether a directory is no run and contains run directories."""
+    """Whether a directory contains run directories and is not a run itself."""
     path = Path(path)
     return path.is_dir() and not (path / layout.PLAN).exists() and bool(_runs_in(path))
 
 
 def open_group(path: Path | str) -> Group:
-    """The runs in a directory, by seed.
+    """The runs in a directory, sorted by seed.
 
     Raises TraceError if one of them is incomplete, if there are fewer than two, or if they differ in more than their
         seeds.
@@ -64,7 +64,7 @@ def open_group(path: Path | str) -> Group:
                 f"cannot open {path} as a group of runs: {each.name} is incomplete: {reason}",
                 hint="type the command that made the group again: it makes the runs that are missing",
             )
-    # Sorted by seed, not by name, because numbers of different lengths sort differently as text.
+    # The runs are sorted by seed instead of by name, because text sorts numbers of different lengths differently.
     runs = sorted((Run(each) for each in found), key=lambda run: run.plan.run.seed)
     if len(runs) < 2:
         what = f"it holds one run, {found[0].name}" if found else "it holds no run"
@@ -78,13 +78,13 @@ def open_group(path: Path | str) -> Group:
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
-    """The seeds in a text such as "1..10", "1,2,5" or "1..3,7", in its order.
+    """The seeds in a text such as "1..10", "1,2,5" or "1..3,7", in the order of the text.
 
-    Raises ScenarioError if it contains none, fewer than two, one twice, or too many.
+    Raises ScenarioError if there are fewer than two seeds or too many, or if one occurs twice.
     """
     seeds: list[int] = []
     for part in text.split(","):
-        # 18 digits are always below 2^63, the upper limit of `run.seed`.
+        # Numbers of 18 digits are always below 2^63, the upper limit of `run.seed`.
         match = re.fullmatch(r"\s*(\d{1,18})\s*(?:\.\.\s*(\d{1,18})\s*)?", part)
         if match is None:
             raise ScenarioError(
@@ -115,8 +115,8 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
-    """The run directory of each seed of a group, with numbers of equal length."""
-    # A listing, which sorts by text, then shows them in the order of their seeds.
+    """The run directory of each seed of a group. The numbers in the names have equal length."""
+    # A listing sorts by text. With equal lengths, it shows the directories in the order of their seeds.
     digits = len(str(max(seeds)))
     return [path / f"{FOLDER}{seed:0{digits}d}" for seed in seeds]
 

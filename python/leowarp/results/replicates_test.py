@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of typed seeds, and of the rules for a group of runs."""
+"""Tests of seeds as users write them, and of the rules for a group of runs."""
 
 from pathlib import Path
 

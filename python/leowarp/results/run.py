@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory as an object, the only code that reads one; with its figures and its display in a notebook."""
+"""`Run`: a run directory as an object. All code that reads a run directory uses it. It also draws the figures of a run,
+and its display in a notebook."""
 
 from __future__ import annotations
 
@@ -28,31 +29,33 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """A complete run: `plan`, `summary`, `manifest`, `warnings`, tables as data frames, figures, the report's path.
+    """A complete run, with `plan`, `summary`, `manifest`, `warnings`, tables as data frames, figures, and the path of
+    the report.
 
     Parameters
     ----------
     path : path
         The run directory.
     complete : bool
-        Whether the run must be complete. A run that is being written has a plan and a trace, but no summary or manifest
-        yet.
+        True if the run must be complete. While a run is being written, it has a plan and a trace, but neither summary
+        nor manifest.
 
     Raises
     ------
     TraceError
-        If the directory is no run, or the run is marked incomplete; the message says why.
+        If the directory is not a run, or if the run is marked as incomplete; the message says why.
     """
 
     drawing: ClassVar[Callable[..., Figure]]
-    """Returns a figure of a run by its name. Figures depend on runs, because they read them; so the top module of the
-    package, which knows both, sets this (`leowarp/__init__.py`)."""
+    """Function that returns a figure of a run by its name. Figures import `Run`, so this module cannot import them. The
+    package's top module, which imports both, sets this variable (`leowarp/__init__.py`)."""
 
     moving: ClassVar[Callable[[Sequence[Run]], str]]
-    """Returns the animated page of runs, as text; set there, too."""
+    """Function that returns the animated page of runs as text; also set in `leowarp/__init__.py`."""
 
     inline: ClassVar[Callable[[Sequence[Run]], str]]
-    """Returns the display of a run, or of the runs of a group, in a notebook, as HTML; set there, too."""
+    """Function that returns the notebook display of a run, or of the runs of a group, as HTML; also set in
+    `leowarp/__init__.py`."""
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
         self.path = Path(path)
@@ -62,7 +65,7 @@ class Run:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The plan as TOML values, with units: for display, not for computation."""
+        """The plan as TOML values with units, for display and not for computation."""
         from leowarp import metrics
 
         refuse_changed(self.path, PLAN)
@@ -70,7 +73,7 @@ class Run:
 
     @cached_property
     def tables(self) -> Tables:
-        """All tables in the form that metrics read, with checked columns. They contain the files' numbers instead of
+        """All tables in the form that metrics read, with checked columns. They contain the numbers of the files, not
         words."""
         from leowarp import metrics
 
@@ -94,21 +97,22 @@ class Run:
 
     @cached_property
     def observed_plan(self) -> Plan:
-        """The plan with a flow for each connection of its programs: flows have the numbers of the trace."""
+        """The plan with an additional flow for each connection of its programs, so that flows have the numbers of the
+        trace."""
         from leowarp import metrics
 
         return metrics.with_connections(self.plan, self._connections)
 
     @cached_property
     def _connections(self) -> list[dict[str, Any]]:
-        # A run that is being written, or was made by hand, may lack this table.
+        # A run may lack this table if it is being written, or if it was made by hand.
         if not (self.path / TRACE / "flows.parquet").exists():
             return []
         return decode_metadata(self.table("flows").schema, "connections") or []
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The run's scalars (`summary.json`), with units in the names."""
+        """The run's scalars (`summary.json`); their names contain the units."""
         return read_summary(self.path)
 
     @property
@@ -123,13 +127,14 @@ class Run:
 
     @property
     def end_ns(self) -> int:
-        """End of the run on its own clock: as planned, or with its last flow (`run.ends`)."""
+        """End of the run on its own clock: the planned end, or the end of its last flow (`run.ends`)."""
         return self.plan.run.duration_ns if self.tables.virtual_ns is None else self.tables.virtual_ns
 
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
-        It has words in place of the files' numbers, as data frames do: `direction` is "data" or "back", `host` a name.
+        It has words instead of the numbers in the files, as data frames do: `direction` is "data" or "back", and `host`
+        is a name.
 
         Parameters
         ----------
@@ -141,7 +146,7 @@ class Run:
         Raises
         ------
         TraceError
-            If the run has no such table, or its file is damaged.
+            If the run has no such table, or if its file is damaged.
         ScenarioError
             If a filter uses a word that its column cannot have.
         """
@@ -150,7 +155,7 @@ class Run:
     def _table(
         self, name: str, *, columns: list[str] | None = None, filters: Any = None, categories: bool = False
     ) -> pa.Table:
-        """The same as `table`; `categories` as in `trace.read_in_words`."""
+        """The result of `table`; `categories` is as in `trace.read_in_words`."""
         own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
         if name not in own:
             from leowarp import trace
@@ -170,30 +175,30 @@ class Run:
     def _frame(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
         from leowarp.trace.frames import counted_frame
 
-        # The filter is applied while reading: of 90 flows, the packets of one take a ninetieth of the memory.
+        # The filter is applied while reading: the packets of one of 90 flows take a ninetieth of the memory.
         filters = None if flow is None else [("flow", "==", self.flow_number(flow))]
         return counted_frame(self._table(name, filters=filters, categories=True))
 
     def flow_number(self, flow: int | str) -> int:
-        """The number of a flow, from its number or its name in the scenario.
+        """Number of a flow that is given by its number or by its name in the scenario.
 
         Raises
         ------
         ScenarioError
-            If the run has no such flow: an empty table would look like a flow that sent nothing.
+            If the run has no such flow. An empty table would look like a flow that sent nothing.
         """
-        # Names are read from the plan's text, so that a flow of which nothing was recorded is still known.
+        # Names are read from the text of the plan, so that a flow is known even if nothing of it was recorded.
         names = [planned.get("name") for planned in self.document.get("flows", ())]
         count = len(names) + len(self._connections)
         if isinstance(flow, str) and flow in names:
             return names.index(flow)
-        # True equals 1 in Python, so `flow=True` would wrongly show flow 1.
+        # True equals 1 in Python, so without this check `flow=True` would show flow 1.
         if isinstance(flow, bool) or flow not in range(count):
             raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=which_flows(flow, names, count))
         return int(flow)
 
     def flow(self, which: int | str) -> dict[str, Any]:
-        """The scalars of one flow, by its number or name, with units in the names.
+        """The scalars of one flow, by its number or name; the names of scalars contain the units.
 
         >>> run.flow("upload")["goodput_mean_bps"]  # doctest: +SKIP
         """
@@ -207,22 +212,23 @@ class Run:
         )
 
     def sockets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """TCP_INFO over time, and BBR's mode (`bbr_mode`), of one flow or of all."""
+        """TCP_INFO over time, with BBR's mode (`bbr_mode`), for one flow or all."""
         return self._frame("sockets", flow)
 
     def packets(self, flow: int | str | None = None) -> pd.DataFrame:
         """Packet truth: the stored packets, each with its arrival, or with the place and cause of its loss.
 
-        `observe.packets` determines which are stored; late, lost and repeated ones always are (docs/concepts/truth.md).
+        `observe.packets` determines which packets are stored; late, lost and retransmitted ones always are
+        (docs/concepts/truth.md).
         """
         return self._frame("packets", flow)
 
     def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Packets per 50 ms of sending time; complete, whichever packets are stored."""
+        """Number of packets per 50 ms of sending time. It is complete, whichever packets are stored."""
         return self._frame("bins", flow)
 
     def delays(self, flow: int | str | None = None) -> pd.DataFrame:
-        """One-way delays and round trips of all packets, counted in narrow bins."""
+        """One-way delays and round trips of all packets, as counts in narrow bins."""
         return self._frame("delays", flow)
 
     def flows(self) -> pd.DataFrame:
@@ -230,7 +236,7 @@ class Run:
         return self._frame("flows")
 
     def echoes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Probe packets of ping and udp flows."""
+        """The probe packets of ping and UDP flows."""
         return self._frame("echoes", flow)
 
     def measures(self, flow: int | str | None = None, kind: str | None = None) -> pd.DataFrame:
@@ -239,24 +245,25 @@ class Run:
         Parameters
         ----------
         flow : int or str, optional
-            A flow of kind program, by number or name; by default all.
+            A program flow, by number or name; by default all.
         kind : str, optional
-            Only lines of this kind, such as "page".
+            If given, only lines of this kind, such as "page".
         """
         frame = self._frame("measures", flow)
         return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
 
     def acks(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Acknowledgements of the receivers: ACKs by the number of segments that they answer and the wait of the first
-        of these."""
+        """ACKs of the receivers, counted by the number of segments that an ACK answers and by the waiting time of the
+        first of these."""
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
-        """Actions of `[cures]` at route changes, one row per entry of a node: `move_queue`, `hold` and `duplicate`."""
+        """Actions of `[cures]` at route changes (`move_queue`, `hold` and `duplicate`), with one row per route of a
+        node that changed."""
         return self._frame("switches")
 
     def merges(self) -> pd.DataFrame:
-        """Packets that waited for the end of an old path, one row per route change and node; only with
+        """Packets that waited at a node for the end marker of an old path, one row per route change and node; only with
         `cures.end_marker`."""
         return self._frame("merges")
 
@@ -265,42 +272,46 @@ class Run:
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:
-        """Largest number of packets that each node held back, and packets that it sent itself; only with `[cures]`; by
-        name."""
+        """Largest number of packets that each node held, and packets that it sent itself, with the names of nodes; only
+        with `[cures]`."""
         return self._frame("nodetotals")
 
     def orders(self) -> pd.DataFrame:
-        """Packets put in order or discarded, per stream between two stations; with `resequence` or `duplicate`."""
+        """Packets that were put into order or discarded, one row per stream between two stations; only with
+        `resequence` or `duplicate`."""
         return self._frame("orders")
 
     def drops(self) -> pd.DataFrame:
-        """Every lost packet, including ACKs and probes, with place and cause; `direction` is null between links."""
+        """Every lost packet, including ACKs and probes, with the place and cause of its loss. `direction` is null if it
+        was not lost on a link."""
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
-        """The kernel's counters since the run's start, by time, host (by name) and counter; one row per change."""
+        """The kernel's counters since the run's start, by time, host (name) and counter; one row per change of a
+        counter."""
         return self._frame("counters")
 
     def links(self) -> pd.DataFrame:
-        """Use, drops by cause and longest queues, one row per direction of a link that was offered a packet.
+        """Utilisation, drops by cause and longest queues. There is one row per direction of a link to which a packet
+        was offered.
 
-        Columns: `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
-        instant at which it first occurred; `queues()` has samples over time.
+        Columns are `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
+        instant at which it first occurred. `queues()` has samples over time.
         """
-        # A copy is returned, because `satellites` uses the same frame, and a caller may change its copy.
+        # A copy is returned, because `satellites` uses the same frame, and the caller may change it.
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """The same numbers summed over the sending links of each satellite; empty for a run whose satellites are no
-        nodes.
+        """The same numbers, summed over the outgoing links of each satellite. It is empty if satellites are not nodes
+        in this run.
 
-        Columns: `leowarp.metrics.SATELLITE_COLUMNS`.
+        Columns are `leowarp.metrics.SATELLITE_COLUMNS`.
         """
         from leowarp import metrics
 
         stations = {station.name for station in self.plan.stations}
         moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
-        # A wire connects a station and its host, neither of which is a satellite.
+        # A wire connects a station with its host. Neither is a satellite.
         nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
         return metrics.satellite_use(self.tables, self._links, nodes - stations, self.end_ns)
 
@@ -311,9 +322,9 @@ class Run:
         return metrics.link_use(self.tables, self.end_ns)
 
     def pairs(self) -> pd.DataFrame:
-        """TCP by source and destination, one row per ordered pair of stations: goodput, round trip, loss.
+        """Goodput, round trip and loss of TCP, one row per ordered pair of stations.
 
-        Columns: `leowarp.metrics.PAIR_COLUMNS`. `run.pairs().pivot(index="source", columns="destination",
+        Columns are `leowarp.metrics.PAIR_COLUMNS`. `run.pairs().pivot(index="source", columns="destination",
         values="goodput_mean_bps")` is a matrix.
         """
         from leowarp import metrics
@@ -321,15 +332,15 @@ class Run:
         return metrics.pairs(self.summary["flows"])
 
     def queues(self) -> pd.DataFrame:
-        """Queue of each direction of a link over time, with the names of its ends."""
+        """Queue of each direction of a link over time, with the names of the nodes at its ends."""
         return self._with_ends("links")
 
     def linktotals(self) -> pd.DataFrame:
-        """Balance of each direction of a link at the end, with the names of its ends."""
+        """Balance of each direction of a link at the end of the run, with the names of the nodes at its ends."""
         return self._with_ends("linktotals")
 
     def routes(self) -> pd.DataFrame:
-        """Paths between the stations that communicate, one row per route update and pair."""
+        """Paths between stations that communicate, one row per route update and pair."""
         return self._frame("routes")
 
     def timeline(self) -> pd.DataFrame:
@@ -337,20 +348,20 @@ class Run:
         return self._frame("timeline")
 
     def metrics(self) -> pd.DataFrame:
-        """Results computed from the trace."""
+        """Metrics computed from the trace."""
         return self._frame("metrics")
 
     @property
     def report(self) -> Path | None:
-        """The report's page, or None if the run was made without one (`leowarp report RUN` makes it)."""
+        """Path of the report's page. None if the run was made without a report (`leowarp report RUN` makes it)."""
         page = self.path / REPORT / "index.html"
         return page if page.exists() else None
 
     def reordering(self, flow: int | str | None = None, scope: str | None = None) -> pd.DataFrame:
-        """Reordering of each flow, one row per scope: the whole "run", each "window" of it, around each "change" of the
-        path.
+        """Reordering of each flow, one row per scope: the whole "run", each "window", and the time around each "change"
+        of the path.
 
-        Columns: `leowarp.metrics.REORDERING_COLUMNS`; `table("reordering")` has the columns that the guest wrote.
+        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` has the columns that the guest wrote.
 
         Raises
         ------
@@ -365,10 +376,10 @@ class Run:
     def densities(
         self, flow: int | str | None = None, scope: str | None = None, kind: str | None = None
     ) -> pd.DataFrame:
-        """Histograms of reordering, one row per bar; kinds: "density" (RD), "buffer_density" (RBD), "n_reordering",
-        "extent".
+        """Histograms of reordering, one row per bar. The kinds are "density" (RD), "buffer_density" (RBD),
+        "n_reordering" and "extent".
 
-        Columns: `leowarp.metrics.DENSITY_COLUMNS`.
+        Columns are `leowarp.metrics.DENSITY_COLUMNS`.
 
         Raises
         ------
@@ -381,49 +392,50 @@ class Run:
         return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
     def causes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Packets that each route change made late, lost or sent again, and those without such a cause, one row per
-        flow and change.
+        """Numbers of packets that each route change made late, lost or retransmitted, and numbers of those without such
+        a cause. There is one row per flow and change.
 
-        Columns: `leowarp.metrics.CAUSE_COLUMNS`. It is computed from the truth of each packet, which takes a moment.
+        Columns are `leowarp.metrics.CAUSE_COLUMNS`. The numbers are computed from packet truth, which takes a moment.
         """
         from leowarp import metrics
 
         return self._of(metrics.causes(self.tables, metrics.flow_pairs(self.observed_plan.flows)), flow=flow)
 
     def route_changes(self) -> pd.DataFrame:
-        """The changes of paths, one row per change and pair of stations: hops, delay before and after, effects.
+        """Changes of paths, one row per change and pair of stations: number of hops and delay before and after, and
+        effects.
 
-        Columns: `leowarp.metrics.CHANGE_COLUMNS`. It is computed on the first call, in about a second for a run of a
-            minute.
+        Columns are `leowarp.metrics.CHANGE_COLUMNS`. The table is computed on the first call, which takes about a
+            second for a run of a minute.
         """
-        # A copy is returned, because the frame is cached, and a notebook's changes must not reach the next caller.
+        # A copy is returned, because the frame is cached, and a change by one caller must not affect the next.
         return self.numbers.route_changes.copy()
 
     def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Recovery of TCP flows from changes of their paths, one row per flow and change: dip and time to recover,
-        window, smoothed RTT, retransmissions, losses near it.
+        """How TCP flows recovered from changes of their paths, one row per flow and change: dip, time to recover,
+        window, smoothed RTT, retransmissions, and losses near the change.
 
-        Columns: `leowarp.metrics.RECOVERY_COLUMNS`. It is computed on the first call, as `route_changes`.
+        Columns are `leowarp.metrics.RECOVERY_COLUMNS`. The table is computed on the first call.
         """
         return self._of(self.numbers.recoveries, flow=flow)
 
     def series(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
-        """A number, or a state in words, over time: columns `t_ns`, `flow` and the name of the series.
+        """A number, or a state in words, over time. Columns are `t_ns`, `flow` and the name of the series.
 
         Parameters
         ----------
         name : str
             One of `leowarp.metrics.SERIES`, for instance "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
-            "path_delay_ns", "bbr_mode"; the unit may be left out.
+            "path_delay_ns", "bbr_mode". The unit may be left out.
         flow : int or str, optional
-            Flow by number or name; by default all that have the series, one below the other.
+            Flow by number or name. By default all flows that have the series, one after the other.
 
         Raises
         ------
         ScenarioError
-            If there is no such series or flow; the message suggests the nearest name.
+            If there is no such series or flow; the message suggests the most similar name.
         TraceError
-            If the run did not record the data of the series.
+            If the run did not record the data of this series.
         """
         import pandas as pd
 
@@ -438,7 +450,7 @@ class Run:
         frame = pd.concat(pieces, ignore_index=True)
         if series.words:
             words = [None if math.isnan(value) else series.word(int(value)) for value in frame[series.name]]
-            # A state that a newer version wrote becomes its digits, so that no value is dropped.
+            # If a newer version wrote a state that has no word here, its number is used, so no value is lost.
             every = dict.fromkeys([*series.words.values(), *(word for word in words if word is not None)])
             frame[series.name] = pd.Categorical(words, categories=list(every))
         frame.attrs["units"] = {"t_ns": "ns", "flow": "", series.name: series.unit}
@@ -448,7 +460,7 @@ class Run:
         from leowarp import metrics, trace
 
         measured = {name: trace.read(self.path / TRACE, name) for name in ("reordering", "densities")}
-        # Routes number the route changes to which the scopes of reordering refer.
+        # Routes are needed for the numbers of route changes, to which scopes of reordering refer.
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 
@@ -458,7 +470,7 @@ class Run:
         Parameters
         ----------
         flow : int or str, or a sequence of them, optional
-            Flows by number or name; by default all that the figure is about.
+            Flows by number or name; by default all that can be in the figure.
         options
             Options of `leowarp.report.figure`.
 
@@ -469,7 +481,7 @@ class Run:
         return Run.drawing(self, name, flow=flow, **options)
 
     def _of(self, frame: pd.DataFrame, flow: int | str | None, **wanted: Any) -> pd.DataFrame:
-        """Rows of a flow with the wanted values; None matches any value."""
+        """Rows of a flow with the wanted values. A wanted value of None matches any value."""
         if flow is not None:
             wanted["flow"] = self.flow_number(flow)
         for column, value in wanted.items():
@@ -489,13 +501,13 @@ class Run:
         return frame
 
     def view(self, *others: Run, out: Path | str | None = None) -> FramedPage:
-        """The run, and others beside it on the same clock, as one animated page, which a notebook displays.
+        """The run as an animated page that a notebook displays. Other runs may be shown beside it, on the same clock.
 
         Parameters
         ----------
         others : Run
         out : path, optional
-            A file to which the page is also written.
+            Path of a file to which the page is also written.
         """
         found = FramedPage(Run.moving((self, *others)))
         if out is not None:

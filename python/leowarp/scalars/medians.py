@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians over replicates (runs that differ only in their seeds), each with a confidence interval.
 
-The interval lies between two order statistics of the values, x(j) and x(n + 1 - j), counted from the smallest. For
-independent runs with any continuous distribution, it contains the distribution's median with probability 1 - 2 P(B <
-j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, 2003,
-section 7.1). j is the largest number for which this probability is at least 95 %. With five runs or fewer this is
-impossible: the interval then extends from the smallest to the largest value, with a smaller probability. No random
-numbers are used: the interval is exact and needs no seed.
+The interval goes from x(j) to x(n + 1 - j), which are the j-th smallest and the j-th largest of the n values. It is
+valid for independent runs with any continuous distribution. The probability that it contains the distribution's median
+is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order Statistics, 3rd
+edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %. With five runs or
+fewer this is impossible. The interval then goes from the smallest to the largest value, and has a smaller probability.
+No random numbers are used, so the interval is exact and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)
@@ -30,7 +30,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class MedianInterval:
-    """A sample median, and the order statistics that enclose the distribution's median."""
+    """The median of a sample, and the order statistics that enclose the median of the distribution."""
 
     median: float
     low: float
@@ -40,12 +40,12 @@ class MedianInterval:
 
 @functools.cache
 def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
-    """(j, probability): x(j) and x(n + 1 - j) of `count` values enclose the median with that probability.
+    """(j, probability): x(j) and x(n + 1 - j) of `count` values enclose the median with this probability.
 
     count: At least 1; for 1 value the probability is 0.
-    confidence: Required minimum.
+    confidence: Minimum of the probability.
     """
-    # Wider intervals have higher probability: binary search finds the last j with the required confidence.
+    # Wider intervals have a higher probability, so binary search finds the last j with the required confidence.
     low, high = 1, max(count // 2, 1)
     while low < high:
         j = (low + high + 1) // 2
@@ -60,14 +60,14 @@ def coverage_ratio(count: int, j: int) -> float:
     (0.9375, 0.9586)
     """
     below = sum(math.comb(count, successes) for successes in range(j))
-    # Integers are divided once, because 2 to the power of some thousands exceeds a float.
+    # Integers are divided only once, because 2 to the power of some thousands exceeds a float.
     return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:
     """Median of some values with its interval from `order_interval`.
 
-    values: At least one, none missing.
+    values: At least one value; none may be missing.
     """
     ordered, count = sorted(values), len(values)
     j, _ = order_interval(count, confidence)
@@ -76,15 +76,15 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 
 
 def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, Any]]]) -> list[Section]:
-    """Tables of several groups of runs, one column per group: the median of each quantity, with its interval in
+    """Tables of several groups of runs, one column per group. A cell has the median of a quantity, with its interval in
     brackets.
 
     names: Name of each group.
-    groups: Summaries of each group's runs.
+    groups: For each group, the summaries of its runs.
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
-    # `[0, *ends]` has one more entry: its last entry is the end of the last group.
+    # `[0, *ends]` has one entry more than `ends`. The last one, the end of the last group, is not needed.
     bounds = list(zip([0, *ends], ends, strict=False))
     return [
         Section(
@@ -97,7 +97,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
 
 
 def sentence(counts: Sequence[int]) -> str:
-    """Explanation of the interval in brackets, for groups of this number of runs."""
+    """Sentence that explains the interval in brackets, for groups of these numbers of runs."""
     parts = []
     for count in dict.fromkeys(counts):
         j, probability = order_interval(count)
@@ -114,7 +114,7 @@ def sentence(counts: Sequence[int]) -> str:
 def _place(j: int) -> str:
     if j == 1:
         return ""
-    # Suffixes are 11th to 13th, and 111th, regardless of the last digit.
+    # 11 to 13 and 111 to 113 end in "th", whatever their last digit.
     ending = "th" if j % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(j % 10, "th")
     return f"{j}{ending} "
 
@@ -127,14 +127,14 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
         counts = Counter(known)
         return str(known[0]) if len(counts) == 1 else ", ".join(f"{count} {name}" for name, count in counts.items())
     found = median_interval(known)
-    # If some runs lack a quantity, such as a completion time, the number of runs must be visible.
+    # If some runs lack a quantity, such as a completion time, the text must show how many have it.
     of = f" (of {len(known)})" if len(known) < len(values) else ""
     are_counts = all(isinstance(value, int) for value in known)
     says = _said_count if are_counts and quantity.text(1) == "1" else quantity.text
     median, low, high = (says(value) for value in (found.median, found.low, found.high))
     if found.low == found.high:
         return median + of
-    # The unit is shared only if both values have it: "3 [900 to 4] ms" would suggest that 900 is in ms as well.
+    # The unit is written once only if both values have it: "3 [900 to 4] ms" would suggest that 900 is in ms as well.
     units = {text.partition(" ")[2] for text in (median, low, high)}
     if len(units) == 1 and (unit := units.pop()):
         return f"{median.partition(' ')[0]} [{low.partition(' ')[0]} to {high.partition(' ')[0]}] {unit}{of}"

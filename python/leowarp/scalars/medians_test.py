@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals of medians, compared with published tables and with enumeration."""
+"""Intervals of medians, compared with published tables and with an enumeration of all cases."""
 
 import itertools
 
@@ -23,14 +23,14 @@ def test_places_are_those_of_the_published_table(count, place, probability):
 def test_probabilities_are_those_of_counting_all_outcomes():
     for count in range(2, 11):
         place, probability = order_interval(count)
-        # Each run is below the distribution's median with probability 1/2. x(j) must be below the median, and x(n+1-j)
-        # must not be.
+        # Each run is below the distribution's median with probability 1/2. The interval encloses the median if x(j) is
+        # below it and x(n+1-j) is not.
         held = sum(place <= sum(below) <= count - place for below in itertools.product((0, 1), repeat=count))
         assert probability == held / 2**count
 
 
 def test_coverage_is_the_binomials():
-    # 1 - 2 (C(20,0) + ... + C(20,5)) / 2^20, and 1 - 2 / 2^6: the tables of every textbook.
+    # 1 - 2 (C(20,0) + ... + C(20,5)) / 2^20, and 1 - 2 / 2^6, as in the tables of textbooks.
     assert coverage_ratio(20, 6) == pytest.approx(0.9586, abs=1e-4)
     assert coverage_ratio(20, 7) == pytest.approx(0.8847, abs=1e-4)
     assert coverage_ratio(6, 1) == pytest.approx(0.96875)
@@ -38,7 +38,8 @@ def test_coverage_is_the_binomials():
 
 @pytest.mark.slow
 def test_thousands_of_values_have_an_interval():
-    # A sample of this size is nearly normal, so j is n/2 minus 1.96 standard deviations of the binomial, sqrt(n)/2.
+    # For such a large sample the binomial is nearly normal. j is then n/2 minus 1.96 standard deviations, which are
+    # sqrt(n)/2 each.
     place, probability = order_interval(4000)
     assert place == pytest.approx(2000 - 1.96 * 4000**0.5 / 2, abs=2)
     assert probability == pytest.approx(0.95, abs=2e-3)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow in the order of `summary.json`, with one section per group that is computed together.
+"""Scalars of a flow in the order of `summary.json`. Each section has the scalars that are computed together.
 
-`scalars.ordered` fails a run if a line here has no computed value, or vice versa (files below are in `metrics/`). A
-line contains name, unit, group and definition, then the texts for a run's page and the overview, if these show it. A
-page's text continues that of the row before ("smallest", "mean", "median").
+`scalars.ordered` raises an error if a line here has no computed value, or a computed value has no line here (the files
+named below are in `metrics/`). A line has the name, unit, group and definition, followed by the texts of a run's page
+and of the overview, if these show the scalar. The text of a page may continue the row before ("smallest", "mean",
+"median").
 
     IDENTITY                names and kind of the flow
     PACKETS                 packets on the wire, matched at both ends
@@ -18,11 +19,11 @@ page's text continues that of the row before ("smallest", "mean", "median").
     ACKNOWLEDGEMENTS        actions of the receiver                    per_flow/acknowledgements.py
     SHARE, CAPACITY         competing flows; the path                  sharing/shares.py, capacity.py
 
-Sections of flows of programs: `scalars/of_programs.py`.
+`scalars/of_programs.py` has the sections of flows of programs.
 
 Numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are constants in
-`metrics/`. Readers of `40-metrics.parquet` see these texts. Two sections may contain the same name (`rtt_min_ns` of TCP
-and of pings): the unit is then the same, and a flow has only one of them.
+`metrics/`. The definitions are also written into `40-metrics.parquet`. Two sections may contain the same name
+(`rtt_min_ns` of TCP and of pings). The unit is then the same, and a flow has only one of the two.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
@@ -54,8 +55,8 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
-# The scalars of this section identify the flow, from the plan. The identity comes first, so that a row of
-# `summary.json` begins with the flow's name.
+# These scalars identify the flow; they come from the plan. They come first, so that a row of `summary.json` begins with
+# the flow's name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
     Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: none"),
@@ -66,8 +67,8 @@ IDENTITY: Section = (
            "congestion control"),
 )
 
-# The scalars are computed from packets matched at both ends: everything on the wire, including retransmissions and
-# packets without payload. The numbers of packets therefore differ from the socket's own counts below.
+# These scalars come from packets matched at both ends. They count everything on the wire, including retransmissions and
+# packets without payload. The numbers of packets therefore differ from the socket's own counts, which follow.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -89,8 +90,8 @@ PACKETS: Section = (
     Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets back dropped on links"),
 )
 
-# The scalars come from samples of TCP_INFO: the view of the sender's kernel. Medians are weighted by time: each sample
-# is valid until the next.
+# These scalars come from samples of TCP_INFO, that is, from the sender's kernel. Medians are weighted by time: each
+# sample is valid until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
            "payload that the receiver got in order in the flow's life, per second of it: from start_ns, its first SYN, "
@@ -126,7 +127,7 @@ SOCKET: Section = (
     Scalar("rto_p50_us", US, _DELAYS, "the sender's retransmission timeout, median by time"),
 )
 
-# Probes are datagrams: loss and delay are known per packet, not per byte.
+# Probes are datagrams, so loss and delay are known per packet, not per byte.
 ECHOES: Section = (
     Scalar("probes_pkts", PKTS, _PACKETS, "probes sent", "probes", "sent"),
     Scalar("probes_lost_pkts", PKTS, _PACKETS, "probes that had not arrived by the end of the run", "probes lost",
@@ -141,7 +142,7 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
-# The scalars of this section are for a program's UDP connections, which are detected and not planned.
+# These scalars are for UDP connections of programs, which are found in the packets and are not planned.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
            "number of the flow of programs whose connection it is; null: probes of leowarp's own, as of all of these"),
@@ -153,7 +154,7 @@ DATAGRAMS: Section = (
            "goodput, back", "goodput, back"),
 )
 
-# A flow's lifetime; every mean over the lifetime uses its duration.
+# The time during which a flow lives. Every mean over the life of a flow divides by its length.
 LIFE: Section = (
     Scalar("start_ns", NS_AS_S, _WHAT, "when the flow began, from the run's start: with its first SYN or datagram"),
     Scalar("stop_ns", NS_AS_S, _WHAT,
@@ -161,7 +162,7 @@ LIFE: Section = (
            "the run, whichever came first"),
 )
 
-# The agent's own observations of the flow's sockets.
+# These scalars are what the agent observed of the flow's sockets.
 ENDING: Section = (
     Scalar("bytes", BYTES, _GOODPUT, "payload that arrived, each byte once"),
     Scalar("completion_ns", NS_AS_S, _GOODPUT,
@@ -171,8 +172,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: none"),
 )
 
-# The scalars come from kernel counters per network namespace, that is, per host: null if several flows share a host,
-# because they cannot be separated.
+# These scalars come from kernel counters per network namespace, that is, per host. They are null if several flows share
+# a host, because they cannot be attributed then.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "how often the kernel of the sender's host took packets for lost and began a recovery; null: another TCP "
@@ -185,7 +186,7 @@ HOST: Section = (
            "arrived with a mark of congestion (CE)", "marked for congestion"),
 )
 
-# Reordering covers only first transmissions: a late retransmission is caused by TCP, not by the path.
+# Only first transmissions count: if a retransmission is late, TCP is the cause, not the path.
 REORDERING: Section = (
     Scalar("reordered_ratio", RATIO, _ORDER,
            "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
@@ -220,7 +221,7 @@ REORDERING: Section = (
            "displaced by more than the threshold of RD: lost to it"),
 )
 
-# Losses, lateness and retransmissions by cause, from drops reported by links and from route changes.
+# Numbers of lost, late and retransmitted packets by cause, from drops that links report and from route changes.
 CAUSES: Section = (
     Scalar("lost_queue_pkts", PKTS, _PACKETS, "data packets lost at a full queue", "lost at full queues",
            "lost at full queues"),
@@ -243,8 +244,7 @@ CAUSES: Section = (
            "spurious, of bytes that a route change made late"),
 )
 
-# Round trips are computed from each data packet instead of the sender's estimate, which TCP smooths by 1/8 per sample
-# (RFC 6298, 2).
+# Round trips are computed for each data packet. The sender's own estimate is smoothed by 1/8 per sample (RFC 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
            "smallest round trip that a data packet met: its one-way delay and that of the first packet back that left "
@@ -281,7 +281,7 @@ ONE_WAY: Section = (
            "no percentile of one-way delays is further than this from that of the packets themselves"),
 )
 
-# Probes without a reply may be lost in either direction: a ping cannot distinguish them.
+# A probe without a reply, or its reply, may be lost in either direction. A ping cannot distinguish the two.
 REPLIES: Section = (
     Scalar("replies_pkts", PKTS, _PACKETS, "replies that came; null: the probes are not answered"),
     Scalar("replies_lost_pkts", PKTS, _PACKETS,
@@ -309,7 +309,7 @@ REPLIES: Section = (
            "longest run of losses"),
 )
 
-# 1 s is also the reach of outages in the access profile: of 337 pings that LENS lost, 327 were within it.
+# Outages of the access profile, too, are within 1 s of a change: of 337 pings that LENS lost, 327 were.
 NEAR_CHANGES: Section = (
     Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
            "data packets lost within 1 s before or after a route change (of an access link: a reconfiguration), there "
@@ -325,7 +325,7 @@ NEAR_CHANGES: Section = (
 
 _LOSSY_WORDS = ("reconfigurations with a loss (not at a queue) within 1 s", "with exactly one")
 
-# Losses at a full queue are left out: a bulk flow fills its queue with or without path changes.
+# Losses at a full queue are excluded, because a bulk flow fills its queue whether or not the path changes.
 CHANGES_WITH_LOSS: Section = (
     Scalar("changes_with_loss_ratio", RATIO, _CHANGES,
            "share of the changes in the flow's life within 1 s of which it lost data packets, otherwise than at a full "
@@ -344,7 +344,7 @@ CHANGES_WITH_LOST_PROBES: Section = (
 
 _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
 
-# Recovery takes at most 5 s, and does not extend beyond the next change: later recoveries are null, not 5 s.
+# Recovery is examined for at most 5 s, and not beyond the next change. A flow that recovers later has null, not 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
            "median over all changes of the time until goodput is back at 90 % of the second before; null: so many did "
@@ -370,7 +370,7 @@ SPIKES: Section = (
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
 )
 
-# The receiver's behaviour (docs/concepts/delayed-acks.md) is counted from packets, independent of `tcp.delayed_ack`.
+# What the receiver did (docs/concepts/delayed-acks.md) is counted from packets, whatever `tcp.delayed_ack` says.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
            "ACKs that the receiver sent over the data segments that they answer, those that arrived since the ACK "
@@ -396,7 +396,7 @@ ACKNOWLEDGEMENTS: Section = (
     Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
 )
 
-# A share refers to the time in which all flows were active, so that a late start does not count as unfair.
+# A share is that of the time in which all flows lived, so that a late start does not count as unfair.
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
            "part of the goodput of the flow and its competitors that it got, while it competed with all of them. "
@@ -408,7 +408,7 @@ SHARE: Section = (
            "no share, because"),
 )
 
-# Capacity counts payload in full segments, so that 1 can be reached; headers belong to the link, not to the flow.
+# Capacity counts the payload of full segments, so that a ratio of 1 can be reached; headers do not count.
 CAPACITY: Section = (
     Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
            "payload that the path could have carried while the flow lived, in full segments: the integral of the "
@@ -425,21 +425,21 @@ CAPACITY: Section = (
 
 # fmt: on
 
-# The order is that of `summary.json`, of `leowarp show --metrics` within a group, and of the reference page.
+# The order is that of `summary.json`, of the reference page, and of each group in `leowarp show --metrics`.
 TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,
 )  # fmt: skip
-"""For a TCP flow."""
+"""Scalars of a TCP flow."""
 
 PROGRAM: Section = (*IDENTITY, *PROGRAMS, *IPERF3, *MEASURES)
-"""For a flow of programs."""
+"""Scalars of a flow of programs."""
 
 PROBE: Section = (
     *IDENTITY, *PACKETS, *ECHOES, *DATAGRAMS, *LIFE, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES,
     *CHANGES_WITH_LOST_PROBES, *SPIKES,
 )  # fmt: skip
-"""For a flow of pings, or of UDP datagrams."""
+"""Scalars of a flow of pings or UDP datagrams."""
 
 COMMON: Section = (*IDENTITY, *PACKETS, *LIFE, *ENDING, *REORDERING, *CAUSES, *NEAR_CHANGES)
-"""Of both."""
+"""Scalars that flows of both kinds have."""

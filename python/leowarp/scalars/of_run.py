@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run, in the order of `summary.json`.
 
-A dot in a name denotes a key of an object (`fairness.jain_index`); in `40-metrics.parquet` `_` replaces the dot.
+A dot in a name precedes a key of an object (`fairness.jain_index`). In `40-metrics.parquet`, it becomes `_`.
 
 >>> [scalar.name for scalar in COSTS]
 ['cpu_s', 'wall_s']
@@ -13,12 +13,12 @@ from leowarp.scalars.scalar import BYTES, COUNT, NS, PKTS, TEXT, Group, S, Scala
 
 _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 
-# The scalar counts changes, not packets, so pages show no unit; `40-metrics.parquet` has contained `pkts` from the
-# start.
+# The scalar counts changes, not packets, so pages show no unit. Its name ends in `pkts` because `40-metrics.parquet`
+# has had this name from the start.
 _CHANGES_NAMED_PKTS = PKTS.in_("", 1)
 
 # fmt: off
-# Simultaneous changes of both directions count as one, because `routing.reverse = "mirror"` changes both together.
+# Simultaneous changes of both directions count as one, because `routing.reverse = "mirror"` always changes both.
 ROUTE_CHANGES: Section = (
     Scalar("route_changes", COUNT, _CHANGES,
            "changes of the path between stations that talk, in either direction; changes of one instant between the "
@@ -30,7 +30,7 @@ ROUTE_CHANGES: Section = (
            "route changes with late packets"),
 )
 
-# The path delay is propagation only, from `20-timeline.parquet`: unaffected by queues and jitter.
+# The path delay is only propagation, from `20-timeline.parquet`. Queues and jitter do not affect it.
 PATH_DELAY: Section = (
     Scalar("path_delay_min_ns", NS, _CHANGES,
            "smallest propagation delay of the path in force, one way, over the paths of all flows' data",
@@ -40,7 +40,7 @@ PATH_DELAY: Section = (
     Scalar("path_delay_max_ns", NS, _CHANGES, "largest propagation delay of the path in force", "path delay, largest"),
 )
 
-# Causes reported by links (docs/concepts/links.md).
+# These are the causes that links report (docs/concepts/links.md).
 DROPS: Section = (
     Scalar("drops_by_cause_pkts.queue", PKTS, _PACKETS, "packets dropped at full queues"),
     Scalar("drops_by_cause_pkts.loss", PKTS, _PACKETS, "packets dropped by links' own loss"),
@@ -49,7 +49,7 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
-# The scalars come from the tables `switches`, `nodetotals`, `merges` and `orders`; null if the respective table is
+# These scalars come from the tables `switches`, `nodetotals`, `merges` and `orders`. They are null if their table is
 # missing.
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
@@ -87,7 +87,7 @@ COSTS: Section = (
     Scalar("cpu_s", S, _COST, "processor seconds of guest and host together", "processor time", "CPU time"),
     Scalar("wall_s", S, _COST, "seconds that it took by the clock on the wall", "wall-clock time"),
 )
-"""Facts that are not in the trace and differ between machines."""
+"""These scalars differ between machines, and the trace does not contain them."""
 
 # Jain's index, (sum x)^2 / (n sum x^2) (R. Jain et al., DEC-TR-301, 1984), over the goodput of n competing flows.
 FAIRNESS: Section = (
@@ -100,7 +100,7 @@ FAIRNESS: Section = (
     Scalar("fairness.reason", TEXT, Group.GOODPUT, "why there is no index; null: there is, or no two TCP flows"),
 )
 
-# Costs depend on the machine; everything else is the same wherever the plan is run.
+# Costs depend on the machine. Everything else is the same wherever the plan is run.
 RUN: Section = (
     Scalar("name", TEXT, Group.WHAT, "the scenario's name"),
     *ROUTE_CHANGES,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few numbers of a summary that a paper's table would contain, in convenient units; also for several runs next to
-each other.
+"""The few numbers of a summary that the table of a paper would contain, in convenient units; also for several runs
+beside each other.
 
-The rows depend on the flows: a quantity that no flow in a table has (marks, timeouts, or late packets if there were
-none) has no row. A missing value in a row is None. `leowarp show RUN --metrics` prints all scalars.
+Which rows there are depends on the flows: a quantity that no flow of a table has (marks, timeouts, or late packets if
+there were none) has no row. A missing value in a row is None. `leowarp show RUN --metrics` prints all scalars.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 
 @dataclass(frozen=True)
 class Section:
-    """A table of flows or runs: `columns` are their names; `rows` are quantities with one text per column.
+    """A table of flows or runs: `columns` are their names, and `rows` are quantities with one text per column.
 
-    spread: The same quantities summarised over all flows (`SPREAD`), for outputs without room for a column per flow.
-    ranked: Indices of the columns, the worst flow first; empty without a ranking.
-    ranked_by: What does.
+    spread: The same quantities summarised over all flows (`SPREAD`), if there is no room for a column per flow.
+    ranked: Indices of the columns, with the worst flow first; empty if there is no ranking.
+    ranked_by: The criterion of the ranking.
     """
 
     title: str
@@ -48,32 +48,31 @@ class Section:
     ranked_by: str = ""
 
     def of(self, title: str, places: Sequence[int]) -> Section:
-        """The rows, limited to some of the columns."""
+        """The same table with only some of its columns."""
         rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
         return Section(title, tuple(self.columns[place] for place in places), rows)
 
 
 SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
-"""Columns of a table over flows: sums, and values of the flows below which these shares of the flows lie."""
+"""Columns of a table over flows: the sum, and the values that these shares of the flows do not exceed."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
-    """Tables of one run: its TCP flows, its pings, its other probes, then the run itself.
+    """Tables of one run: its TCP flows, its pings, its other probes, and finally the run itself.
 
-    summary: As in `summary.json`.
+    summary: Content of `summary.json`.
     """
     sections = []
     for kind, (title, rows) in KINDS.items():
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
-        # If all flows have the same direction, the direction is in the title instead of a row of equal texts.
+        # If all flows have the same direction, it is in the title. Otherwise each row would have the same text.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
-        # Flows are numbered only if there are several: `--flow` expects the number.
+        # Flows are numbered only if there are several; the number is the argument of `--flow`.
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
-        # The flow's own scalars take precedence: flow and run both have `received_ce_pkts`, and the row is about the
-        # flow.
+        # The flow's own scalars replace those of the run: both have `received_ce_pkts`, and the row is about the flow.
         of_flows = [{**summary, **flow} for flow in flows]
         table = _rows(rows, of_flows, scalars.FLOW_SCALARS)
         names = tuple(flow_names([FlowKey.of_summary(flow) for flow in flows], pairs=not same))
@@ -85,12 +84,12 @@ def overview(summary: dict[str, Any]) -> list[Section]:
 
 
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
-    """Tables of several runs, one column per run: one table per flow (`flownames.matched`), then one for the runs.
+    """Tables of several runs, one column per run: first a table per flow (`flownames.matched`), then one for the runs.
 
     names: Name of each run.
-    Returns: Tables with one column per run. There is one table per flow, up to `MOST_COMPARED` of a kind. Beyond that,
-        flows of a kind share one table with the sum over the flows, the median flow and the middle 80 % of each
-        quantity. The table of the runs comes last.
+    Returns: The tables. There is one table per flow, for up to `MOST_COMPARED` flows of a kind. If there are more, the
+        flows of a kind share one table with the sum, the median flow and the middle 80 % of each quantity. The table of
+        the runs comes last.
     """
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
@@ -109,7 +108,7 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
 
 
 def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str], dict[str, Any]]]:
-    """Flows of each run, by place in the comparison and kind."""
+    """Flows of each run, by kind and by position in the comparison."""
     places = matched([[FlowKey.of_summary(flow) for flow in summary["flows"]] for summary in summaries])
     return [
         {(place, _kind(flow)): flow for place, flow in zip(of_run, summary["flows"], strict=True)}
@@ -118,13 +117,13 @@ def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str],
 
 
 MOST_COMPARED = 4
-"""Maximum number of flows of a kind with individual tables in a comparison of runs: more tables would be hard to
-search."""
+"""Largest number of flows of a kind that get a table each in a comparison of runs. With more tables, it would be hard
+to find one."""
 
 
 def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
-    """Heading of a flow that occurs in all runs, such as "TCP, A to B, cubic (flow 2)"; parts that differ are
-    omitted."""
+    """Heading for a flow that all runs have, such as "TCP, A to B, cubic (flow 2)". Parts that differ between the runs
+    are omitted."""
     words = common_name([FlowKey.of_summary(flow) for flow in flows], alone=alone)
     return f"{title}, {words}" if words else title
 
@@ -132,7 +131,8 @@ def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool)
 def _compared_over_flows(
     title: str, rows: Sequence[Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
 ) -> Section:
-    """Each quantity over the flows of a kind, one column per run: the sum if it is meaningful, median, middle 80 %."""
+    """Each quantity over the flows of a kind, one column per run: the sum if it makes sense, the median, and the middle
+    80 %."""
     columns = []
     for summary in summaries:
         flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
@@ -144,14 +144,14 @@ def _compared_over_flows(
         mine = [spread.get(label, nothing) for _, spread in columns]
         totals = tuple(of_run[at["all"]] for of_run in mine)
         medians = tuple(of_run[at["median"]] for of_run in mine)
-        # Delays and shares have no sum: their first row is the median.
+        # Delays and shares have no sum, so their first row is the median.
         has_sum = any(text is not None for text in totals)
         lines.append((label, totals) if has_sum else (f"{label}, median flow", medians))
         for words, texts in (
             ("median flow", list(medians) if has_sum else []),
             ("10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
         ):
-            # If the sum over flows is 0, each flow has 0.
+            # If the sum over flows is 0, every flow has 0.
             if any(text is not None for text in texts) and set(totals) - {"0", None} | set(texts) - {"0", None}:
                 lines.append((f"    {words}", tuple(texts)))
     return Section(
@@ -169,9 +169,9 @@ def _middle(low: str | None, high: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of several runs, one value per run: numbers in the unit of the scalar, texts, or None if unknown.
+    """A quantity of several runs, one value per run: a number in the unit of the scalar, a text, or None if unknown.
 
-    label: Name in the overview.
+    label: Text of the row in the overview.
     text: Function that formats one value with its unit.
     """
 
@@ -181,7 +181,7 @@ class Quantity:
 
 
 def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quantity]]]:
-    """Titles of `compared`, each with its quantities as values for further computations."""
+    """Titles of `compared`, each with its quantities as values, for further computations."""
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
     found = []
@@ -199,8 +199,7 @@ def _values(
 ) -> list[Quantity]:
     found = []
     for row, label, text, values in _shown(rows, columns, declared):
-        # A text that combines two scalars cannot be made from their medians: only the first is used, or the row is left
-        # out.
+        # A text of two scalars cannot be made from the medians of both. Only the first is used, or the row is left out.
         if text is speed_text:
             continue
         name, place = (row.also[0], 1) if text is recovery_text else (row.name, 0)
@@ -229,7 +228,8 @@ def _rows(rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict
 def _shown(
     rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[tuple[Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
-    """Each visible row: its name, the function that formats its values, and the values, one tuple per column."""
+    """Each row that is shown: its name, the function that formats its values, and the values, as one tuple per
+    column."""
     shown = []
     columns = [scalars.flat(column) for column in columns]
     for row in rows:
@@ -243,7 +243,7 @@ def _shown(
 
 
 def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
-    """Rows over all flows: their sum where there is one, and values of single flows at given shares."""
+    """Rows over all flows: their sum if there is one, and the values that given shares of the flows do not exceed."""
     shown = []
     for row, label, text, values in _shown(rows, flows, scalars.FLOW_SCALARS):
         known = [value for value in values if value[0] is not None]
@@ -253,7 +253,7 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
                 (f"{label} {name}", (f"{count:,}", *[None] * (len(SPREAD) - 1))) for name, count in counts.items()
             ]
         elif known and text is not recovery_text:
-            # Flows are sorted by the first scalar alone: the share in brackets belongs to the same flow.
+            # Flows are sorted by the first scalar only. The share in brackets then belongs to the same flow.
             known.sort(key=lambda value: value[0])
             total = (total_goodput_bps(flows),) if row.name == "goodput_mean_bps" else _total(row.name, known)
             total = None if total is None or total[0] is None else total
@@ -268,17 +268,17 @@ def _place(share: float, count: int) -> int:
 
 
 def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_mean_bps") -> float | None:
-    """Goodput of several flows together, bit/s: their payload divided by the time in which at least one was active;
-    None if it is unknown for one.
+    """Goodput of several flows together in bit/s: the sum of their payload, divided by the time in which at least one
+    lived. None if it is unknown for one of them.
 
-    For short flows, each mean refers to the flow's own lifetime, so the sum of means would exceed what the network
-    carried.
+    The sum of the flows' means would exceed what the network carried, because the mean of a short flow is over its own
+    life.
 
     flows: Scalars of each flow.
-    name: Scalar with the flows' goodput; a flow that was never active counts as zero.
+    name: Scalar with the goodput of a flow. A flow that never lived counts as zero.
     """
     if any("start_ns" not in flow for flow in flows):
-        # A summary of an older version does not contain the lifetimes of its flows.
+        # A summary that an older version wrote lacks the lives of its flows.
         rates = [flow.get(name) for flow in flows]
         return None if None in rates else sum(rate for rate in rates if rate is not None)
     lived = [flow for flow in flows if flow["stop_ns"] > flow["start_ns"]]
@@ -293,19 +293,19 @@ def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_m
 
 
 _SUMMED = ("_bps", "_pkts", "_timeouts")
-"""Suffixes of scalars whose sum over flows is meaningful."""
+"""Suffixes of scalars whose sum over flows makes sense."""
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """The sum for rates and packets; None for others."""
+    """The sum for rates and packets; None for other scalars."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
-    # A sum over only some flows would be mistaken for the sum over all.
+    # A sum of only the known flows would look like the sum of all.
     return tuple(sum(part) if None not in part else None for part in zip(*known, strict=True))
 
 
 def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...], str]:
-    """Indices of the flows, the worst first, and the criterion: goodput for TCP, loss and delay for others."""
+    """Indices of the flows, the worst first, and the criterion: goodput for TCP, and loss and delay for other flows."""
     if kind == "tcp":
         return tuple(sorted(range(len(flows)), key=lambda place: flows[place].get("goodput_mean_bps") or 0)), "goodput"
     lost, delay = ("replies_lost_pkts", "rtt_p50_ns") if kind == "ping" else ("probes_lost_pkts", "owd_p50_ns")
@@ -338,7 +338,7 @@ def _kind(flow: dict[str, Any]) -> str:
         return "tcp"
     if flow["kind"] == "program":
         return "program"
-    # In runs before this scalar existed, the sender of the datagrams is unknown.
+    # In runs that lack this scalar, it is unknown who sent the datagrams.
     if flow.get("program") is not None:
         return "datagrams"
     # A ping without replies is a one-way stream of probes, like udp.

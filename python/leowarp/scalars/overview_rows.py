@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the overview: the scalars shown for TCP flows, probes, pings, programs and the run, with conditions."""
+"""Rows of the overview: the scalars shown for TCP flows, probes, pings, programs and the run, and when each is
+shown."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from leowarp.scalars.texts import plainly, ratio_text, span_text
 
 
 class Shown(Enum):
-    """Condition for showing a quantity as a row."""
+    """Condition under which a quantity is shown as a row."""
 
     ALWAYS = "always"
     KNOWN = "if it is known of some column"
@@ -22,14 +23,14 @@ class Shown(Enum):
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity, and the condition for showing it as a row.
+    """A quantity, and the condition under which it is shown as a row.
 
-    name: A declared scalar, which defines label and unit of the row.
-    also: Further scalars that the text includes.
-    text: Function that formats these scalars; default: by unit.
-    unless: The row is hidden if this scalar is known for some column.
-    label: Label that replaces the declared one.
-    unknown: Reason why the value is unknown for a flow whose path changed.
+    name: A declared scalar. It determines the label and the unit of the row.
+    also: Further scalars that the text contains.
+    text: Function that formats these scalars; by default it depends on the unit.
+    unless: Name of a scalar. The row is hidden if this scalar is known for some column.
+    label: Label that is used instead of the declared one.
+    unknown: Text for a flow whose path changed and whose value is unknown.
     """
 
     name: str
@@ -58,7 +59,7 @@ def between_text(least_ns: int, largest_ns: int | None) -> str:
 
 
 def recovery_text(recovered_ratio: float, median_ns: int | None) -> str:
-    # Recovery is examined for 5 s (`metrics.recovery`); if half of the windows did not recover, there is no median.
+    # Recovery is examined for 5 s (`metrics.recovery`). If half of the windows did not recover, there is no median.
     return "> 5 s" if median_ns is None else span_text(median_ns)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The displayed numbers of a summary, with their labels and units."""
+"""Tests of the numbers of a summary that are shown, with their labels and units."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declaration of a scalar: name, unit, group, definition, and where it is shown."""
+"""Declaration of a scalar: its name, unit, group and definition, and where it is shown."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Unit:
     """A unit of scalars.
 
     symbol: Symbol in `40-metrics.parquet`; empty for counts, ratios and text.
-    suffix: End of the name of every scalar in this unit, and of no other scalar.
-    shown: Unit in which pages show the scalar.
-    size: Size of the shown unit in terms of the unit itself: 1e6 for ns shown in ms.
+    suffix: End of the name of every scalar with this unit, and of no other scalar.
+    shown: Unit in which pages show such scalars.
+    size: Number of units in one shown unit; for example, 1e6 for ns that are shown in ms.
     is_text: True if the value is not a number.
 
     >>> 42_100_000 / NS.size, NS.shown
@@ -32,16 +32,16 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """This unit with another unit for display on pages.
+        """The same unit, displayed on pages in another one.
 
         shown: Symbol of the displayed unit.
-        size: Size of the displayed unit in terms of the unit itself.
-        Returns: A unit whose name and symbol in tables are unchanged.
+        size: Number of units in one displayed unit.
+        Returns: A unit with the same name and the same symbol in tables.
         """
         return replace(self, shown=shown, size=size)
 
 
-# Sizes come from `units`, so that a unit has the same size everywhere.
+# Sizes come from `units`, so that a unit is equally large everywhere.
 _TIME = {name: float(size) for name, size in units.TIME.units.items()}
 
 PKTS = Unit("pkts", "_pkts", "packets")
@@ -49,7 +49,7 @@ BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
 NS_AS_US = NS.in_("us", _TIME["us"])
-"""A few microseconds or many seconds would be 0.002 or 61000 in ms, the unit in which pages show most times."""
+"""Pages show most times in ms, in which a few microseconds would be 0.002, and many seconds 61000."""
 NS_AS_S = NS.in_("s", _TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
@@ -59,10 +59,10 @@ COUNT = Unit("", "", "")
 TEXT = Unit("", "", "", is_text=True)
 
 UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
-"""Units that appear as suffixes of names."""
+"""Units that are suffixes of names."""
 
 
-# The members' texts are headings visible to users.
+# The texts of the members are headings that users see.
 class Group(StrEnum):
     """Groups of scalars, in the order in which `leowarp show --metrics` prints them."""
 
@@ -80,14 +80,15 @@ class Group(StrEnum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number (or text) that every run, or every flow of a kind, has in `summary.json`; null if unknown.
+    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. It is null if unknown.
 
-    name: Key in `summary.json`; a dot precedes the key of a nested object (`fairness.jain_index`).
-    unit: Unit; its suffix ends the name.
+    name: Key in `summary.json`. A dot precedes the key of a nested object (`fairness.jain_index`).
+    unit: Unit; the name ends in its suffix.
     group: Group in `leowarp show --metrics`.
-    definition: Exact definition, for `40-metrics.parquet` and the reference.
-    page: Label on a run's page, which continues that of the row before; None: no page shows the scalar.
-    overview: Label in the table at the end of `leowarp run` and `leowarp compare`; None: it is not in that table.
+    definition: Exact definition, which `40-metrics.parquet` and the reference contain.
+    page: Label on a run's page, which may continue that of the row before. None: no page shows the scalar.
+    overview: Label in the table that `leowarp run` and `leowarp compare` print at the end. None: that table does not
+        show the scalar.
     """
 
     name: str
@@ -105,18 +106,18 @@ Section = tuple[Scalar, ...]
 def names(section: Iterable[Scalar]) -> tuple[str, ...]:
     """Names of scalars in order.
 
-    Returns: Names with the dots of objects.
+    Returns: The names, including the dots of objects.
     """
     return tuple(scalar.name for scalar in section)
 
 
 def by_name(*sections: Section) -> dict[str, Scalar]:
-    """Scalars by name; if probes and TCP define one differently, the first.
+    """Scalars by name. If probes and TCP define a scalar differently, the first definition is used.
 
-    A caller that only knows a name (a column of results, an axis) finds the unit here, which scalars of the same name
-    share.
+    With this, the unit of a column of results or of an axis can be found by its name. Scalars with the same name have
+    the same unit.
 
-    *sections: If two sections contain a name, the definition of the earlier one is used.
+    *sections: Sections of scalars. If two of them contain the same name, the definition of the earlier one is used.
     Returns: Scalars in the order of the sections.
     """
     scalars_by_name: dict[str, Scalar] = {}
@@ -126,10 +127,10 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Scalars of a run or a flow under their declared names; lists are left out.
+    """Scalars of a run or a flow by their declared names; lists are left out.
 
-    summary: `summary.json`, or one of its `flows`; objects are one level deep.
-    Returns: Name with dots to value.
+    summary: `summary.json`, or an entry of its `flows`. Objects in it contain no further objects.
+    Returns: Values by names with dots.
 
     >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})
     {'name': 'x', 'fairness.jain_index': 1.0}
@@ -137,8 +138,8 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     by_dotted_name: dict[str, Any] = {}
     for name, value in summary.items():
         if isinstance(value, Mapping):
-            # Nesting has one level: `fairness` and `drops_by_cause_pkts` are the only objects of a summary, and contain
-            # only numbers.
+            # One level of nesting is enough: `fairness` and `drops_by_cause_pkts` are the only objects of a summary,
+            # and contain only numbers.
             by_dotted_name |= {f"{name}.{key}": item for key, item in value.items()}
         elif not isinstance(value, list):
             by_dotted_name[name] = value
@@ -146,18 +147,18 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
-    """Computed values of a run or a flow, in the order of declaration.
+    """Computed values of a run or a flow, in the order of their declaration.
 
-    values: Values for `summary.json` in any order: objects are mappings, or None if unknown.
-    declared: Scalars that must all be present; others are not allowed.
-    Returns: `values` by their keys (not by dotted names).
+    values: Values for `summary.json` in any order. Objects are mappings, or None if unknown.
+    declared: Scalars that must all be present; no others are allowed.
+    Returns: `values` by their keys (which have no dots).
     Raises AssertionError if a computed value is not declared, or vice versa: a scalar's declaration and function belong
         together.
     """
     declared_names = names(declared)
-    # The result has one entry per object, at the place of its first scalar.
+    # The result has one entry per object, at the position of its first scalar.
     tops = tuple(dict.fromkeys(name.partition(".")[0] for name in declared_names))
-    # An unknown object is a single null under its own name.
+    # An unknown object is a single null with the name of the object.
     unknown = {name for name in tops if values.get(name, "") is None}
     computed = flat(values).keys()
     undeclared = computed - set(declared_names) - unknown

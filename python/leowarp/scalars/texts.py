@@ -48,4 +48,4 @@ def _digits(value: float) -> str:
 TEXTS: dict[str, Callable[..., str]] = {
     "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
 }  # fmt: skip
-"""Formatting functions of scalars by the end of their name; others are printed unchanged."""
+"""Functions that format scalars, by the end of their names. Other scalars are printed unchanged."""

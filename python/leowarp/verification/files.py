@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of the files of a run, a study or a reproduction with the sha256 in the manifest.
+"""Compare the files of a run, a study or a reproduction with the sha256 in the manifest.
 
-The guest is not booted and nothing is drawn. Only files from a directory listing are opened, whatever a manifest names.
+The guest is not booted and nothing is drawn. Only files that the directory contains are opened, whatever names a
+manifest has.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from leowarp.verification.kinds import PLANS
 
 
 class FileVerdict(StrEnum):
-    """Verdict on a file that exists or is listed."""
+    """Verdict on a file that exists or that the manifest lists."""
 
     INTACT = "as listed"
     CHANGED = "changed since the run"
@@ -32,7 +33,7 @@ class Files:
     """The files of a directory.
 
     manifest: Manifest of the directory itself.
-    verdicts: Verdicts by name, relative to the directory, sorted.
+    verdicts: Verdicts by file name, relative to the directory, sorted.
     """
 
     manifest: Mapping[str, Any]
@@ -40,16 +41,17 @@ class Files:
 
     @property
     def wrong(self) -> dict[str, FileVerdict]:
-        """Files that differ from the list. Changed ones come first: a list of missing files may be long."""
+        """Files that are not as the manifest says. Changed ones come first, because the list of missing files may be
+        long."""
         order = sorted(self.verdicts.items(), key=lambda item: list(FileVerdict).index(item[1]))
         return {name: verdict for name, verdict in order if verdict is not FileVerdict.INTACT}
 
     @property
     def why_not_rerun(self) -> str | None:
-        """Reason why there is no second run: plan or input are not those of the run. None if a second run is
+        """Reason why no second run is made: the plan or an input is not that of the run. None if a second run is
         possible."""
         for name, verdict in self.wrong.items():
-            # A new input file beside a plan has no effect: the plan has the sha256 of the inputs that it names.
+            # A new file beside a plan has no effect, because the plan has the sha256 of each input that it names.
             if _is_of_a_plan(name) and verdict is not FileVerdict.UNLISTED:
                 return f"{name}: {verdict}"
         return None
@@ -58,15 +60,15 @@ class Files:
 def files_of(path: Path) -> Files:
     """Compare the files of a run, a study or a reproduction with its manifest.
 
-    path: A directory with a manifest that contains only files and directories (`refuse_strange`).
-    Raises TraceError if a manifest is not in leowarp's format.
+    path: A directory with a manifest. It must contain only files and directories (`refuse_strange`).
+    Raises TraceError if a manifest does not have leowarp's format.
     """
     manifest = recorded.read_manifest(path)
     return Files(manifest, dict(sorted(_verdicts(path, manifest).items())))
 
 
 def _is_of_a_plan(name: str) -> bool:
-    """Whether a file is an input of runs: the plan of a run, the plans of a study, or an input file."""
+    """Whether a file is an input of runs: the plan of a run, the plans of a study, or a file that they name."""
     folder, _, file = name.rpartition("/")
     return file in (PLAN, PLANS) or PurePosixPath(folder).name == INPUTS
 
@@ -83,7 +85,7 @@ def _verdicts(path: Path, manifest: Mapping[str, Any]) -> dict[str, FileVerdict]
     if is_as_written((path / MANIFEST).read_text(encoding="utf-8")) is False:
         verdicts[MANIFEST] = FileVerdict.CHANGED
     for name in directories:
-        # A directory without its manifest counts as having a missing file.
+        # If a directory lacks its manifest, this counts as a missing file.
         if (path / name / MANIFEST).is_file():
             within = _verdicts(path / name, recorded.read_manifest(path / name))
             verdicts |= {f"{name}/{inner}": verdict for inner, verdict in within.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of every file of a run with the manifest."""
+"""Tests that every file of a run is compared with the manifest."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def test_a_byte_changed_in_any_file_of_a_stage_is_found_with_its_name(run, stage
     assert names
     for name in names:
         content = (run / name).read_bytes()
-        # A JSON text stays valid JSON if a digit is changed: a 1 becomes a 2.
+        # The changed byte is a digit, so that a JSON text stays valid: a 1 becomes a 2.
         change_a_byte(run / name, content.index(b"1") if name.endswith(".json") else None, by=3)
         assert files_of(run).wrong == {name: "changed since the run"}
         (run / name).write_bytes(content)
@@ -47,7 +47,7 @@ def test_any_byte_of_any_file_that_is_another_is_found(whole, data):
     try:
         wrong = files_of(whole).wrong
     except TraceError as error:
-        # The manifest is no longer valid.
+        # The manifest itself is no longer valid.
         wrong = {layout.MANIFEST} if layout.MANIFEST in error.message else {}
     finally:
         (whole / name).write_bytes(content)
@@ -64,7 +64,7 @@ def test_any_byte_of_any_file_that_is_another_is_found(whole, data):
 def test_what_was_changed_added_and_taken_away_is_told_of_made_up_runs(files, data, tmp_path_factory):
     run = tmp_path_factory.mktemp("made-up")
     for name, content in files.items():
-        # If a directory has the name, a file cannot have it.
+        # A file cannot have the name of a directory.
         if not any(other.startswith(f"{name}/") or name.startswith(f"{other}/") for other in files):
             (run / name).parent.mkdir(parents=True, exist_ok=True)
             (run / name).write_bytes(content)
@@ -168,7 +168,7 @@ def test_directories_with_manifests_of_their_own_are_gone_through(run, tmp_path)
         "runs/a/30-trace/packets.parquet": "changed since the run",
         "runs/a/more": "not listed",
     }
-    # The study's manifest detects a forged manifest of a run.
+    # The manifest of the study shows that the manifest of the run was forged.
     forge(folder / "runs/a")
     assert files_of(folder).wrong["runs/a/manifest.json"] == "changed since the run"
     (folder / "runs/a/manifest.json").unlink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kind of a directory to be verified (run, study, or reproduction), and whether it is complete."""
+"""Find out which kind of directory is to be verified (run, study or reproduction), and whether it is complete."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN
 
 RUN: Final = "run"
 PLANS, CLAIMS = "plans.parquet", "claims.json"
-"""Files that identify an incomplete study or reproduction."""
+"""Files by which a study or a reproduction without a manifest is recognised."""
 
 
 def kind_of(path: Path) -> str:
     """`RUN`, or the `kind` in the manifest of a study or a reproduction.
 
-    Raises TraceError if it has no manifest, is a run marked incomplete, or contains a link, a pipe or a device.
+    Raises TraceError if it has no manifest, if it is a run marked as incomplete, or if it contains a link, a pipe or a
+    device.
     """
     recorded.refuse_strange(path)
     has_manifest = (path / MANIFEST).is_file()
@@ -31,7 +32,7 @@ def kind_of(path: Path) -> str:
 
 
 def _refuse_unended(path: Path) -> None:
-    """Raise TraceError for a study or a reproduction without a manifest, which is incomplete."""
+    """Raise TraceError for a study or a reproduction without a manifest, because it is incomplete."""
     if (path / PLANS).exists():
         from leowarp.study.sweep.status import study_status
 

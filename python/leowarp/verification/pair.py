@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run and a second run of its plan, with pages drawn from the second run for comparison."""
+"""A run and a second run of its plan. Pages are drawn from the second run to be compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPORT_PAGE = f"{REPORT}/index.html"
 
 
 class CannotDrawError(Exception):
-    """A page cannot be redrawn; the verdict includes the message."""
+    """A page cannot be drawn again. The message becomes part of the verdict."""
 
 
 @dataclass(frozen=True)
@@ -39,36 +39,38 @@ class Pair:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """The first run's."""
+        """Manifest of the first run."""
         return self.first.manifest
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Expected summary of the first run: that of the second run, with the cost from the first run's manifest."""
+        """Summary that the first run should have: that of the second run, with the cost in the first run's manifest."""
         costs = self.manifest.get("costs", {})
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
     def called(self, directory: str) -> Path:
-        """The second run in a directory with the first run's name, manifest and cost.
+        """The second run, in a directory with the first run's name, manifest and cost.
 
-        A report names the directory and the machine of its run. With the same names, a report's bytes are equal.
+        A report contains the names of the directory and of the machine of its run. With the same names, it must be
+        identical.
         """
         path = self.scratch / "called" / directory
         if not path.exists():
             left_out = shutil.ignore_patterns(REPORT, MANIFEST, SUMMARY)
             shutil.copytree(self.again.path, path, ignore=left_out, copy_function=_linked)
             recorded.write_json(path / SUMMARY, self.summary)
-            # The sha256 are those of the second run's files, because tables with equal values may have other bytes.
+            # The sha256 are those of the second run's files, because tables with equal values may differ in their
+            # bytes.
             here = dict(self.manifest) | {"files": files_of_run(path)}
             plainfiles.write(path / MANIFEST, manifest_text(here).encode())
         return path
 
     def drawn(self, page: str) -> Path:
-        """Directory of the second run in which a page is redrawn.
+        """Directory of the second run in which a page is drawn again.
 
-        Raises CannotDrawError if the manifest does not say how the page was drawn, or drawing fails.
+        Raises CannotDrawError if the manifest does not say how the page was drawn, or if drawing fails.
         """
-        # This is called for each picture of a report, which is drawn once.
+        # This function is called for each picture of a report, but the report is drawn only once.
         if page not in self._drawn:
             self._drawn[page] = self._draw(page)
         if isinstance(found := self._drawn[page], str):
@@ -76,7 +78,7 @@ class Pair:
         return found
 
     def _draw(self, page: str) -> Path | str:
-        """Directory in which a page was redrawn, or the reason why it cannot be redrawn."""
+        """Directory in which a page was drawn again, or the reason why it cannot be."""
         made = self.manifest.get("drawn", {}).get(page)
         if made is None or not plainfiles.is_plain_name(made.get("directory")):
             return "the manifest does not say how it was drawn"
@@ -84,7 +86,7 @@ class Pair:
         try:
             if page == REPORT_PAGE:
                 self._draw_report(path, made)
-            # A report in a directory with the same name has written this page, too.
+            # The report in a directory with the same name has already written this page.
             elif not (path / page).exists():
                 _draw_moving(path / page)
         except (LeowarpError, TypeError, ValueError) as error:
@@ -94,7 +96,7 @@ class Pair:
     def _draw_report(self, path: Path, made: dict[str, Any]) -> None:
         from leowarp import report
 
-        # A report redraws each existing file, and its page names the file. A file that stays empty belongs to an
+        # A report draws each existing file again and lists it on its page. A file that stays empty belongs to an
         # earlier report.
         (path / FIGURES).mkdir(parents=True)
         for file in (self.first.path / FIGURES).iterdir():
@@ -110,7 +112,7 @@ def _draw_moving(page: Path) -> None:
 
 
 def _linked(source: str, target: str) -> None:
-    """Copy a file, as a hard link where possible."""
+    """Copy a file, as a hard link if possible."""
     try:
         os.link(source, target)
     except OSError:

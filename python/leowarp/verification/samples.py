@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Re-run a sample of the runs of a study or a reproduction, and compare them with the stored results."""
+"""Run a sample of the runs of a study or a reproduction again, and compare them with the stored results."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from leowarp.verification.second_run import SecondRun, second_run_of, stages_of
 from leowarp.verification.verdicts import Found, StageFound, Verdict
 
 ROW = "results"
-"""Stage for a run's row in the results."""
+"""Name of the stage in which a run's row of the results is compared."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A run of a study that can be re-run.
+    """A run of a study that can be run again.
 
-    folder: Directory of the run; for a row, that of its study.
-    run_id: Id of a row; None: a whole run directory without a study file.
+    folder: Directory of the run. If only its row was kept, the directory of the study.
+    run_id: Id of the row. None: a whole run directory without a study file.
     """
 
     folder: Path
@@ -47,14 +47,14 @@ class Candidate:
 
 
 def chosen(path: Path, count: int, seed: int) -> list[Candidate]:
-    """A random sample of the runs in the order of the directory; the same for the same seed."""
+    """A random sample of the runs, in the order of the directory. The same seed gives the same sample."""
     every = list(_candidates(path))
     places = random.Random(seed).sample(range(len(every)), min(count, len(every)))
     return [every[place] for place in sorted(places)]
 
 
 def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, trust: bool) -> SecondRun:
-    """Re-run a run of a study, and compare it with its row and, if kept, its directory.
+    """Run one of the runs again. Compare it with its row, and with its directory if that was kept.
 
     scratch: Empty directory for the second run.
     progress, trust: See `leowarp.run`.
@@ -75,7 +75,7 @@ def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, t
 
 
 def _candidates(path: Path) -> Iterator[Candidate]:
-    """Every run with a result below a directory: rows of studies, and run directories outside studies."""
+    """Every run with a result below a directory: rows of studies, and run directories that do not belong to a study."""
     for folder in (path, *sorted(each for each in path.iterdir() if each.is_dir())):
         if (folder / PLANS).exists():
             planned = {run.run_id for run in read_plans(folder)}
@@ -88,7 +88,7 @@ def _candidates(path: Path) -> Iterator[Candidate]:
 
 
 def _copied(run: Path) -> list[StageFound]:
-    """Verdict on the metrics of a whole run in the results of its reproduction; empty if they do not exist."""
+    """Verdict on the metrics of a whole run that the results of its reproduction repeat; empty if there are none."""
     path = run.parents[1] / RESULTS / f"run={run.name}" / "metrics.parquet"
     if not path.exists():
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies and reproductions: checks of their files, and of some runs re-run by a replacement for the guest."""
+"""Studies and reproductions: their files are checked, and some runs are run again with a replacement for the guest."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ KEPT = STUDY + '\n[keep]\nruns = "all"\n'
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Make a study of 12 runs in a directory; `scenario.run` makes one of its runs again."""
+    """Make a study of 12 runs in a directory. `scenario.run` runs one of them again."""
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))
     monkeypatch.setattr(leowarp, "run", run)
@@ -47,7 +47,7 @@ def made(tmp_path, monkeypatch):
 
 
 def run(plan, set_, out, **options):
-    """Replacement for `leowarp.run`: returns what `FakeMaker` gives for the plan."""
+    """Replacement for `leowarp.run` that returns what `FakeMaker` makes from the plan."""
     seed = scenario.plan_of(plan).run.seed
     manifest = {
         "kernel": {"linux_sha256": "k" * 64}, "agent": {"agent_sha256": "a" * 64}, **maker(),
@@ -59,7 +59,7 @@ def run(plan, set_, out, **options):
 
 
 def found_of(path, tmp_path, count=12, seed=1):
-    """First difference of each run of a sample, by name; None: there is none."""
+    """First difference of each run of a sample, by name; None if there is none."""
     found = {}
     for candidate in samples.chosen(path, count, seed):
         scratch = Path(tempfile.mkdtemp(dir=tmp_path))
@@ -118,7 +118,7 @@ def test_a_study_that_is_not_at_its_end_says_how_far_it_is(made, monkeypatch, tm
     assert raised.value.hint.startswith(f"leowarp study {study}")
     made()
     assert kind_of(study) == "study"
-    # State as in a version that wrote no lists.
+    # This is how an older version left a directory: without lists of files.
     (study / layout.MANIFEST).unlink()
     with pytest.raises(TraceError, match="made by an older leowarp"):
         kind_of(study)
@@ -211,7 +211,7 @@ def test_whole_runs_of_a_reproduction_are_compared_with_its_results(whole, tmp_p
     write_manifest(folder, REPRODUCTION, {"name": "made-up"})
     assert json.loads((folder / layout.MANIFEST).read_text())["directories"] == ["runs/cubic"]
     assert not files_of(folder).wrong
-    # The reproduction's pages were drawn in a directory named "run".
+    # The pages of the reproduction were drawn in a directory named "run".
     assert found_of(folder, tmp_path) == {"runs/cubic": None}
     change_a_byte(copy)
     forge(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a second run of a run's plan, and compare both stage by stage."""
+"""Make a second run of a run's plan, and compare the two stage by stage."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from leowarp.verification.verdicts import Found, StageFound, Verdict, first_diff
 
 @dataclass(frozen=True)
 class SecondRun:
-    """The findings of a second run.
+    """The findings of a comparison with a second run.
 
-    stages: Stages in order, of those present in either run.
-    origin: dict of str to (then, now). Differing entries of the manifest about what made the run.
-    cures: Tables of cures, recomputed without the guest; empty if there are none, or if the trace differs.
+    stages: The stages in order, if either run has files of them.
+    origin: dict of str to (then, now). Entries of the manifests about what made the runs that differ.
+    cures: Tables of cures, computed again without the guest. They are empty if there are none, or if the trace differs.
     """
 
     stages: list[StageFound]
@@ -36,7 +36,7 @@ class SecondRun:
 
     @property
     def is_right(self) -> bool:
-        """True if there are no unexpected differences and no errors."""
+        """Whether there are neither unexpected differences nor errors."""
         return first_difference(self.stages) is None and not any(found.wrong for found in self.cures.values())
 
 
@@ -47,28 +47,29 @@ def second_run_of(
     """Run a plan again and compare the results.
 
     scratch: An empty directory.
-    out: Directory in which the second run is kept; default: below `scratch`.
+    out: Directory in which the second run is kept; default: a directory below `scratch`.
     kernel, trust, progress: See `leowarp.run`.
     """
     # An incomplete run, for instance without a summary, is compared as far as possible.
     first = Run(path, complete=False)
-    # Only the plan in the directory is used: a run that needs more is not repeatable.
+    # Only the plan in the directory is used. A run that needs more than this is not repeatable.
     again = run(
         first.path / PLAN, (), out or scratch / "run", kernel=kernel, report=False, progress=progress, trust=trust
     )
     origin = origin_of(first.manifest, again.manifest)
     stages = stages_of(first, again, scratch)
     differs = first_difference(stages)
-    # Two runs with equal bytes may both be wrong. A differing trace may not even be readable.
+    # Two identical runs may both be wrong, so their cures are computed again. If the trace differs, it may not even be
+    # readable.
     is_same = differs is None or differs.stage not in DRAWN_FROM
     return SecondRun(stages, origin, crosscheck(first) if is_same else {})
 
 
 def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
-    """Findings for each compared stage that is present in either run.
+    """Findings for each stage that is compared and of which either run has files.
 
-    first, again: A run, and a second run of its plan without a report.
-    scratch: Empty directory for redrawn pages.
+    first, again: A run, and a second run of its plan that has no report.
+    scratch: Empty directory in which pages are drawn again.
     """
     pair = Pair(first, again, scratch)
     names = sorted({*names_below(first.path), *names_below(again.path)})
@@ -87,9 +88,9 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
 
 
 def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Differences between two manifests about what made the runs: kernel, agent, leowarp, libraries, processor.
+    """Entries about what made the runs that differ between two manifests: kernel, agent, leowarp, libraries, processor.
 
-    Returns: dict of str to (then, now). Keyed by the dotted names of the manifest's entries.
+    Returns: dict of str to (then, now). The keys are dotted names of entries of the manifest.
     """
     pairs = {
         ".".join(filter(None, (part, name))): tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of a run with its second run, to find data forged together with the manifest."""
+"""Comparison of a run with its second run. It finds data that were forged together with the manifest."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ HASHED = [stage for stage in COMPARED if not stage.has(layout.MANIFEST)]
 
 @pytest.fixture
 def plain(run):
-    """A run without its report, because drawing takes seconds."""
+    """A run without a report, because drawing takes seconds."""
     shutil.rmtree(run / layout.REPORT)
     manifest = json.loads((run / layout.MANIFEST).read_text())
     files = {name: digest for name, digest in manifest["files"].items() if not name.startswith(layout.REPORT)}
@@ -48,7 +48,7 @@ def test_an_intact_run_is_identical_in_every_stage(run, verified):
 
 @pytest.mark.slow
 def test_a_run_in_a_directory_of_another_name_is_identical_too(whole, tmp_path, verified):
-    # The run's pages contain the name of the directory in which they were drawn.
+    # The pages of the run contain the name of the directory in which they were drawn.
     moved = Path(shutil.copytree(whole, tmp_path / "moved" / "elsewhere"))
     assert {stage.verdict for stage in verified(moved).values()} == {"identical"}
 
@@ -67,7 +67,7 @@ def test_what_was_forged_with_its_hash_is_found_in_its_stage(stage, verified, re
         assert not files_of(run).wrong
         found = verified(run)
         differing = {file.file for each in found.values() for file in each.files if file.verdict != "identical"}
-        # Drawings are skipped if the trace differs.
+        # If the trace differs, drawings are not compared.
         assert name in differing
         assert stage.name in ("routes", "timeline", "trace") or differing == {name}
         if stage.is_repeatable:
@@ -153,7 +153,7 @@ def test_what_another_version_computed_is_reported_and_no_failure(run, verified)
     verdicts = {name: stage.verdict for name, stage in found.items() if stage.verdict != "identical"}
     assert verdicts == {"summary": "differs, of another version", "report": "not compared"}
     assert found["summary"].why[0] == "summary.json: made by leowarp 0.0.9, package 000000000000"
-    # The trace depends on the kernel, not on the version that computes metrics from it.
+    # The trace depends on the kernel. It does not depend on the version that computes metrics from it.
     change_a_byte(run / "30-trace" / "packets.parquet")
     forge(run)
     assert first_difference(verified(run).values()).stage == "trace"
@@ -182,7 +182,7 @@ def test_a_report_of_chosen_flows_and_figures_is_drawn_again_as_it_was(run, veri
     found = verified(run)
     assert first_difference(found.values()) is None
     verdicts = {file.file: file.verdict for file in found["report"].files}
-    # Figures of the previous report are no longer on the page; their numbers are compared nevertheless.
+    # Figures of an earlier report are no longer on the page, but their numbers are compared nevertheless.
     assert {name.rpartition("/")[2]: verdict for name, verdict in verdicts.items()} == {
         "goodput.svg": "not compared", "srtt.svg": "not compared", "queues.svg": "identical",
         "queues.pdf": "identical", "index.html": "identical", "view.html": "identical",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of a comparison, for files and for stages."""
+"""Verdicts of a comparison, on files and on stages."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ MEANINGS = {
 class Found:
     """Verdict on a file, with details.
 
-    file: Name in the run directory.
-    why: The differences, or the reason why it was not compared.
+    file: Name of the file in the run directory.
+    why: The differences, or the reason why the file was not compared.
     """
 
     file: str
@@ -56,7 +56,7 @@ class StageFound:
 
     @property
     def why(self) -> list[str]:
-        """The differences with their files, the most severe first."""
+        """The differences with the names of the files, the most severe ones first."""
         files: dict[str, list[str]] = {}
         for found in sorted(self.files, key=lambda found: -_GRAVITY.index(found.verdict)):
             for why in found.why:
@@ -70,7 +70,7 @@ def first_difference(stages: Iterable[StageFound]) -> StageFound | None:
 
 
 def unconfirmed(stages: Iterable[StageFound]) -> list[StageFound]:
-    """Stages without a definite verdict: they need not repeat, or another version made them."""
+    """Stages without a definite verdict, because they need not be repeatable, or because another version made them."""
     return [stage for stage in stages if stage.verdict in _UNCONFIRMED]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All data of a page about its runs, as one container."""
+"""Combine all data of a page about its runs into one container."""
 
 from __future__ import annotations
 
@@ -19,52 +19,52 @@ from leowarp.view.source import Names, Source
 from leowarp.view.ways import changes_of, pairs_of
 
 LONGEST_TEXT = 200
-"""Maximum length of a name or a warning on a page."""
+"""Largest number of characters of a name or a warning on a page."""
 MOST_WARNINGS = 50
 VERSION = 1
 
 
 def document(sources: Sequence[Source]) -> str:
-    """The container of a page about one or more runs, which share one clock.
+    """The container of a page about one or more runs, which have a common clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
-    sources: One or more runs. Each run gets an equal share of the bytes for packets.
-    Returns: Base64 text, see `container`.
+    sources: One or more runs. The space for packets is divided equally among the runs.
+    Returns: Base64 text; see `container`.
     """
     arrays = Arrays()
-    # Packets take most of the space; the total size is independent of the number of runs.
+    # Packets take most of the space. The total size does not depend on the number of runs.
     budget_bytes = BUDGET_BYTES // len(sources)
-    # All runs share one container, so that positions of a constellation are stored once.
+    # All runs are in one container, so that the positions of a constellation are stored only once.
     names = _labels(sources)
     told = [_run(source, label, arrays, budget_bytes) for source, label in zip(sources, names, strict=True)]
     return arrays.packed({"version": VERSION, "runs": told})
 
 
 def title(sources: Sequence[Source]) -> str:
-    """Title of a page about runs.
+    """Title of a page about these runs.
 
-    Each scenario's name is listed once.
+    The name of each scenario is listed once.
     """
     names = list(dict.fromkeys(str(source.plan.name) for source in sources))
     return clipped(", ".join(names))
 
 
 def clipped(text: object) -> str:
-    """An untrusted text as one line of limited length, without control characters."""
+    """A text of unknown origin as one line of limited length, without control characters."""
     line = one_line(str(text))
     return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]}..."
 
 
 def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
-    """All data of a page about one run; the names of keys are those in `web/`."""
+    """All data of a page about one run. The names of the keys are those in `web/`."""
     plan, manifest = source.plan, source.manifest
-    # The sky comes first: it assigns the numbers of satellites and stations that all later parts use.
+    # The sky comes first, because it gives numbers to satellites and stations, which all later parts use.
     sky = sky_of(plan, source.end_ns, arrays)
     names = Names([] if sky is None else sky["satellites"])
-    # Stations of the sky are numbered after the satellites.
+    # The numbers of stations follow those of satellites.
     for station in [] if sky is None else sky["stations"]:
         names(station["name"])
-    # All flows and the fading share one time grid, so that one cursor applies to all.
+    # All flows and the fading have the same time grid, so that one cursor is valid for all.
     step_ns = step_ns_of(source)
     pairs = {pair: number for number, pair in enumerate(source.pairs)}
     flows = [
@@ -109,7 +109,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         "bbr_modes": list(BBR_MODES.values()),
     }
     if sky is not None:
-        # Texts are shortened only at the end: before that, names are keys, and two long names may become equal.
+        # Texts are shortened only at the end. Before, names are keys, and two long names could become equal.
         sky["satellites"] = [clipped(name) for name in sky["satellites"]]
         for station in sky["stations"]:
             station["name"] = clipped(station["name"])
@@ -117,7 +117,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
 
 
 def _labels(sources: Sequence[Source]) -> list[str]:
-    """A short name of each run that distinguishes it from the others: algorithm, scenario, or directory."""
+    """A short name for each run that distinguishes it from the others: algorithm, scenario, or directory."""
     algorithms = [
         next((str(flow.congestion_control) for flow in source.plan.flows if flow.kind == "tcp"), source.plan.name)
         for source in sources
@@ -126,5 +126,5 @@ def _labels(sources: Sequence[Source]) -> list[str]:
         if len(set(labels)) == len(labels):
             return labels
     names = [source.path.resolve().name for source in sources]
-    # Directories with the same name in different places are distinguished by their full paths.
+    # If directories in different places have the same name, their full paths are used.
     return names if len(set(names)) == len(names) else [str(source.path) for source in sources]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load of links on a page: utilisation, queues and drops, per second and for the whole run."""
+"""Load of links on a page: utilisation, queues and drops, in each second and over the whole run."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from leowarp.view.container import Arrays
 from leowarp.view.source import Source
 
 STEP_NS = 1_000_000_000
-"""Loads are counted by sending time, so a step should be long compared with the tenth of a second of a packet's
-travel."""
+"""Length of a step. Loads are counted by sending time, so a step should be long compared with a packet's travel time,
+about a tenth of a second."""
 
 MOST_ROWS = 100_000
-"""Maximum number of rows over all directions and steps; above it, steps are longer. A row takes 6 bytes of the page if
-it is incompressible."""
+"""Largest number of rows of all directions and steps together. If there were more, steps are made longer. A row takes 6
+bytes of the page if it cannot be compressed."""
 
 
 def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
-    """Load, longest queue and drops of each direction in each step; None: no link carried traffic, or it is unknown.
+    """Load, longest queue and drops of each direction in each step. None: no link carried traffic, or it is unknown.
 
-    arrays: Collector to which the columns are added.
-    Returns: `step_s`; one direction after another, `rows` of each of `directions`: `steps` (differences of the numbers
-        of steps, of each direction anew from 0), `busy_permille` (missing: unshaped, or not recorded), `queue_pkts`
-        (missing: not sampled), `dropped_pkts`. An omitted value is 0. `run`: the whole run by `Run.links`, one value a
-        direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
+    arrays: Collector to which the arrays are added.
+    Returns: `step_s`, and rows for one direction after another. `rows` has their number for each of `directions`. Each
+        row has `steps` (difference of the step's number from the previous row; the first of a direction counts from 0),
+        `busy_permille` (missing: no rate limit, or not recorded), `queue_pkts` (missing: not sampled) and
+        `dropped_pkts`. Steps without a row have only zeros. `run` is the whole run according to `Run.links`, with one
+        value per direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:
@@ -58,7 +59,7 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _whole_run(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Load of the directions for the whole run, counted per packet."""
+    """Load of each direction over the whole run, from counts of all packets."""
     links = source.run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets of a page: those around route changes, with sending and arrival times from packet truth.
+"""Packets of a page: those around route changes, with their sending and arrival times from packet truth.
 
-The trace stores seconds of them around each change, millions in a run of 1000 s.
+The trace stores the packets of some seconds around each change. For a run of 1000 s these are millions.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from leowarp.view.source import Source
 
 BUDGET_BYTES = 2_000_000
 SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.3), (0.05, 0.2), (0.02, 0.1))
-"""Candidate spans before and after a change; the first one that fits is used."""
+"""Candidates for the time before and after a change that is shown, in s. The first one that fits is used."""
 IN_WINDOW = 1
-"""Flag of `stored_because`: the packet was sent while every packet was stored."""
+"""Bit of `stored_because` which says that the packet was sent while every packet was stored."""
 LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
 
 
 def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> dict[str, Any] | None:
-    """Packets in time windows around changes, by sending time; None: the run stored no packets there.
+    """Packets around changes, sorted by sending time. None: the run stored no packets there.
 
-    `windows` are the intervals (seconds) in which every packet in flight is included.
+    `windows` are the intervals (in s) in which every packet in flight is included.
 
-    arrays: Collector to which the columns are added.
-    budget_bytes: Limit for the compressed columns, base64 included.
-    Returns: `windows`: list of [from, until] in s. Columns with one value per packet, by sending time: `sent` and
-        `took` (ticks; missing: never arrived), `flags` (sum of 1 late, 2 retransmission, 4 spurious, 8 lost, 16 back),
-        `flow`, `path_id` and `dropped` (direction of the link; -1: none).
+    arrays: Collector to which the arrays are added.
+    budget_bytes: Largest size of the compressed columns as base64.
+    Returns: `windows`, a list of [from, until] in s. There are also columns with one value per packet, sorted by
+        sending time: `sent` and `took` (ticks; missing: never arrived), `flags` (sum of 1 late, 2 retransmission, 4
+        spurious, 8 lost, 16 back), `flow`, `path_id` and `dropped` (direction of the link; -1: none).
     """
     tables = source.tables
     packets = tables.packets
@@ -44,19 +44,19 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     packets = packets.sort_values("sent_ns", kind="stable")
     pairs = {(flow.source, flow.destination) for flow in source.plan.flows}
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
-    # A run that ends with its flows may end before the first change.
+    # If a run ends with its flows, it may end before its first change.
     changes_ns = changes_ns[changes_ns < source.end_ns]
-    # A run without changes stores all packets only on request; then its beginning is shown.
+    # A run without changes stores all packets only if the user requests it. Its beginning is then shown.
     centres_ns = changes_ns if len(changes_ns) else packets["sent_ns"].to_numpy()[:1]
-    # The search starts with the longest span; if even the shortest does not fit, the page has no packets instead of an
-    # arbitrary subset.
+    # The search starts with the longest span. If even the shortest does not fit, the page has no packets; some of them
+    # would be an arbitrary selection.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
-        # The windows of all changes have equal length, so that changes can be compared visually.
+        # The windows of all changes are equally long, so that changes can be compared by eye.
         kept, begins, ends = _within(packets, begins, ends)
         table = _columns(source, kept)
-        # Only the times are measured, because the other columns are long runs of equal values. The span is found by
-        # trial, because the compression of times depends on the run.
+        # Only the times are measured, because the other columns consist of long sequences of equal values. The span is
+        # found by trying, because the compression of times depends on the run.
         if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:
             break
     else:
@@ -73,20 +73,21 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
 
 
 def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
-    """int16 if sufficient, else int32: numbers of flows, paths and directions of a million packets."""
+    """The values as int16 if they fit, else as int32. They are numbers of flows, paths and directions of up to a
+    million packets."""
     return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
 
 
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Spans around instants, joined where they overlap.
+    """Spans around instants; spans that overlap are joined.
 
     centres_ns: int array of shape (n,). Ascending.
-    Returns: int arrays of shape (k,). Ascending and disjoint, within the run.
+    Returns: int arrays of shape (k,). They are ascending and disjoint, and lie within the run.
     """
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
     first = np.append(True, begins[1:] > np.maximum.accumulate(ends)[:-1])
-    # Ends need a running maximum: with changes of several pairs, a later begin may have an earlier end.
+    # The largest end so far is used: if several pairs have changes, a later span may end earlier.
     last = np.append(np.flatnonzero(first)[1:] - 1, len(begins) - 1)
     return begins[first], np.maximum.accumulate(ends)[last]
 
@@ -94,30 +95,30 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
 def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Packets sent in the spans, and the intervals in which all packets in flight are included.
 
-    At the beginning of a span, packets sent before it are missing. The interval begins when the last packet sent before
-    the span must have arrived, by the largest delay.
+    At the beginning of a span, packets that were sent earlier are missing. The interval begins when all packets sent
+    before the span must have arrived, given the largest delay.
     """
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     place = np.searchsorted(begins, sent_ns, side="right") - 1
     inside = (place >= 0) & (sent_ns < ends[np.maximum(place, 0)])
     kept, place = packets[inside], place[inside]
     delay_ns = floats(kept["received_ns"]) - kept["sent_ns"].to_numpy(dtype="float64")
-    # The largest delay is taken over all windows: a window's own largest delay may belong to a packet sent before it.
+    # The largest delay of all windows is used, because the largest of one window may belong to a packet sent before it.
     longest_ns = float(np.nanmax(delay_ns)) if np.isfinite(delay_ns).any() else 0.0
     has = np.isin(np.arange(len(begins)), place)
-    # Nothing was sent before the run began.
+    # Before the run began, nothing was sent.
     full = np.where(begins == 0, 0, begins + longest_ns)
     some = has & (full < ends)
     return kept, full[some].astype("int64"), ends[some]
 
 
 def _columns(source: Source, packets: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Columns of the packets as whole numbers; times are in ticks."""
+    """Columns of the packets as whole numbers, with times in ticks."""
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     sent = source.ticks(sent_ns)
     received = floats(packets["received_ns"]) // source.tick_ns
-    # The difference of ticks is stored instead of ticks of the difference, so that sent plus took is the tick of the
-    # arrival.
+    # This is the difference of two ticks, not a converted difference. The sum of sent and took is therefore the tick of
+    # the arrival.
     took = np.where(np.isfinite(received), received - sent, MISSING)
     flags = (
         LATE * truths(packets["is_late"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: one HTML file that contains script, style and data, and makes no requests."""
+"""The page: one HTML file that contains script, style and data, and that makes no requests."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from leowarp.view.document import document, title
 from leowarp.view.source import Source
 
 FILE = "view.html"
-"""File name of the page, beside a run's report."""
+"""Name of the page's file, which is beside the report of a run."""
 
 MOST_BYTES = 5_000_000
-"""Maximum size of the page of a run of 1000 s over 648 satellites; a test checks it."""
+"""Largest size of the page for a run of 1000 s over 648 satellites. A test checks it."""
 
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
-    """Write the page about runs into a file; return its path.
+    """Write the page about runs into a file. Return its path.
 
-    runs: One run, or several to be shown next to each other with one clock.
-    out: The file; an existing file is replaced, but a link is never followed.
+    runs: One run, or several that are shown beside each other with a common clock.
+    out: Path of the file. An existing file is replaced, but a symbolic link is never followed.
     Raises TraceError if a table is damaged or lacks a column that the page needs.
     """
     text = page(runs)
@@ -38,8 +38,8 @@ def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
 def page(runs: Sequence[Run | Path | str]) -> str:
     """The page about runs, as text.
 
-    The page's content security policy forbids requests, and permits only leowarp's own script: texts from a plan cannot
-    run code.
+    The content security policy of the page forbids requests, and allows only leowarp's own script. Texts of a plan
+    therefore cannot run code.
 
     Returns: HTML including script, style and data.
     """
@@ -61,5 +61,5 @@ def page(runs: Sequence[Run | Path | str]) -> str:
 
 
 def built(name: str) -> str:
-    """A file that `make page` builds from `web/`."""
+    """Content of a file that `make page` builds from `web/`."""
     return resources.files("leowarp.view").joinpath("built", name).read_text(encoding="utf-8")

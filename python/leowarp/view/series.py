@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time series of a page: values of each flow on a common grid, queues and drops of links."""
+"""Time series of a page: values of each flow on a common grid, and queues and drops of links."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from leowarp.scenario.schema import Mobile
 from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
-# Width of the trace's bins: a finer grid would not show more.
+# Length of the trace's bins. A finer grid would not show more.
 STEP_NS = 50_000_000
 MOST_VALUES = 1_500_000
-"""Maximum number of values over all rows of all flows; above it, the grid is coarser."""
-# The number of values exceeds the number of pixels of a screen.
+"""Largest number of values in all rows of all flows. If there were more, the grid is made coarser."""
+# Largest number of steps, which is more than a screen has pixels.
 MOST_STEPS = 20_000
 MOST_QUEUE_ROWS = 400_000
 MOST_DROPS = 200_000
 
 
 def step_ns_of(source: Source) -> int:
-    """Step of the grid: a multiple of 50 ms, the width of the trace's bins."""
+    """Step of the grid: a multiple of 50 ms, which is the length of the trace's bins."""
     # A flow has at most 8 rows (`flow_rows`).
     steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(source.plan.flows), 1)))
     return STEP_NS * max(1, -(-source.end_ns // (STEP_NS * steps)))
 
 
 def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
-    """Rows of one flow: for TCP goodput, RTT, window and queue of its path; for all flows late, lost and retransmitted
+    """Rows of one flow. TCP has goodput, RTT, window and queue of its path; every flow has late, lost and retransmitted
     packets.
 
-    Returns: dict of str to array in the container. One value per step: `goodput_kbps` (in order at the receiver),
-        `srtt_us`, `cwnd_pkts` (missing without a sample), `bbr_mode` (a key of `BBR_MODES`; only for BBR), `queue_pkts`
-        (packets waiting on all links of the path), `late_pkts`, `lost_pkts`, `again_pkts` (data, by sending time).
-        Values that the run did not record are left out.
+    Returns: Reference to an array in the container, by name. Arrays have one value per step: `goodput_kbps` (in order
+        at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample), `bbr_mode` (a key of `BBR_MODES`; only for
+        BBR), `queue_pkts` (packets waiting on all links of the path), `late_pkts`, `lost_pkts`, `again_pkts` (data, by
+        sending time). Values that the run did not record are left out.
     """
     grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
     flow, tables = source.plan.flows[number], source.tables
@@ -48,7 +48,7 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
         samples = tables.of_flow("sockets", number)
         t_ns = samples["t_ns"].to_numpy(dtype="int64")
         rows["goodput_kbps"] = _goodput_kbps(source, number, step_ns, len(grid_ns))
-        # a sample represents the step that it begins
+        # A sample stands for the step in which it is.
         rows["srtt_us"] = _last(t_ns, floats(samples["srtt_us"]), step_ns, len(grid_ns))
         rows["cwnd_pkts"] = _last(t_ns, floats(samples["cwnd_pkts"]), step_ns, len(grid_ns))
         mode = flow_bbr_modes(flow, samples)
@@ -63,26 +63,25 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
         bins = tables.of_flow("bins", number)
         bins = bins[bins["direction"].to_numpy() == DATA]
         place = bins["t_ns"].to_numpy(dtype="int64") // step_ns
-        # Packets are counted at the sending time, like the trace's bins: a packet that arrives late was sent in this
-        # step.
+        # Packets are counted by sending time, as in the trace's bins: a packet that arrives late was sent in this step.
         for name, column in (("late_pkts", "late_pkts"), ("lost_pkts", "lost_pkts"), ("again_pkts", "retrans_pkts")):
             rows[name] = np.bincount(place, weights=floats(bins[column]), minlength=len(grid_ns))[: len(grid_ns)]
     return {name: arrays.integers(values) for name, values in rows.items()}
 
 
 def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
-    """Each probe of a ping or udp flow: sending time and one-way or round-trip time; missing: lost.
+    """Each probe of a ping or UDP flow: sending time, and one-way or round-trip time; missing: lost.
 
-    Returns: `sent` (ticks), `took_us`, `is_round_trip`: for udp, and for pings without any reply, the time is one-way.
-        If there are very many, only each n-th is shown.
+    Returns: `sent` (ticks), `took_us`, `is_round_trip`. For UDP, and for pings without any reply, the time is one-way.
+        If there are very many probes, only every n-th is shown.
     """
     echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
-    # Every n-th probe is shown instead of a mean, which would hide the spikes that pings are meant to find.
+    # Every n-th probe is shown instead of means: means would hide the spikes that pings are meant to find.
     if len(echoes) > MOST_STEPS:
         echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
     sent_ns = echoes["sent_ns"].to_numpy(dtype="int64")
     back = floats(echoes["reply_ns"])
-    # Replies show which kind of time it was: a udp probe never has one.
+    # Whether times are round trips is known from the replies; UDP probes never have one.
     arrived = back if np.isfinite(back).any() else floats(echoes["received_ns"])
     return {
         "sent": arrays.instants(source.ticks(sent_ns)),
@@ -92,7 +91,7 @@ def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
 
 
 def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.ndarray:
-    """In-order goodput of each step, shape (steps,), kbit/s; nan: unknown."""
+    """In-order goodput of each step in kbit/s, of shape (steps,); nan: unknown."""
     values = np.full(steps, np.nan)
     found = goodput(source.tables, number, "in_order", step_ns)
     place = found["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -102,19 +101,19 @@ def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.n
 
 
 def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.ndarray:
-    """The last sample of each step, shape (steps,); nan if there is none."""
+    """The last sample of each step, of shape (steps,); nan if there is none."""
     values = np.full(steps, np.nan)
     place = t_ns // step_ns
     kept = place < steps
-    # The last of several samples in a step is kept, because numpy assigns in order.
+    # If a step has several samples, the last one remains, because numpy assigns in order.
     values[place[kept]] = given[kept]
     return values
 
 
 def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Number of packets waiting in each direction of a link over time; for a long series, the maximum of each step.
+    """Number of packets waiting in each direction of a link over time. If a series is long, the maximum of each step.
 
-    Directions follow one another in `steps` and `pkts`, with `rows` entries each.
+    In `steps` and `pkts`, directions follow one another; `rows` has the number of entries of each.
     """
     links = source.tables.links
     step_ns = 1
@@ -124,7 +123,7 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     for direction, rows in links.groupby("direction", sort=True):
         frame = pd.DataFrame({"t": rows["t_ns"].to_numpy(dtype="int64"), "pkts": floats(rows["queue_pkts"])})
         if step_ns > 1:
-            # Each step keeps its maximum: a queue that fills and drains within a step is what makes packets late.
+            # Each step keeps its maximum, because a queue that fills and drains within a step also makes packets late.
             frame = frame.groupby(frame["t"] // step_ns * step_ns)["pkts"].max().rename_axis("t").reset_index()
         directions.append(int(direction))
         counts.append(len(frame))
@@ -133,17 +132,17 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     return {
         "directions": arrays.integers(np.array(directions, dtype="int64")),
         "rows": arrays.integers(np.array(counts, dtype="int64")),
-        # times are differences, restarting at 0 for each direction
+        # Times are differences, which start from 0 for each direction.
         "steps": arrays.integers(np.concatenate([np.zeros(0, dtype="int64"), *t_ns])),
         "pkts": arrays.integers(np.concatenate([np.zeros(0), *pkts])),
     }
 
 
 def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
-    """Each direction of a link: its ends, its limit, and totals over the run.
+    """Each direction of a link: its ends, its limit, and its totals over the run.
 
-    Returns: Directions in order of number: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`, and totals of the run in
-        packets; null: unknown, as with netem.
+    Returns: Directions in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`, and totals of
+        the run in packets. null: unknown, as with netem.
     """
     tables = source.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}
@@ -162,7 +161,7 @@ def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
 
 
 def _limits(source: Source) -> dict[tuple[str, str], int | None]:
-    """Maximum number of waiting packets in each direction."""
+    """Largest number of waiting packets that each direction allows."""
     timeline = source.tables.timeline
     limits: dict[tuple[str, str], int | None] = {}
     if "limit_pkts" not in timeline:
@@ -170,8 +169,8 @@ def _limits(source: Source) -> dict[tuple[str, str], int | None]:
     for event in ("link", "queue"):
         rows = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
         for a, b, limit in zip(rows["a"], rows["b"], floats(rows["limit_pkts"]), strict=True):
-            # A link's limit applies to both directions, a queue's to one; queues come second, so that their limit takes
-            # precedence.
+            # The limit of a link applies to both directions, and that of a queue to one. Queues come second, so that
+            # their limit replaces the link's.
             for ends in ((a, b), (b, a)) if event == "link" else ((a, b),):
                 if limit == limit:
                     limits[ends] = int(limit)
@@ -179,9 +178,9 @@ def _limits(source: Source) -> dict[tuple[str, str], int | None]:
 
 
 def drops_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Packets dropped on links: time, place, cause; only the first ones if there are very many.
+    """Packets dropped on links: time, place and cause. If there are very many, only the first ones are included.
 
-    Drops without a link (no route, unknown) have no place in the drawing and are left out.
+    Drops that did not happen on a link (no route, unknown) are left out, because the drawing has no place for them.
     """
     drops = source.tables.drops
     kept = drops[drops["direction"].notna().to_numpy()].sort_values("t_ns", kind="stable").iloc[:MOST_DROPS]
@@ -194,15 +193,15 @@ def drops_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 
 
 def fading_of_run(source: Source, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Received Es/N0 of a mobile channel, recomputed from the plan: minimum and mean of each step, in 0.01 dB."""
+    """Received Es/N0 of a mobile channel, computed again from the plan: minimum and mean of each step, in 0.01 dB."""
     mobile = source.plan.medium
     if not isinstance(mobile, Mobile):
         return None
-    # The series is not stored with the run; the plan and its seed reproduce exactly the run's series.
+    # The series is not stored with the run. The plan and its seed reproduce it exactly.
     power = realisation_of(source.plan, mobile).until(source.end_ns).power
     steps = -(-source.end_ns // step_ns)
     place = np.arange(len(power.level_db)) * power.spacing_ns // step_ns
-    # The run's end may shorten the last step; samples beyond it belong to no step.
+    # The end of the run may shorten the last step. Samples after it belong to no step.
     place, level_db = place[place < steps], power.level_db[: int((place < steps).sum())] + mobile.snr_db
     begins = np.searchsorted(place, np.arange(steps))
     known = begins < len(place)

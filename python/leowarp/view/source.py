@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of a page from a run: plan, tables, end of the run, and the page's clock."""
+"""What a page needs of a run: plan, tables, end of the run, and the clock of the page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from leowarp.metrics import LinkValues, Tables, link_values
 from leowarp.results.run import Run
 from leowarp.scenario import Plan
 
-# The limit is below 2^31, so that any time of a run fits into an int32.
+# Largest number of ticks. It is below 2^31, so that every time of a run fits into an int32.
 MOST_TICKS = 2_000_000_000
 
 
 class Source:
-    """A run for a page; each part is read when it is needed.
+    """A run for a page. Each part is read when it is first needed.
 
-    run: The run, or its directory. A plan and a trace are required; a manifest is used if it exists.
+    run: The run, or its directory. It must have a plan and a trace; a manifest is used if it exists.
     """
 
     def __init__(self, run: Run | Path | str) -> None:
@@ -30,7 +30,7 @@ class Source:
 
     @property
     def plan(self) -> Plan:
-        """The run's plan, with the connections of its programs among the flows."""
+        """Plan of the run. Its flows include the connections of programs."""
         return self.run.observed_plan
 
     @property
@@ -40,7 +40,7 @@ class Source:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """`manifest.json`, empty if there is none."""
+        """Content of `manifest.json`; empty if there is none."""
         return self.run.manifest if (self.path / MANIFEST).exists() else {}
 
     @cached_property
@@ -51,35 +51,35 @@ class Source:
     @cached_property
     def end_ns(self) -> int:
         """End of the run."""
-        # A run with `ends = "flows"` may have ended earlier than its plan specifies.
+        # If a run has `ends = "flows"`, it may have ended earlier than planned.
         return int(self.tables.virtual_ns or self.plan.run.duration_ns)
 
     @cached_property
     def tick_ns(self) -> int:
-        """Resolution of the page's times: 1 us, or as much more as 32 bits require for the run's length."""
+        """Resolution of times on the page: 1 us, or more if the times of a long run would not fit into 32 bits."""
         tick_ns = 1000
-        # The resolution is a power of ten, so that a tick is a round number of us: 1 us up to 2000 s, 10 us up to five
-        # and a half hours.
+        # The resolution is a power of ten, so that a tick is a round number of us: 1 us up to 2000 s, and 10 us up to
+        # five and a half hours.
         while self.end_ns // tick_ns > MOST_TICKS:
             tick_ns *= 10
         return tick_ns
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Ordered pairs of stations between which packets of a flow travel: data, and return packets."""
+        """Ordered pairs of stations between which packets of a flow travel, both data and return packets."""
         found = [(flow.source, flow.destination) for flow in self.plan.flows]
         return list(dict.fromkeys([*found, *((b, a) for a, b in found)]))
 
     def ticks(self, t_ns: Any) -> np.ndarray:
-        """Convert times to the page's clock.
+        """Convert times to the clock of the page.
 
-        Rounded down to whole ticks; int64 of the same shape.
+        They are rounded down to whole ticks, as int64 of the same shape.
         """
         return np.asarray(t_ns).astype("int64") // self.tick_ns
 
 
 class Names:
-    """Numbers of nodes by name: satellites first, then the others in order of first use.
+    """Numbers of nodes by name. Satellites come first, and then the others in the order of their first use.
 
     >>> names = Names(["s-00-00"])
     >>> names("Madrid"), names("s-00-00"), names.others
@@ -91,7 +91,7 @@ class Names:
         self._satellites = len(satellites)
 
     def __call__(self, name: str) -> int:
-        """Number of a node; a new number at its first use."""
+        """Number of a node. At its first use, it gets a new number."""
         return self._numbers.setdefault(name, len(self._numbers))
 
     @property

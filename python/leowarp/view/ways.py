@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of packets on a page: each pair's path over time with the delays of its links, and its changes."""
+"""Paths of packets on a page: the path of each pair over time with the delays of its links, and its changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
 MOST_REFRESHES = 5_000
-"""Maximum number of times at which a path's delays are listed; a channel has one per millisecond, and then only route
+"""Largest number of times at which the delays of a path are listed. A channel has one per millisecond; then only route
 updates are used."""
 
 # Columns of the table of route changes (docs/concepts/truth.md) that the page shows for a change.
@@ -24,19 +24,20 @@ CHANGE_COUNTS = (
 
 
 def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
-    """For each ordered pair: its distinct paths, and the path and delays in force over time.
+    """For each ordered pair: its different paths, and for each time the path and the delays that are valid.
 
-    A path has `nodes` (numbers), `links` (directions, -1: none) and `drawn` (nodes at which it is drawn on the globe).
+    A path has `nodes` (numbers), `links` (numbers of directions, -1: none) and `drawn` (nodes through which it is drawn
+    on the globe).
 
-    Returns: `source`, `destination` (numbers), `paths`; from each time `t` (ticks) on, `path` (index in `paths`; -1:
-        none) with `delays_us` (one after another, one per link of the path); `left_us`: for each change from one path
-        to another, delays of the abandoned links at that time.
+    Returns: `source`, `destination` (numbers) and `paths`. From each time `t` (ticks) on, `path` (index in `paths`; -1:
+        none) is valid with `delays_us`, which has one value per link of the path. `left_us` has the delays of the
+        abandoned links at each change from one path to another.
     """
     return [_pair(source, pair, names, arrays) for pair in source.pairs]
 
 
 def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
-    """Data of one pair of `pairs_of`."""
+    """The data of one pair in `pairs_of`."""
     routes = pair_routes(source.tables, pair)
     paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), source.end_ns]
     distinct: dict[tuple[tuple[str, ...], int | None], int] = {}
@@ -48,14 +49,14 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             at_ns, place = np.array(starts[row : row + 1]), -1
         else:
             number = routes["path_id"].iloc[row]
-            # A slot of an access link is a separate path, even if consecutive slots use the same satellite.
+            # A slot of an access link counts as a separate path, even if the next slot uses the same satellite.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
-            # The times are divided among the paths in force: in a run with many changes, each path's delays are listed
-            # less often.
+            # The number of times is divided among the paths in force. In a run with many changes, the delays of each
+            # path are listed less often.
             at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
-        # Only between two paths: if there was none before, no packets can still be on it.
+        # This is done only between two paths: if there was no path before, no packets can still be on it.
         if before >= 0 <= place != before:
             left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
@@ -76,7 +77,7 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
         "t": arrays.instants(source.ticks(np.concatenate(t_ns))),
         "path": arrays.integers(np.concatenate(places)),
         "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
-        # for each path that is replaced by another, the time of replacement
+        # There are values for each path that another one replaces, at the time of the replacement.
         "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
     }
 
@@ -84,11 +85,12 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
 def _delays(
     source: Source, path: tuple[str, ...], from_ns: int, until_ns: int, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times at which the delays of a path's links change, and for each the delays link by link.
+    """Times at which the delays of a path's links change, and the delays of the links at each of these times.
 
-    Returns at_ns: int array of shape (k,). The first time is `from_ns`, which is the only one if there are more than
+    Returns at_ns: int array of shape (k,). The first time is `from_ns`. It is the only one if there would be more than
         `most`.
-    Returns delays_ns: float array of shape (k * links,). All links at the first time, then at the second.
+    Returns delays_ns: float array of shape (k * links,). The values of all links at the first time come first, followed
+        by those at the second.
     """
     taken = source.tables.links_of(path)
     instants = [np.array([from_ns])]
@@ -97,7 +99,7 @@ def _delays(
         if not source.links.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
-    # All or one: with a part of the times, delays would appear constant in between.
+    # Either all times are listed or one. If some were missing, delays would seem constant in between.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
@@ -111,42 +113,43 @@ def _delays(
 def _delays_left(
     source: Source, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int
 ) -> np.ndarray:
-    """Delays of a path's links at the time when another path replaces it."""
+    """Delays of a path's links at the time at which another path replaces it."""
     links = source.tables.links_of(before)
-    # Paths over the same links (of an access link or a mobile channel) share their delays, which are already the new
-    # ones.
+    # If both paths use the same links (of an access link or a mobile channel), these already have their new delays.
     held_ns = at_ns - (links == source.tables.links_of(after))
     return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
 
 
 def _delay_ns(source: Source, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Delay of a link at a time; for a channel, which varies continuously, the minimum over a span."""
+    """Delay of a link at a time. The delay of a channel varies continuously, so its minimum over a span is used."""
     if source.links.has_channel(*link):
         return source.links.base_delay_ns(*link, from_ns, until_ns)
     return float(source.links.delay_ns(*link, at_ns))
 
 
 def _direction(source: Source, link: tuple[str, str]) -> int:
-    """Number of a direction; -1: the run has no such link."""
+    """Number of a direction; -1 if the run has no such link."""
     found = source.tables.direction_of(*link)
     return -1 if found is None else found
 
 
 def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
-    """The path as drawn on the globe: hosts of an access link are at its terminal, and at gateway and PoP."""
+    """The path as it is drawn on the globe. The hosts of an access link are at its terminal, and at the gateway and
+    PoP."""
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
-    # The satellite is a node of the path, but the links to the satellite are not in the timeline.
+    # The satellite is a node of the path, although the timeline has no links to it.
     drawn = [place for node in path for place in places.get(node, [node])]
     return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
 
 
 def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Route changes of each pair that sends data, by time; counts are those of the table of route changes.
+    """Route changes of each pair that sends data, in chronological order. Counts are those of the table of route
+    changes.
 
-    Returns: One value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`, `delay_after_us`, and
-        `CHANGE_COUNTS`; missing: unknown.
+    Returns: One value per change of `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`, `delay_after_us`, and
+        of each of `CHANGE_COUNTS`; missing: unknown.
     """
     pairs = flow_pairs(source.plan.flows)
     found = route_changes(source.tables, pairs, source.end_ns, links=source.links)
@@ -163,5 +166,5 @@ def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 
 
 def _us(column: Any) -> np.ndarray:
-    """Convert a column from ns to us; missing values become nan."""
+    """Convert a column from ns to us. Missing values become nan."""
     return column.to_numpy(dtype="float64", na_value=np.nan) / 1e3

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Route changes that the study examines, to shorter and to longer paths, in two constellations with two pairs of
-cities.
+"""Route changes that the study examines. They lead to shorter and to longer paths, in two constellations and between
+two pairs of cities.
 
-Route changes are computed from the constellation, as in a run: those of the first hour, and a sample spread evenly over
-it.
+Route changes are computed from the constellation, as in a run. From those of the first hour, a sample is taken that is
+spread evenly over the hour.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from leowarp.scenario.names.examples import example_file
 SCENARIO = "one-change.toml"
 """Example scenario: a transfer, a ping and a call during one route change."""
 BEFORE_S = 30
-"""Length of a run before its change: one interval between route updates, so that the path is the one of the previous
-update. During the first `QUIET_S` nothing is sent."""
+"""Length of a run before its change. It is one interval between route updates, so the path until the change is that of
+the previous update. During the first `QUIET_S` nothing is sent."""
 QUIET_S = 22
 AFTER_S = 5
 HOUR_S = 3600
 LONGER, SHORTER = "longer", "shorter"
 DIRECTIONS = (LONGER, SHORTER)
 IDENTITY = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
-"""Keys of the scenario that identify a change, and their columns in the data sets."""
+"""Keys of the scenario that identify a change, with the names of their columns in the data sets."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Pair:
     name, label : str
         Name in runs and in figures.
     preset : str
-        Of the constellation.
+        Preset of the constellation.
     source, destination : str
-        Cities.
+        Names of the cities.
     """
 
     name: str
@@ -70,7 +70,8 @@ PAIRS = (
     Pair("aalborg-cape-town-18", "Aalborg to Cape Town, 18 planes", "oneweb-study", "Aalborg", "Cape Town"),
     Pair("aalborg-cape-town-9", "Aalborg to Cape Town, 9 planes", "oneweb-9x36", "Aalborg", "Cape Town"),
 )
-"""Both constellations and both pairs of cities of `frederiksen2024`, which uses all combinations except the last."""
+"""Both constellations with both pairs of cities of `frederiksen2024`. That study uses all combinations except the
+last."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ class Change:
     step_ns : int
         One-way delay of the path after the change minus that of the path before, at this instant.
     node_place : int
-        Place of the first node whose entry changes, on the forward path; 0 is the sender's own station, which switches
-        to another satellite.
+        Place of the first node on the forward path whose route changes. A place of 0 means that the sender's own
+        station switches to another satellite.
     """
 
     pair: Pair
@@ -102,7 +103,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        """`madrid-tokyo-18-longer-0`."""
+        """Name such as `madrid-tokyo-18-longer-0`."""
         return f"{self.pair.name}-{self.direction}-{self.number}"
 
     def keys(self) -> dict[str, Any]:
@@ -111,7 +112,7 @@ class Change:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Values of the keys in `IDENTITY` that assign a run or a row to a change."""
+        """Values of the keys in `IDENTITY`. They tell to which change a run or a row belongs."""
         keys = self.keys()
         return tuple(keys[key] for key in IDENTITY)
 
@@ -124,13 +125,13 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
     ----------
     pair : Pair
     margin : str
-        `routing.margin`.
+        Value of the scenario key `routing.margin`.
 
     Returns
     -------
     DataFrame
-        Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path by time. `step_ns` and `node_place`
-        are as in `Change`, and null where nothing changes.
+        Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path, sorted by time. `step_ns` and
+        `node_place` are as in `Change`, and null where nothing changes.
     """
     plan = resolve(load(example_file(SCENARIO), pair.keys() | {
         "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip
@@ -145,7 +146,7 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
 
 
 def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
-    """Place, from 0, of the last node of the common beginning of two paths; None if the paths are equal."""
+    """Place, from 0, of the last node of the beginning that two paths share; None if the paths are equal."""
     apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
     place = next(apart, None)
     return None if place is None else place - 1
@@ -158,14 +159,14 @@ def changes(each: int) -> tuple[Change, ...]:
     Raises
     ------
     ValueError
-        If a pair has fewer changes in a direction.
+        If a pair has fewer than `each` changes in a direction.
     """
     found = []
     for pair in PAIRS:
         updates = hour(pair)
         for direction in DIRECTIONS:
             of_sign = updates[updates["step_ns"] > 0] if direction == LONGER else updates[updates["step_ns"] < 0]
-            # The first route update is at 0 and cannot be a change; an update at BEFORE_S or later is preceded by a
+            # The first route update is at 0 and cannot be a change. Before an update at `BEFORE_S` or later there is a
             # whole interval.
             if len(of_sign) < each:
                 raise ValueError(f"{pair.name} has {len(of_sign)} changes to a {direction} path in an hour, not {each}")
@@ -182,7 +183,7 @@ def per_hour(margin: str = "0 %") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `pair, longer, shorter`, `delay_ms`, and `at_sender`: number of changes at which the sender's own
+        Columns `pair, longer, shorter`, `delay_ms`, and `at_sender`, the number of changes at which the sender's own
         station switches to another satellite.
     """
     rows: list[Mapping[str, Any]] = []

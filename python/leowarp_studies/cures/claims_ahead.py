@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about cures that act before the change: notices, senders that know the schedule, and short queues (5.18 to
-5.24).
+"""Claims about cures that act before the change (5.18 to 5.24): notices, senders that know the schedule, and short
+queues.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from leowarp_studies.cures.variants import (
 AS_MANY = 0.1
 """Largest difference between two shares that count as equal."""
 HOLDS_WINDOW = ("cubic", "classic")
-"""TCPs that use `cubic_handover` when the sender knows the schedule."""
+"""Names of TCPs for which `cubic_handover` is used when the sender knows the schedule."""
 BY_LOSS = ("reno", "cubic")
-"""TCPs that fill a queue until it drops packets."""
+"""Names of TCPs that fill a queue until it drops packets."""
 
 
 # Implements claim 5.18 of cures (the first acknowledgement of a late packet).
 def ahead_is_no_better(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions that a notice removes, if sent ahead of the change or at the change, at
-    saturation.
+    """Share of spurious retransmissions that a notice removes at saturation, if it is sent ahead of the change or at
+    the change.
 
     Returns
     -------
@@ -59,7 +59,8 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Payload that CUBIC with the schedule delivers less than the oracle, and its spurious retransmissions.
+    """Payload that CUBIC with the schedule fails to deliver, compared with the oracle, and its spurious
+    retransmissions.
 
     Results of BBR with the schedule are listed too.
 
@@ -87,8 +88,8 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
 
 # Implements claim 5.20 of cures (PROBE_RTT).
 def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
-    """Late packets with a BBR whose PROBE_RTT empties the queue before the change, and the lost throughput, at
-    saturation.
+    """Numbers of a BBR whose PROBE_RTT empties the queue before the change, at saturation: late packets, and lost
+    throughput.
 
     Returns
     -------
@@ -109,10 +110,10 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Late packets with short queues at changes of the sender's satellite, compared with the queue length and the delay
-    difference of the paths.
+    """Late packets with short queues, at changes of the sender's satellite. They are compared with the queue length and
+    the delay difference of the paths.
 
-    Two further packets are allowed: one in transmission, and one during which the delay steps.
+    Two more packets are allowed: one that is being transmitted, and one that is sent while the delay changes.
 
     Returns
     -------
@@ -142,7 +143,8 @@ def short_queue_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.22 of cures (queues that drop before they are full).
 def managed_queues_leave_little(frames: Frames) -> Outcome:
-    """Late packets with each queue management relative to no cure, over all changes and TCPs at saturation.
+    """Late packets with each queue management, relative to runs without a cure, over all changes and TCPs at
+    saturation.
 
     Returns
     -------
@@ -167,7 +169,7 @@ def managed_queues_leave_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.23 of cures (a queue shorter than the bandwidth-delay product).
 def short_queues_cost(frames: Frames) -> Outcome:
-    """Goodput on a frozen path with each short or managed queue, relative to a queue of 500 packets, by TCP.
+    """Goodput with each short or managed queue relative to a queue of 500 packets, on a frozen path, by TCP.
 
     Returns
     -------
@@ -197,7 +199,7 @@ def short_queues_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.24 of cures (each flow has its own queue).
 def flow_queues_spare_the_call(frames: Frames) -> Outcome:
-    """Extra 99th percentile of the call's one-way delay with fq_codel and cake, next to TCPs that fill queues.
+    """Increase of the 99th percentile of the call's one-way delay with fq_codel and cake, beside TCPs that fill queues.
 
     Returns
     -------

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the cost of cures: time, memory, bytes, delay of a call, kept routes (5.9 to 5.12, 5.16)."""
+"""Claims about the cost of cures (5.9 to 5.12, 5.16): time, memory, bytes, delay of a call, and the price of keeping
+routes."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ from leowarp_studies.cures.variants import BOTH, NONE, SHOWN, TCP_LABELS, TCPS
 
 # Implements claim 5.9 of cures (the formulas of hold).
 def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
-    """Longest time that a packet is held at changes to a longer path, at saturation, with `hold` alone and together
-    with `move`.
+    """Longest time that a packet is held at changes to a longer path, at saturation. Both `hold` alone and `hold` with
+    `move` are evaluated.
 
-    Test of "as long as the queue": the median is at least 10 ms (all senders except BBR keep a standing queue), and no
-    time exceeds that of a full queue.
+    "As long as the queue" is tested by two conditions. The median is at least 10 ms, because all senders except BBR
+    keep a standing queue. No time exceeds that of a full queue.
 
     Returns
     -------
@@ -45,13 +46,13 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
 
 # Implements claim 5.10 of cures (buffers are rate times delay).
 def hold_needs_memory(frames: Frames) -> Outcome:
-    """Largest number of bytes held at one node, over all changes and TCPs at saturation, with `hold` alone and together
-    with `move`.
+    """Largest number of bytes held at one node, over all changes and TCPs at saturation. Both `hold` alone and `hold`
+    with `move` are evaluated.
 
     Returns
     -------
     Outcome
-        Numbers: `held_max_bytes` by variant; `full_pkts`, packets that arrived at a full buffer.
+        Numbers: `held_max_bytes` by variant; `full_pkts`, the number of packets that arrived at a full buffer.
     """
     most = {name: float(ev.rows(frames, name)["held_bytes"].max()) for name in ("hold", BOTH)}
     full = {name: ev.total(frames, name, "hold_full_pkts") for name in ("hold", BOTH)}
@@ -67,13 +68,13 @@ def hold_needs_memory(frames: Frames) -> Outcome:
 
 # Implements claim 5.11 of cures (a call shares the queue).
 def calls_are_not_delayed(frames: Frames) -> Outcome:
-    """Extra 99th percentile of the call's one-way delay with `move` alone and together with `hold`, at saturation, by
-    TCP.
+    """Increase of the 99th percentile of the call's one-way delay at saturation, by TCP. Both `move` alone and `move`
+    with `hold` are evaluated.
 
     Returns
     -------
     Outcome
-        Numbers: `added_ms`, medians with intervals, by variant and TCP.
+        Numbers: `added_ns`, medians with intervals, by variant and TCP.
     """
     added = {f"{variant}, {TCP_LABELS[tcp]}": ev.added(frames, variant, NONE, "call_p99_ns", tcp=tcp)
              for variant in ("move", BOTH) for tcp in TCPS}  # fmt: skip
@@ -90,7 +91,8 @@ def calls_are_not_delayed(frames: Frames) -> Outcome:
 
 # Implements claim 5.12 of cures (duplicates add load).
 def duplicates_cost(frames: Frames) -> Outcome:
-    """Bytes of signalling and of copies per cure at saturation, and packets dropped by queues relative to no cure.
+    """Bytes of signalling and of copies for each cure at saturation, and the number of packets that queues drop
+    relative to no cure.
 
     Returns
     -------
@@ -114,7 +116,7 @@ def duplicates_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.16 of cures (the constellation's geometry).
 def staying_is_cheap(frames: Frames) -> Outcome:
-    """Number of changes in the first hour and mean delay: the shortest path against a path that is kept until it
+    """Number of changes in the first hour and mean delay, for the shortest path and for a path that is kept until it
     breaks.
 
     Number of changes and delay are computed from the routes of all four pairs, without packets.
@@ -142,7 +144,7 @@ def staying_is_cheap(frames: Frames) -> Outcome:
 
 
 def _medians(frames: Frames, column: str, scale: float, unit: str) -> str:
-    """Medians of a column with `hold` alone and together with `move`, for the causes of verdicts."""
+    """Text for the causes of verdicts: medians of a column with `hold` alone and with `hold` and `move`."""
     return ev.listed({name: f"{ev.median(frames, name, column).text(scale)} {unit}" for name in ("hold", BOTH)})
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about senders: cost of reordering, effect of notices and of other loss detection (5.7, 5.8, 5.13 to 5.15,
-5.17).
+"""Claims about senders (5.7, 5.8, 5.13 to 5.15, 5.17): the cost of reordering, the effect of notices, and that of other
+loss detection.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ NINE_TENTHS = 0.9
 
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
-    """Payload missing without a cure relative to the oracle, as a share of the path's capacity in the 5 s after a
-    change.
+    """Payload that is missing without a cure, compared with the oracle. It is a share of the path's capacity in the 5 s
+    after a change.
 
-    Changes to a longer path, at saturation, by TCP.
+    Only changes to a longer path at saturation are evaluated, by TCP.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def linux_loses_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.8 of cures (claim 5.6).
 def order_restores_classic(frames: Frames) -> Outcome:
-    """Payload of classic TCP that is missing with each order-preserving cure relative to the oracle, at saturation.
+    """Payload of classic TCP that is missing with each order-preserving cure, compared with the oracle, at saturation.
 
     Returns
     -------
@@ -64,9 +64,10 @@ def order_restores_classic(frames: Frames) -> Outcome:
 
 # Implements claim 5.13 of cures (RACK waits for a quarter of the RTT).
 def notices_in_time(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions that a notice removes, on time and 200 ms late, at saturation.
+    """Share of spurious retransmissions that a notice removes at saturation, for notices on time, 200 ms late, and half
+    of them lost.
 
-    Computed over all TCPs together: a TCP without spurious retransmissions could not remove any.
+    The share is computed over all TCPs together, because a TCP without spurious retransmissions has none to remove.
 
     Returns
     -------
@@ -88,9 +89,9 @@ def notices_in_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.14 of cures (RFC 4653; TCP-PR; RR-TCP).
 def hosts_can_wait(frames: Frames) -> Outcome:
-    """Share of classic TCP's spurious retransmissions that another loss detection removes, at saturation.
+    """Share of classic TCP's spurious retransmissions that each alternative loss detection removes, at saturation.
 
-    NCR's careful form and TCP-PR decide the verdict; the results of the others are listed too.
+    NCR's careful form and TCP-PR decide the verdict; the other results are listed too.
 
     Returns
     -------
@@ -112,9 +113,10 @@ def hosts_can_wait(frames: Frames) -> Outcome:
 
 # Implements claim 5.15 of cures (losses are detected later).
 def hosts_cost_nothing(frames: Frames) -> Outcome:
-    """Goodput of another loss detection relative to the kernel's own, on a frozen path, by TCP, at saturation.
+    """Goodput with each alternative loss detection relative to the kernel's own, on a frozen path at saturation, by
+    TCP.
 
-    Runs on a frozen path contain losses from slow start and from a queue that overflows.
+    Even without route changes, these runs contain losses: from slow start, and from a queue that overflows.
 
     Returns
     -------
@@ -140,12 +142,12 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
 
 # Implements claim 5.17 of cures (torres2020, which asks for one scalar).
 def a_scalar_predicts(frames: Frames) -> Outcome:
-    """Reordering metric with the smallest error on runs outside its fit (`scalar`), by TCP.
+    """The reordering metric that has the smallest error on runs outside its fit (see `scalar`), by TCP.
 
     Returns
     -------
     Outcome
-        Numbers: `best` and `explained_ratio` by TCP and outcome, also for mean displacement and entropy.
+        Numbers: `best` and `explained_ratio` by TCP and outcome; also those of mean displacement and entropy.
     """
     table = frames["predictors"]
     best = scalar.best(table)
@@ -167,8 +169,8 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
 
 
 def _sender_text(frames: Frames, variant: str) -> str:
-    """TCP's reactions in runs where the sender's satellite changed, minus those on the frozen path; for the causes of
-    verdicts."""
+    """Text for the causes of verdicts: TCP's reactions in runs where the sender's satellite changed, minus those on the
+    frozen path."""
     texts = []
     for tcp in TCPS:
         more = {
@@ -185,7 +187,7 @@ def _sender_text(frames: Frames, variant: str) -> str:
 
 
 def _left(frames: Frames, variant: str) -> str:
-    """Remaining spurious retransmissions by TCP, for the causes of verdicts."""
+    """Text for the causes of verdicts: the spurious retransmissions that remain, by TCP."""
     return f"{BY_NAME[variant].label} leaves {ev.listed(ev.sums_by_tcp(frames, variant, 'spurious_pkts'), '{:.0f}')}"
 
 

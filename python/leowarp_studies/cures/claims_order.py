@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about order: late packets without a cure, and with each cure (5.1 to 5.6)."""
+"""Claims about order (5.1 to 5.6): late packets without a cure, and with each cure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ HUNDREDS_PKTS = 100
 
 # Implements claim 5.1 of cures (the queue left behind).
 def queue_makes_late(frames: Frames) -> Outcome:
-    """Late packets without a cure at changes to a longer path: median at saturation by TCP, sum at 50 % load.
+    """Late packets without a cure at changes to a longer path, by TCP: their median at saturation, and their sum at 50
+    % load.
 
-    BBR keeps its queue short, but it is part of the claim too.
+    The claim includes BBR, although BBR keeps its queue short.
 
     Returns
     -------
@@ -45,10 +46,10 @@ def queue_makes_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.2 of cures (propagation).
 def propagation_bounds_late(frames: Frames) -> Outcome:
-    """Late packets at 50 % load at changes to a shorter path, compared with the packets that the link sends in the
-    delay step.
+    """Late packets at 50 % load at changes to a shorter path. They are compared with the number of packets that the
+    link sends within the delay difference.
 
-    One further packet is allowed, because the step may fall between any two packets.
+    One more packet is allowed, because the delay may change between any two packets.
 
     Returns
     -------
@@ -73,24 +74,25 @@ def propagation_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.3 of cures (the rule of move_queue).
 def moving_leaves_none(frames: Frames) -> Outcome:
-    """Total late packets with `move` at changes to a longer path, by load and TCP."""
+    """Number of late packets with `move` at changes to a longer path, by load and TCP."""
     return _none_late(frames, ("move",), direction=LONGER)
 
 
 # Implements claim 5.4 of cures (the rules of hold and end_marker).
 def holding_leaves_none(frames: Frames) -> Outcome:
-    """Total late packets with `hold`, with `hold` and `move`, and with the end marker, over all changes, by load and
-    TCP."""
+    """Number of late packets over all changes, by load and TCP, for three cures: `hold`, `hold` with `move`, and the
+    end marker."""
     return _none_late(frames, KEEP_ORDER, direction=None)
 
 
 def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None) -> Outcome:
-    """Whether the given variants cause no late packets at any load with any TCP.
+    """Whether the given variants cause no late packets, whichever the load and TCP.
 
     Returns
     -------
     Outcome
-        Numbers: `late_pkts` by variant, load and TCP, as sums over changes; `late_without_pkts` without a cure.
+        Numbers: `late_pkts` by variant, load and TCP, as sums over changes; `late_without_pkts`, the same without a
+            cure.
     """
     counts: dict[str, float] = {}
     without = 0.0
@@ -117,7 +119,7 @@ def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None)
 
 # Implements claim 5.5 of cures (RFC 9550; queues in sequence at a full link).
 def resequencing_needs_time(frames: Frames) -> Outcome:
-    """Total late packets at saturation with 50 ms and with 150 ms, over all changes and TCPs.
+    """Number of late packets at saturation with resequencing for 50 ms and for 150 ms, over all changes and TCPs.
 
     Returns
     -------
@@ -141,7 +143,7 @@ def resequencing_needs_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.6 of cures (RFC 8985; RFC 5681).
 def order_is_enough(frames: Frames) -> Outcome:
-    """Spurious retransmissions caused by changes, with the cures that keep the order, at saturation, by TCP.
+    """Spurious retransmissions that changes cause at saturation although a cure keeps the order, by TCP.
 
     Returns
     -------
@@ -163,8 +165,8 @@ def order_is_enough(frames: Frames) -> Outcome:
 
 
 def _late(frames: Frames, *, at_sender: bool) -> str:
-    """Median of late packets at saturation without a cure, over all TCPs and both directions; for the causes of
-    verdicts."""
+    """Text for the causes of verdicts: median number of late packets at saturation without a cure, over all TCPs and
+    both directions."""
     return ev.median(frames, NONE, "late_pkts", at_sender=at_sender).text(1, 0)
 
 

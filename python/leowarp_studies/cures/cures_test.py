@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs, claims, tables and figures of the study with synthetic results; the guest is not needed."""
+"""Runs, claims, tables and figures of the study, tested on synthetic results without the guest."""
 
 import numpy as np
 import pandas as pd
@@ -91,7 +91,7 @@ def test_every_variant_is_a_plan_and_so_is_every_change(name):
     (part,) = (part for part in runs.parts() if part.name == name)
     content = dict(part.content)
     if len(content["together"]) > 1:
-        # A row and a column of the product: all of it is thousands of plans.
+        # Only one row and one column of all combinations are tested, because all of them are thousands of plans.
         changes, variants = content["together"]
         content["only"] = [{"run.start": changes["run.start"]["values"][:1]}, {"name": variants["name"][:1]}]
     assert len(expand(StudyFile.of(content))) >= len(content["together"][-1]["name"])
@@ -232,7 +232,7 @@ def test_what_is_not_so_does_not_hold_and_says_why(number, where, columns, verdi
 
 def test_a_number_that_says_nothing_does_not_predict():
     frame = synthetic.jittered()
-    # TCP's loss is random here, so no metric can predict it.
+    # TCP's loss of throughput is random here, so no metric can predict it.
     rng = np.random.default_rng(1)
     frame["spurious_ratio"], frame["lost_ratio"] = rng.random(len(frame)), rng.random(len(frame))
     row = outcome("5.17", synthetic.frames(predictors=scalar.scores(frame)))
@@ -246,7 +246,7 @@ def test_a_number_that_says_nothing_does_not_predict():
 def test_an_hour_counts_the_changes_of_the_senders_satellite_and_the_others_apart():
     frames = synthetic.frames()
     often = route_changes.per_hour()
-    # 200 late packets at each change of the synthetic sender's satellite, none at other changes
+    # The synthetic runs have 200 late packets at each change of the sender's satellite, and none at other changes.
     assert ev.per_hour(frames, NONE, "late_pkts", tcp="cubic") == pytest.approx(200 * often["at_sender"].mean())
     assert ev.per_hour(frames, BOTH, "late_pkts", tcp="cubic") == 0
 
@@ -288,7 +288,7 @@ def test_the_guides_table_has_a_row_a_cure_and_its_numbers_from_the_runs(as_expe
     assert {BY_NAME[name].label for name in ("notify-ahead", "scheduled", "emptied", "fq-codel")} <= set(rows)
     without = ev.per_hour(as_expected, NONE, "late_pkts", tcp="cubic")
     assert rows["no cure"][0].split(", ")[1] == f"{without:,.0f}"
-    # Only BBR empties its queue
+    # Only BBR empties its queue.
     assert rows["queue emptied ahead"][0].startswith("-, -, ")
     assert rows["queue emptied ahead"][2] == "-"
     assert rows["hold"][-2] == "300 kB, 25.0 ms"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers shared by claims, figures and tables: the effect of a cure, from pairs of runs around the same change."""
+"""Numbers that claims, figures and tables share. A cure's effect is computed from pairs of runs around the same
+change."""
 
 from __future__ import annotations
 
@@ -15,22 +16,23 @@ from leowarp_studies.cures.runs import SATURATED
 from leowarp_studies.cures.variants import BOTH, BY_NAME, FROZEN, TCP_LABELS, TCPS
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name; incomplete if runs are missing."""
+"""Data sets of the study by name. A data set is missing if its runs are."""
 
 LINK_BPS = 100_000_000
 FRAME_BITS = 1514 * 8
 QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
-"""Values from the scenario: rate of the links, size of a full packet with overhead, and the time of a full queue, 60.6
-ms."""
+"""Values from the scenario: the rate of the links, the size of a full packet with overhead, and the time in which a
+full queue empties, 60.6 ms."""
 KEY = ["tcp", "load", "change"]
-"""Keys that two compared runs share: the runs are identical up to the change, except for what a cure does before it."""
+"""Keys that have equal values in two compared runs. Such runs are identical up to the change, apart from the effects of
+cures that act before it."""
 
 
 def rows(
     frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED,
     direction: str | None = None, at_sender: bool | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Runs of a variant, one row per TCP, load and change; each filter selects all if None."""
+    """Runs of a variant, one row per TCP, load and change. A filter that is None selects all."""
     frame: pd.DataFrame = frames["around"]
     mine = frame["variant"] == variant
     given = {"tcp": tcp, "load": load, "direction": direction, "at_sender": at_sender}
@@ -47,30 +49,30 @@ def total(frames: Frames, variant: str, column: str, **which: Any) -> float:
 
 
 def median(frames: Frames, variant: str, column: str, **which: Any) -> Middle:
-    """Median over changes, with its interval."""
+    """Median of a column over changes, with its interval."""
     return middle(rows(frames, variant, **which)[column])
 
 
 def against(frames: Frames, variant: str, other: str, column: str, **which: Any) -> pd.DataFrame:
-    """A column under two variants around the same change: columns `one, other` and those of `KEY`."""
+    """A column of two variants, paired by change: columns `one, other` and those of `KEY`."""
     one, two = (rows(frames, name, **which).set_index(KEY)[column] for name in (variant, other))
     return pd.DataFrame({"one": one, "other": two}).dropna().reset_index()
 
 
 def added(frames: Frames, variant: str, other: str, column: str, **which: Any) -> Middle:
-    """Median over changes of the difference in a column between two variants."""
+    """Median over changes of the difference that a variant makes in a column, compared with another."""
     both = against(frames, variant, other, column, **which)
     return middle(both["one"] - both["other"])
 
 
 def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Middle:
-    """Payload that a variant delivers less than a reference, as a share of the path's capacity in the seconds after the
-    change.
+    """Payload that a variant delivers less than the reference, as a share of the path's capacity in the `AFTER_S`
+    seconds after the change.
 
     Returns
     -------
     Middle
-        Values over changes; below 0 if the variant delivers more.
+        Median over changes; below 0 if the variant delivers more.
     """
     both = against(frames, variant, reference, "bytes", **which)
     room = rows(frames, variant, **which).set_index(KEY)["room_bytes"]
@@ -79,9 +81,9 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """Reference for a variant's payload: the oracle, or the same sender on the frozen path.
+    """The variant with which a variant's payload is compared: the oracle, or the same sender on the frozen path.
 
-    Cures at the end host are compared with the frozen path, so that their other costs (losses found later) are not
+    Cures at the end host are compared with the frozen path. Their other costs, such as losses found later, are then not
     attributed to the change.
 
     >>> reference_of("hold"), reference_of("pr")
@@ -91,10 +93,11 @@ def reference_of(variant: str) -> str:
 
 
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
-    """A count per hour, averaged over the pairs of cities.
+    """Events per hour, averaged over the pairs of cities.
 
-    Mean over the changes of each pair, times their number per hour with this variant's routes. Changes of the satellite
-    of the sender's own station, which holds the queue, are counted separately from other changes.
+    For each pair, the mean over changes is multiplied by the number of changes per hour with this variant's routes.
+    Changes at which the sender's own station switches satellites are averaged separately, because that station holds
+    the queue.
     """
     margin = BY_NAME[variant].routing.get("margin")
     often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")
@@ -103,7 +106,8 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
     for pair, here in mine.groupby("pair"):
         at_sender = often.loc[pair, "at_sender"]
         changes = {True: at_sender, False: often.loc[pair, list(DIRECTIONS)].sum() - at_sender}
-        # With a margin, paths change only when they break; each run contained such a change or none.
+        # With a margin, a path changes only when it breaks. A run may therefore contain no change, and the mean is
+        # divided by the share of runs with a change.
         happened = here.groupby("at_sender")["route_changes"].mean()
         hourly = 0.0
         for place, mean in here.groupby("at_sender")[column].mean().items():
@@ -120,13 +124,13 @@ def listed(values: Mapping[str, Any], form: str = "{}") -> str:
 
 
 def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
-    """Sum of a column over the changes at saturation, by label of the TCP; TCPs without runs are left out."""
+    """Sum of a column over the changes at saturation, by label of the TCP, without TCPs that have no runs."""
     sums = {TCP_LABELS[tcp]: total(frames, variant, column, tcp=tcp) for tcp in TCPS}
     return {name: value for name, value in sums.items() if value == value}
 
 
 def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:
-    """The given variants that have runs at a load, in the given order."""
+    """The given variants that have runs at a load, in their order."""
     frame: pd.DataFrame = frames["around"]
     have = set(frame[frame["load"] == load]["variant"])
     return [name for name in names if name in have]

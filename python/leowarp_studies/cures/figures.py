@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the study: late packets per cure, effects on senders, costs, and one change packet by packet with and
+"""Figures of the study: late packets per cure, effects on senders, costs, and all packets of one change with and
 without each cure.
 """
 
@@ -32,20 +32,20 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"color": BEFORE, "marker": "o"}, {"color": AFTER, "marker": "s", "markerfacecolor": "white"},
     {"color": OKABE_ITO[2], "marker": "^"}, {"color": BAD, "marker": "D", "markerfacecolor": "white"},
 )  # fmt: skip
-"""Marker shapes complement colours, for grey printers."""
+"""Marker shapes distinguish series in addition to colours, for grey printers."""
 PLACES = {True: "the sender's satellite changes", False: "other changes"}
-"""Location of a change: on a saturated path, the queue is at the sender's own station."""
+"""Labels of the two places of a change. On a saturated path, the queue is at the sender's own station."""
 BESIDE = (NONE, *SHOWN)
-"""Rows of the figures: no cure, then each cure."""
+"""Variants that are rows of the figures: no cure, then each cure."""
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`; a figure without its data is returned with the reason."""
+    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason."""
     return [*drawing.draw(KINDS, frames, folder, rules), *_close(frames.get("close", {}), folder)]
 
 
 def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Late packets per change: one panel per load, split by whether the sender's own satellite changes; all TCPs."""
+    """Late packets per change for all TCPs: one panel per load, split by whether the sender's own satellite changes."""
     loads = [load for load in LOADS if len(ev.rows(frames, NONE, load=load))]
     names = ev.present(frames, BESIDE)
     drawn = new_figure(PAGE_IN, 0.9 + 0.155 * len(names), rules.footer("all TCPs together"))
@@ -63,8 +63,8 @@ def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Spurious retransmissions, payload lost relative to the oracle, and the dip, by TCP, at changes of the sender's
-    satellite."""
+    """Three numbers by TCP, at changes of the sender's satellite: spurious retransmissions, payload lost relative to
+    the oracle, and the depth of the dip."""
     names = ev.present(frames, BESIDE)
     which = {"at_sender": True}
     quantities = (
@@ -94,7 +94,7 @@ def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Extra delay of a call and a ping, held packets, and extra packets."""
+    """Costs of the cures: extra delay of a call and a ping, held packets, and extra packets."""
     names = [name for name in ev.present(frames, SHOWN)]
     which = {"at_sender": True}
     quantities = (
@@ -127,7 +127,7 @@ def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def predictors(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Share of variance that each metric explains on runs outside its fit, by TCP and outcome."""
+    """Share of variance that each metric explains in runs outside its fit, by TCP and outcome."""
     table = frames["predictors"]
     names = list(scalar.NUMBERS)
     drawn = new_figure(PAGE_IN, 1.1 + 0.2 * len(names), rules.footer("transfers of torres2020 over jittered paths"))
@@ -137,7 +137,7 @@ def predictors(frames: Mapping[str, Any], rules: Rules) -> Figure:
         tcps = sorted(here["tcp"].unique())
         for place, tcp in enumerate(tcps):
             mine = here[here["tcp"] == tcp].set_index("number")["explained_ratio"]
-            # A metric worse than the mean is drawn as explaining nothing; the table has the exact value.
+            # If a metric predicts worse than the mean does, it is drawn at 0; the table has the exact value.
             values = {name: middle([max(float(mine[name]), 0.0)]) for name in names if name in mine}
             _dots(axes, names, values, place, len(tcps), tcp, 100.0)
         axes.set_xlim(-3, 103)
@@ -153,7 +153,7 @@ def _dots(
     axes: Axes, names: Sequence[str], values: Mapping[str, Middle], place: int, series: int, label: str,
     scale: float = 1.0,
 ) -> None:  # fmt: skip
-    """One mark with its interval per row; series are offset vertically within a row."""
+    """Draw one mark with its interval per row. Several series are offset vertically within a row."""
     shown = [(row, values[name]) for row, name in enumerate(names) if name in values and values[name].known]
     if not shown:
         return
@@ -165,12 +165,12 @@ def _dots(
 
 
 def _counts(axes: Axes) -> None:
-    """An axis for zeros and hundreds: linear up to 1, logarithmic above."""
+    """Make an axis for numbers from 0 to hundreds: linear up to 1, logarithmic above."""
     axes.set_xscale("symlog", linthresh=1)
-    # The axis starts a little below 0, so that marks at 0 are complete, and ends at 10 or more, so that two tick labels
+    # The axis starts slightly below 0, so that marks at 0 are complete. It ends at 10 or more, so that two tick labels
     # are visible.
     axes.set_xlim(-0.2, max(axes.get_xlim()[1], 10))
-    # Powers are not typeset as formulas: station names may contain dollar signs, so formulas are disabled here.
+    # Tick labels are plain numbers: formulas are disabled here because station names may contain dollar signs.
     axes.xaxis.set_major_formatter("{x:g}")
 
 
@@ -197,7 +197,7 @@ KINDS: Sequence[Kind[Rules]] = (
 
 
 def _close(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
-    """One change packet by packet, with each cure next to no cure."""
+    """Draw all packets of one change, with each cure next to no cure."""
     drawn = []
     for name in (name for name in BY_NAME if name in views and name not in (NONE, FROZEN)):
         variant, missing = BY_NAME[name], None

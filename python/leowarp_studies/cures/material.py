@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the study: groups of runs from the study engine; claims and figures from their data sets and kept runs."""
+"""Make the study: the study engine makes groups of runs, and claims and figures use their data sets and kept runs."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ LEAD = (
 )
 
 TABLE = "cures.csv"
-"""File beside the page with all medians for programs."""
+"""File beside the page with all medians, to be read by programs."""
 GUIDE = "guide.md"
-"""File beside the page with the table of docs/guides/route-changes.md."""
+"""File beside the page with the table that docs/guides/route-changes.md shows."""
 
 CLAIM_FRAMES = {"around": runs.AROUND, "predictors": runs.JITTERED}
-"""Data sets that claims name in `Claim.runs`, with the groups of runs that each is built from."""
+"""Data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -47,7 +47,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     ----------
     making : Making
     quick : bool
-        True for fewer changes and TCPs.
+        True for a shorter study, with fewer changes and TCPs.
     scheduler : str, optional
         Address of a Dask scheduler.
 
@@ -89,10 +89,10 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
-    """Inputs of claims and figures; an input is left out if it lacks a run that a claim needs."""
+    """Inputs of claims and figures. An input is left out if a run that its claims need is missing."""
     frames: dict[str, Any] = {}
     around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
-    # Claims sum over all changes: if one is missing, they would compare different changes.
+    # Claims sum over all changes. If a change is missing for one variant, their sums would be over different changes.
     if len(around) and results.complete(around):
         frames["around"] = around
     transfers = pd.concat([rows[name] for name in runs.JITTERED], ignore_index=True)
@@ -106,7 +106,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
+    """Texts for the top of the page: a list of what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(
@@ -117,7 +117,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section() -> str:
-    """Location of the results, as HTML."""
+    """HTML section that says where the results are."""
     note = (
         f'Every median: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the group close stand in its '
         "<code>runs/</code>."

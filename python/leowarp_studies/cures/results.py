@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures: few columns, with consistent names that contain units."""
+"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -44,11 +44,12 @@ COLUMNS = {
     "signals_bytes": "signals_bytes",
     "copied_bytes": "copied_bytes",
 }
-"""Fields of each run's row, by their name in the study engine's data set."""
+"""Columns that are taken from the study engine's data set: name here, name there."""
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
-"""Null without the cure that they belong to; a data set without such runs lacks the column."""
+"""Columns that are null in runs without the cure that they belong to. A data set without any such run lacks the
+column."""
 
 
 def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -58,14 +59,14 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`, `at_sender`
-        (whether the sender's own station switches satellites), and those of `COLUMNS`. Also `held_bytes` and `held_ns`:
-        largest number of bytes at a node and longest time for which any cure held packets, 0 without a cure.
-        `signalling_bytes` counts markers, notices and copies.
+        (true if the sender's own station switches satellites), and those of `COLUMNS`. Also `held_bytes`, the largest
+        number of bytes that any cure held at a node, and `held_ns`, the longest time for which one held a packet; both
+        are 0 without a cure. `signalling_bytes` counts the bytes of markers, notices and copies.
 
     Raises
     ------
     TraceError
-        If a column is missing because an older version made the runs.
+        If a column is missing because an older version of leowarp made the runs.
     """
     rows = rows[rows["status"] == "ok"]
     known = {change.identity: change for each in (CHANGES, LOADED_CHANGES) for change in route_changes.changes(each)}
@@ -88,18 +89,19 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
             frame[name] = float("nan")
         else:
             raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
-    # Held packets are counted at the node that switches, at the node where paths meet, or at the last node.
+    # Depending on the cure, packets are held at the node that switches, at the node where paths meet, or at the last
+    # node.
     frame["held_bytes"] = frame[["held_max_bytes", "waiting_max_bytes"]].max(axis=1).fillna(0.0)
     longest = ["held_longest_ns", "waiting_longest_ns", "merge_longest_ns"]
     frame["held_ns"] = frame[longest].max(axis=1).fillna(0.0)
     frame["signalling_bytes"] = frame["signals_bytes"].fillna(0.0) + frame["copied_bytes"].fillna(0.0)
-    # This is the payload capacity of the path in the time after the change: lost throughput is a share of it.
+    # The payload capacity of the path in the time after the change. Lost throughput is given as a share of it.
     frame["room_bytes"] = frame["capacity_bps"] * AFTER_S / 8
     return frame.reset_index(drop=True)
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """Whether the runs are complete: every variant and TCP has every change that occurs."""
+    """Whether no run is missing: every variant and TCP has each change that occurs in the frame."""
     wanted = frame.groupby("load")["change"].nunique()
     have = frame.groupby(["load", "variant", "tcp"])["change"].nunique().reset_index()
     return bool((have["change"].to_numpy() == wanted.loc[have["load"]].to_numpy()).all())

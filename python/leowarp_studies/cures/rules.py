@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footer of every figure: the rules that shape the results."""
+"""Text below every figure: the rules that shape the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATH_RULES = (
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts about the runs for the footers of figures.
+    """Facts about the runs, for the text below figures.
 
     Attributes
     ----------
@@ -27,5 +27,5 @@ class Rules:
     changes: int
 
     def footer(self, *rules: str) -> str:
-        """Rules of a figure as one paragraph."""
+        """The rules of a figure as one paragraph."""
         return " · ".join((PATH_RULES, *rules, f"{self.changes} changes at saturation", f"kernel: {self.kernel}"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: every variant under every TCP around the same changes; loads without a queue; one change with all
-packets; and jittered transfers of `torres2020`, to which a scalar is fitted.
+"""Runs of the study, in four kinds: every variant under every TCP around the same changes; the same at loads without a
+queue; one change with all packets; and jittered transfers of `torres2020`, to which a scalar is fitted.
 
-Each group is a separate study (a scenario, parameters), made and resumed by the study engine. The links of this study
-have no randomness, so samples are changes instead of seeds.
+Each group is a separate study (a scenario and parameters). The study engine makes and resumes it. The links of this
+study have no randomness. Its samples are therefore changes, not seeds.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ from leowarp_studies.torres2020.runs import parts as torres2020_parts
 
 SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
 LOADS = (SATURATED, HIGH, HALF)
-"""Payload offered by the transfer, as a share of the path's 95.6 Mbit/s."""
+"""Payload that the transfer offers, as a share of the path's 95.6 Mbit/s."""
 RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
 """Value of the scenario's `rate` for each load."""
 
 CHANGES, LOADED_CHANGES = 5, 3
-"""Number of changes per pair of cities and direction: 20 to a longer and 20 to a shorter path at saturation, 12 and 12
-below."""
+"""Number of changes per pair of cities and direction. At saturation there are 20 to a longer and 20 to a shorter path,
+at lower loads 12 of each."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
 JITTERED = ("mechanisms-normal", "mechanisms-bic")
-"""Groups of `torres2020` with packet records: four TCPs, by how they distinguish loss from reordering."""
+"""Groups of `torres2020` with packet records. They contain four TCPs, which differ in how they distinguish loss from
+reordering."""
 
 
 AROUND = ("saturated", "loaded")
@@ -66,9 +67,9 @@ def parts() -> tuple[Part, ...]:
 def _around_changes(
     name: str, why: str, variants: Sequence[str], each: int, loads: Sequence[str], quick_tcps: Sequence[str]
 ) -> Part:
-    """Variants under every TCP around changes of every pair, at some loads."""
+    """Runs of the variants with their TCPs around changes of every pair, at some loads."""
     looked_at = route_changes.changes(each)
-    # A quick group has the first change of each pair and direction, only over the first constellation.
+    # A quick group has only the first change of each pair and direction, over the first constellation.
     few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}
     content = {
         "name": name,
@@ -82,7 +83,7 @@ def _around_changes(
 
 
 def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[Mapping[str, Any], int], bool]:
-    """The runs of a quick study."""
+    """Filter that selects the runs of a quick study."""
 
     def is_made(values: Mapping[str, Any], seed: int) -> bool:
         variant, tcp = parts_of(values["name"])
@@ -92,12 +93,12 @@ def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[M
 
 
 def close_change() -> Change:
-    """The change whose packets the page shows: the first one to a longer path of the first pair."""
+    """The change whose packets the page shows: the first change of the first pair to a longer path."""
     return next(change for change in route_changes.changes(CHANGES) if change.direction == LONGER)
 
 
 def _close() -> Part:
-    """One change with every packet, under CUBIC, as whole run directories."""
+    """Runs of one change with every packet, under CUBIC, kept as whole run directories."""
     shown = [variant.name for variant in VARIANTS if variant.where != CONTROL or variant.name in (NONE, FROZEN)]
     content = {
         "name": "close",
@@ -112,18 +113,18 @@ def _close() -> Part:
 
 
 def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, str]]:
-    """Combinations of each variant with those of the TCPs under which it has runs."""
+    """Pairs of a variant and a TCP under which the variant has runs."""
     return [(BY_NAME[name], tcp) for name in variants for tcp in tcps if BY_NAME[name].runs_under(tcp)]
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
-    """Keys of the changes, varied together and labelled so that rows can be joined with `changes`."""
+    """Keys of the changes, varied together. Their labels allow rows to be joined with `changes`."""
     keys = [change.keys() for change in looked_at]
     return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
 
 
 def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:
-    """Keys of every variant under every TCP, varied together; the scenario's name identifies them."""
+    """Keys of every variant under every TCP, varied together. The scenario's name identifies each combination."""
     pairs = _under(variants, tcps)
     links = {
         f"{section}.{key}": [variant.links.get(key, usual) for variant, _ in pairs]
@@ -132,7 +133,7 @@ def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str
     }
     return links | {
         "name": [name_of(variant.name, tcp) for variant, tcp in pairs],
-        # Whole sections are set, because a single key of an inactive cure would be refused.
+        # Whole sections are set, because single keys of a cure that is off are refused.
         "cures": [dict(variant.cures) for variant, _ in pairs],
         "routing": [dict(variant.routing) for variant, _ in pairs],
         "tcp": [{**TCPS[tcp]["tcp"], **variant.tcp} for variant, tcp in pairs],

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for the reordering metric of a path that best predicts a TCP's loss, as `torres2020` calls for.
+"""Search for the reordering metric of a path that best predicts how much a TCP loses, as `torres2020` calls for.
 
 The data are transfers of `torres2020` over jittered paths, under four TCPs that distinguish loss from reordering in
-different ways. A monotone curve (isotonic regression) per metric is fitted to the runs of every second jitter, and
-tested on the others.
+different ways. For each metric, a monotone curve (isotonic regression) is fitted to the runs of every second jitter,
+and tested on the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from leowarp import TraceError
 from leowarp_studies.torres2020.runs import profile_of
 
 SPURIOUS, LOST = "spurious retransmissions", "lost throughput"
-"""Outcomes: spurious retransmissions per packet sent, and throughput missing relative to no jitter, as a share."""
+"""Two outcomes are predicted: spurious retransmissions per packet sent, and the share of throughput that is missing
+relative to no jitter."""
 OUTCOMES = {SPURIOUS: "spurious_ratio", LOST: "lost_ratio"}
 
 NUMBERS = {
@@ -34,11 +35,13 @@ NUMBERS = {
     "share reordered x late time / RTT": "reordered_late_rtts",
     "share 3-reordered x late time / RTT": "reordered3_late_rtts",
 }
-"""Candidates: functionals of RD, RBD, n-reordering and late time; the last four use the path's own RTT."""
+"""Candidate metrics, each computed from RD, RBD, n-reordering or late time. The last four also use the path's own
+RTT."""
 USUAL = ("mean displacement", "entropy")
-"""Metrics that `torres2020` plots throughput against."""
+"""Metrics against which `torres2020` plots throughput."""
 CLEAR, GOOD = 0.05, 0.80
-"""Thresholds for a useful metric, set before the first run: its advantage over `USUAL`, and its quality."""
+"""A metric is useful if it explains this much more variance than those of `USUAL`, and at least this share. Both
+thresholds were set before the first run."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -53,7 +56,7 @@ _COLUMNS = {
 
 
 def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Candidates and outcome, one row per run.
+    """Candidate metrics and outcomes, one row per run.
 
     Parameters
     ----------
@@ -63,8 +66,8 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Late time and extent are 0 without reordering, since
-        nothing was late.
+        Columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Without reordering nothing was late, so late time and
+        extent are 0.
 
     Raises
     ------
@@ -86,16 +89,16 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def jittered(rows: pd.DataFrame) -> pd.DataFrame:
-    """Transfers of `torres2020`: `numbers_of`, with `tcp, congestion_control, distribution, jitter_ns` and
-    `lost_ratio`."""
+    """Transfers of `torres2020`: columns of `numbers_of`, and `tcp, congestion_control, distribution, jitter_ns,
+    lost_ratio`."""
     rows = rows[rows["status"] == "ok"].reset_index(drop=True)
     frame = numbers_of(rows)
     profiles = zip(rows["tcp_profile"], rows["tcp_sysctl"], strict=True)
     frame["tcp"] = [profile_of(profile, json.loads(sysctl)) for profile, sysctl in profiles]
     for name in ("congestion_control", "distribution", "jitter_ns"):
         frame[name] = rows[name]
-    # Transfers are compared with the same TCP without jitter: a transfer is short, and slow start is part of all of
-    # them.
+    # Each transfer is compared with the same TCP without jitter, because a transfer is short and slow start is a part
+    # of each.
     key = ["tcp", "congestion_control", "distribution"]
     still = frame[frame["jitter_ns"] == 0].groupby(key)["goodput_bps"].median().rename("still_bps").reset_index()
     frame = frame.merge(still, on=key, how="inner")
@@ -104,14 +107,15 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def halves(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Runs of every second jitter, and runs of the other jitters; runs without jitter are in both."""
+    """Two frames: the runs of every second jitter from the smallest on, and the runs of the other jitters."""
     jitters = sorted(frame["jitter_ns"].unique())
     train = frame["jitter_ns"].isin(jitters[::2])
     return frame[train], frame[~train]
 
 
 def fitted(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """A monotonically rising least-squares curve through points, evaluated at other places; constant beyond the points.
+    """Fit a monotonically rising least-squares curve to points, and return its values at other places. The curve is
+    constant beyond the points.
 
     >>> fitted(np.array([0.0, 1, 2]), np.array([0.0, 3, 1]), np.array([0.5, 9]))
     array([1., 2.])
@@ -123,21 +127,22 @@ def fitted(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """Quality of each metric's prediction of each outcome and TCP, on runs outside the fit.
+    """How well each metric predicts each outcome of each TCP, on runs outside the fit.
 
     Returns
     -------
     DataFrame
         Columns `tcp, outcome, number, explained_ratio` (share of the variance, below 0 if worse than the mean), `error`
-        (root mean square, in the outcome's unit), `rank_correlation` (Spearman's, of prediction and truth), `runs`.
+        (root mean square, in the outcome's unit), `rank_correlation` (Spearman's, between prediction and truth),
+        `runs`.
     """
     rows = []
     for tcp, of_tcp in frame.groupby("tcp"):
         for outcome, column in OUTCOMES.items():
             for number, name in NUMBERS.items():
                 squares, spreads, guesses, truths = [], [], [], []
-                # Each congestion control has its own curve, because they lose different throughput for the same
-                # retransmissions.
+                # Each congestion control has its own curve, because the same retransmissions cost each of them a
+                # different throughput.
                 for _, mine in of_tcp.groupby("congestion_control"):
                     train, test = halves(mine)
                     y = test[column].to_numpy()
@@ -147,7 +152,7 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
                     guesses.append(guess)
                     truths.append(y)
                 square, spread = (float(np.concatenate(each).mean()) for each in (squares, spreads))
-                # A TCP without any loss of performance offers nothing to predict.
+                # If a TCP never loses performance, there is nothing to predict.
                 if spread == 0:
                     continue
                 guess, y = np.concatenate(guesses), np.concatenate(truths)
@@ -160,6 +165,6 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:
-    """Best metric of `scores` for each TCP and outcome, by explained variance; index `tcp, outcome`."""
+    """The metric of `scores` that explains most variance, for each TCP and outcome; the index is `tcp, outcome`."""
     places = table.groupby(["tcp", "outcome"])["explained_ratio"].idxmax()
     return table.loc[places].set_index(["tcp", "outcome"])

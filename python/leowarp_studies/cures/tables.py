@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's table, for the page, for a paper and for programs."""
+"""The study's tables, for the page, for a paper and for programs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from leowarp_studies.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LAB
 
 ROWS = (NONE, FROZEN, *SHOWN)
 GUIDE_LATE, GUIDE_SPURIOUS = ("reno", "cubic", "bbr"), ("reno", "cubic", "classic")
-"""TCPs in the guide's table."""
+"""TCPs that the guide's table shows."""
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
     "tail_loss_probes", "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns",
     "call_max_ns", "held_bytes", "held_ns", "signalling_bytes", "drops_pkts",
 )  # fmt: skip
-"""Columns of the long table."""
+"""Columns of the table for programs."""
 
 
 def cures(frames: Mapping[str, Any]) -> str:
@@ -58,11 +58,10 @@ def cures(frames: Mapping[str, Any]) -> str:
 
 
 def guide(frames: Mapping[str, Any]) -> str:
-    """The table of docs/guides/route-changes.md as Markdown, one row per cure; this function is the only source of its
-    numbers.
+    """The table of docs/guides/route-changes.md as Markdown, one row per cure. All its numbers come from this function.
 
-    Hourly counts are means over the pairs of cities; `lost` is defined in `cures`. Held packets and signalling are over
-    all changes and TCPs. A missing number is shown as `-`.
+    Hourly counts are means over the pairs of cities. `cures` defines `lost`. Values for held packets and signalling are
+    over all changes and TCPs. A missing number is shown as `-`.
     """
     rows = []
     for name in ev.present(frames, (NONE, *SHOWN)):
@@ -101,7 +100,7 @@ def hours() -> str:
 
 
 def predictors(frames: Mapping[str, Any]) -> str:
-    """Quality of each metric's prediction of each outcome and TCP."""
+    """How well each metric predicts each outcome of each TCP."""
     table: pd.DataFrame = frames["predictors"]
     rows = [
         [row.outcome, row.tcp, row.number, f"{100 * row.explained_ratio:.1f}", f"{100 * row.error:.2f}",
@@ -116,8 +115,8 @@ def predictors(frames: Mapping[str, Any]) -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """Every median for programs: `variant, tcp, load, direction, quantity, median, low, high, count`; the quantity's
-    name contains its unit."""
+    """Every median, for programs: columns `variant, tcp, load, direction, quantity, median, low, high, count`. The name
+    of a quantity contains its unit."""
     rows = []
     keys = ["variant", "tcp", "load", "direction"]
     for values, mine in frames["around"].groupby(keys, sort=True):

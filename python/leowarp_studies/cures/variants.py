@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of the study (cures and controls) and its TCPs: each is a few keys of the scenario."""
+"""Variants of the study (cures and controls) and its TCPs. Each consists of a few scenario keys."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CONTROL, NETWORK, HOST = "control", "network", "host"
-"""Place where a variant acts."""
+"""Places where a variant acts."""
 
 NEVER_S = 3600
-"""A route interval longer than any run: the initial path stays."""
+"""A route interval longer than any run, so that the initial path stays."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,15 @@ class Variant:
     where : str
         `CONTROL`, `NETWORK` or `HOST`.
     cures, routing, tcp : mapping
-        Keys of these sections of the scenario.
+        Scenario keys of these three sections.
     links : mapping
-        Keys of ``[isl]`` and ``[ground]``, the same for both; a subset of `LINKS`.
+        Keys of both ``[isl]`` and ``[ground]``; a subset of `LINKS`.
     modules : mapping
         Parameters of kernel modules, by module.
     senders : mapping
-        Congestion control that replaces the TCP's own, by TCP.
+        Congestion control that replaces the TCP's own, by name of the TCP.
     tcps : tuple of str
-        Names from `TCPS` of the TCPs used with the variant; empty: all.
+        Names from `TCPS` of the TCPs that the study runs with the variant; empty: all.
     why : str
         Description in one sentence.
     """
@@ -56,7 +56,7 @@ class Variant:
 
 
 LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
-"""The scenario's own links, used unless a variant sets others."""
+"""Links of the scenario, unless a variant sets others."""
 
 _FROZEN = {"interval": f"{NEVER_S} s"}
 _AT_HOSTS = {
@@ -69,12 +69,13 @@ _AT_HOSTS = {
 """Values of `tcp.loss_detection` that need no support from the network."""
 
 LEAD_MS = 200
-"""Lead time of a notice before the change: longer than any path of the study to the sender and back."""
+"""Lead time of a notice before the change. It is longer than any round trip of the study."""
 CHANGE_S, INTERVAL_S = 30, 30
-"""Time of the change in each run, and the interval of its schedule (`changes.BEFORE_S`)."""
+"""Time of the change in each run, and the interval of the schedule that senders know (`changes.BEFORE_S`)."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
-# PROBE_RTT begins one round trip after the window, some 100 ms, and keeps four packets in flight for 200 ms plus a
-# round trip. The path is empty from 50 ms after its beginning until 300 ms later; the change is placed in between.
+# PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. It keeps four packets in flight
+# for 200 ms plus a round trip. The path is empty from 50 ms after the beginning of PROBE_RTT until 300 ms later. The
+# change is placed in this period.
 _EMPTIED = _SCHEDULE | {"phase_ns": f"{CHANGE_S * 1000 - 300} ms", "before_ns": "100 ms", "after_ns": "0 s"}
 _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "queue-50": ("queue of 50", "links hold 50 packets in place of 500", {"queue": "50 pkts"}),
@@ -83,13 +84,14 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "cake": ("cake", "the same, shaped and hashed otherwise", {"queue_discipline": "cake"}),
     "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
 }
-"""Queues that stay short, so that few packets are left behind at a change; the parameters are the kernel's."""
+"""Queues that stay short, so that few packets are left behind at a change. Their parameters are the kernel's."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
-"""Only the shortest queue represents the trend, so that the study stays affordable."""
+"""The shortest queue is there only to show the trend, so it runs with two TCPs; this limits the study's cost."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
-"""No cure; the path that does not change; and two cures that together keep the order with the least delay. `hold` and
-`move` serve as the oracle: packets in flight cannot be accelerated, so no method keeps the order with less delay."""
+"""Three variants: no cure; a path that does not change; and two cures that together keep the order with the least
+delay. `hold` with `move` serves as the oracle: packets in flight cannot be accelerated, so no method keeps the order
+with less delay."""
 
 VARIANTS = (
     Variant(NONE, "no cure", CONTROL, "in_flight = drain, as frederiksen2024 has it"),
@@ -172,12 +174,12 @@ TCPS: Mapping[str, Mapping[str, Any]] = {
     "bbr": {"congestion_control": "bbr", "tcp": {}},
     "classic": {"congestion_control": "cubic", "tcp": {"profile": "classic"}},
 }
-"""Linux's three TCPs, and CUBIC on TCP as it was before RACK, timestamps and DSACK."""
+"""Reno, CUBIC and BBR of today's Linux, and CUBIC on TCP as it was before RACK, timestamps and DSACK."""
 TCP_LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "classic": "classic"}
 
 
 def name_of(variant: str, tcp: str) -> str:
-    """Scenario name for a variant under a TCP, used to find its rows.
+    """Scenario name for a variant under a TCP. The rows of a data set are found by it.
 
     >>> name_of("move-hold", "cubic")
     'move-hold.cubic'
@@ -186,7 +188,7 @@ def name_of(variant: str, tcp: str) -> str:
 
 
 def parts_of(name: str) -> tuple[str, str]:
-    """Variant and TCP encoded in a scenario's name.
+    """The variant and the TCP that a scenario's name contains.
 
     >>> parts_of("move-hold.cubic")
     ('move-hold', 'cubic')

@@ -36,16 +36,16 @@ from leowarp_studies.frederiksen2024.words import (
 )
 
 STEPS_MBPS = tuple(sorted((*CAPACITIES_MBPS, 100)))
-"""Capacities for claim 1.28: the study's, and others for comparison."""
+"""Link capacities that claim 1.28 compares: the study's own 100 Mbit/s and further ones."""
 
 
 # Implements claim 1.25 of frederiksen2024 (sections III, IV).
 def order_is_what_is_missed(sample: Sample) -> Outcome:
     """Share of the damage that remains if the network keeps the order at the same route changes.
 
-    The damage is goodput missing relative to the run without route changes, and falls of the sending rate after
-    changes. A value too small to be halved is ignored: a shortfall under 1 % is within the difference of two runs
-    (claim 1.2), and a single fall may be chance.
+    The damage has two measures: the goodput missing relative to the run without route changes, and the falls of the
+    sending rate after changes. A small value counts as no damage: a shortfall under 1 % is within the difference of two
+    runs (claim 1.2), and a single fall may be chance.
 
     Returns: Numbers by slug: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more goodput than without changes);
         `falls`, `ordered_falls`, `changes`.
@@ -88,13 +88,13 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
 
 # Implements claim 1.26 of frederiksen2024 (sections II, IV).
 def unnecessary_recovery(sample: Sample) -> Outcome:
-    """Changes with late packets and no drop: the share after which the sender enters recovery and retransmits
-    spuriously.
+    """Share of route changes after which the sender enters recovery and retransmits spuriously. Only changes with late
+    packets and without a drop count.
 
-    A drop within the attribution window (5 s) would make a recovery necessary, so such changes are left out.
+    A drop within 5 s (the attribution window) would make a recovery necessary, so such changes are left out.
 
-    Returns: Numbers by slug: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. Spurious:
-        retransmissions occurred, and more than half of them were spurious.
+    Returns: Numbers by slug: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. A change counts
+        as spurious if retransmissions followed it and more than half of them were spurious.
     """
     rows: dict[str, dict[str, Any]] = {}
     every = []
@@ -137,7 +137,8 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
 
 # Implements claim 1.27 of frederiksen2024 (section III).
 def stable_within_planes(sample: Sample) -> Outcome:
-    """Kinds of ISLs on the paths of the three scenarios, compared with bins of low goodput and late packets per change.
+    """Numbers of ISLs within and between planes on the paths of the three scenarios, compared with bins of low goodput
+    and with late packets per change.
 
     Aalborg-Cape Town is compared with the other two scenarios. The comparison of nine with eighteen planes is shown but
     not tested: by the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more drops.
@@ -172,8 +173,8 @@ def stable_within_planes(sample: Sample) -> Outcome:
 def capacity_makes_more_late(sample: Sample) -> Outcome:
     """Packets in flight before changes to a shorter path, and late packets per such change, by link capacity.
 
-    Runs at each capacity are evaluated at the same changes: those up to the end of the shortest run. Queues hold 500
-    packets at each capacity.
+    All capacities are evaluated at the same changes: those before the end of the shortest run. At each capacity, a
+    queue holds 500 packets.
 
     Returns: Numbers by sender, then by capacity in Mbit/s: `in_flight_pkts` (median), `late_per_change_pkts` (mean);
         and `changes`, their number.
@@ -216,11 +217,11 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
 
 # Implements claim 1.29 of frederiksen2024 (section II).
 def events_are_frequent(sample: Sample) -> Outcome:
-    """Changes with late packets per minute, and their share of all changes, for each scenario with CUBIC.
+    """Changes per minute that make packets late, and their share of all changes, for each scenario with CUBIC.
 
-    "Frequent" means one in two minutes, which is every fourth update of the routes, and a quarter of the changes.
-    Results for one per minute and for half of the changes are also listed. The baseline's number (README.md) was known
-    when the thresholds were chosen.
+    "Frequent" means two things here: one such change in two minutes (every fourth update of the routes), and a quarter
+    of the changes. Results for one per minute and for half of the changes are also listed. The baseline's number
+    (README.md) was known when the thresholds were chosen.
 
     Returns: Numbers by slug: `events`, `events_per_minute`, `of_changes_ratio`.
     """
@@ -268,18 +269,19 @@ def cubic_performs_best(sample: Sample) -> Outcome:
 
 
 def _grows(values: dict[int, float]) -> bool:
-    """Whether a number increases with each larger capacity."""
+    """Whether the value increases with each larger capacity."""
     ordered = [values[mbps] for mbps in STEPS_MBPS]
     return all(one < other for one, other in pairwise(ordered))
 
 
 def _listed(values: dict[int, float]) -> str:
-    """Numbers in the order of capacities."""
+    """The values as text, in the order of capacities."""
     return ", ".join(f"{values[mbps]:.0f}" for mbps in STEPS_MBPS)
 
 
 def _left_text(sample: Sample, slugs: dict[str, dict[int, str]]) -> str:
-    """For the causes of verdicts: packets waiting on abandoned links, as medians over changes to a shorter path."""
+    """Text for the causes of verdicts: the number of packets that wait on abandoned links, as medians over changes to a
+    shorter path."""
     texts = []
     for sender, by_mbps in slugs.items():
         left = {}

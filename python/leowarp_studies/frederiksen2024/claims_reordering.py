@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about reordering itself: its causes, and a raised duplicate-ACK threshold (1.18 to 1.20, 1.24).
 
-As in `claims_transient`.
+The functions have the form described in `claims_transient`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp_studies.frederiksen2024.words import NONE_TO_TEST, changes_text, ea
 
 # Implements claim 1.18 of frederiksen2024 (section II).
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
-    """Share of changes with late packets that are to a shorter path, and numbers of late packets.
+    """Share of the changes with late packets that lead to a shorter path, and numbers of late packets.
 
     The paper names "a lower load, and thus shorter buffers" as a second cause, in networks with load-balancing routing:
     see claim 1.24.
@@ -48,15 +48,17 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
 
 # Implements claim 1.24 of frederiksen2024 (section II).
 def reordering_by_shorter_queues(sample: Sample) -> Outcome:
-    """Number of changes with late packets where the abandoned queue outweighs the delay difference of the paths.
+    """Number of changes with late packets for which the abandoned queue outweighs the delay difference of the paths.
 
-    A packet of the old path arrives later than the next one on the new path if
+    The last packet of the old path arrives later than the next packet on the new path if
 
         queue wait left behind - queue wait met  >  propagation of the new path - propagation of the old
 
-    With `delay_step_ns` as the right side, a change to a longer path makes packets late if the queue outweighs it.
+    The right side is `delay_step_ns`. A change to a longer path makes packets late if the queue outweighs this
+    difference.
 
-    Returns: Numbers: `changes`, `by_queue_alone_ratio` (the new path is not shorter), `queue_outweighs_ratio`.
+    Returns: Numbers: `changes`, `by_queue_alone_ratio` (changes whose new path is not shorter),
+        `queue_outweighs_ratio`.
     """
     changes = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
     if len(changes) == 0:
@@ -72,7 +74,7 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
 
 
 def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
-    """Share of the reordering that abandoned queues explain.
+    """Shares of the changes whose late packets are explained by abandoned queues.
 
     Returns
     -------
@@ -82,7 +84,7 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
     """
     step = changes["delay_step_ns"].astype("Float64") / 1e6
     queue = (changes["queue_left_wait_ns"] - changes["queue_met_wait_ns"]).astype("Float64") / 1e6
-    # The new path is equally long or longer: propagation alone would not make any packet late.
+    # If the new path is equally long or longer, propagation alone makes no packet late.
     by_queue = ev.share(((step >= 0) & (queue > step)).fillna(False))
     # The propagation difference may have either sign, so the queue is compared with its size.
     more = ev.share((queue > step.abs()).fillna(False))
@@ -94,7 +96,7 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
     return text, by_queue, more
 
 
-# Implements claim 1.20 of frederiksen2024 (section III).
+# Number of late packets that no route change explains, while delays on the current path change in steps every 15 s.
 def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
     """Late packets without a route change that explains them, while delays on the current path step every 15 s.
 
@@ -121,16 +123,17 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
 
 # Implements claim 1.19 of frederiksen2024 (section II).
 def raised_threshold(sample: Sample) -> Outcome:
-    """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: spurious retransmissions avoided, and repairs
-    delayed.
+    """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: how many spurious retransmissions the higher one
+    avoids, and how much it delays repairs.
 
-    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985), and uses the threshold only until it has seen reordering.
-    Absorption is therefore tested on classic TCP without RACK. Breaking requires losses: a full-rate flow has more than
-    300 packets in flight and still detects a loss, so a thin flow is used too.
+    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). It uses the threshold only until it has seen reordering.
+    Whether the threshold absorbs reordering is therefore tested on classic TCP, without RACK. Whether it breaks
+    recovery can be tested only with losses. A full-rate flow has more than 300 packets in flight and still detects a
+    loss, so a thin flow is used too.
 
     Returns: Numbers: `runs` (by slug: spurious retransmissions and drops in packets, timeouts, median repair in ms,
-        goodput in Mbit/s), `left_ratio` (spurious retransmissions at 300 over those at 3), `repair_slower_ratio` (300
-        over 3).
+        goodput in Mbit/s), `left_ratio` (spurious retransmissions at 300 divided by those at 3), `repair_slower_ratio`
+        (repair time at 300 divided by that at 3).
     """
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:
@@ -144,28 +147,28 @@ def raised_threshold(sample: Sample) -> Outcome:
             "repair_median_ms": ev.median(delays),
             "goodput_mean_mbps": flow["goodput_mean_bps"] / 1e6,
         }
-    # Each pair of runs, before and after, uses one TCP and one path without loss.
+    # In each pair, (threshold 3, threshold 300), both runs use the same TCP and the same path without loss.
     pairs = (("classic-cubic", "threshold-300-classic"), ("cubic", "threshold-300-linux"))
     left = {
         after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)
         for before, after in pairs
     }
-    # `max(..., 1)` above: without spurious retransmissions at 3 there is nothing to absorb, and this avoids a division
-    # by 0. The test uses classic TCP only: RACK (tcp_recovery.c, tcp_rack_reo_wnd) ignores duplicate ACKs once it has
-    # seen reordering.
+    # `max(..., 1)` above avoids a division by 0: without spurious retransmissions at 3 there is nothing to absorb. The
+    # test uses classic TCP only: RACK (tcp_recovery.c, tcp_rack_reo_wnd) ignores duplicate ACKs once it has seen
+    # reordering.
     absorbed = left["threshold-300-classic"] <= 0.1
     slower, broken, nearly = {}, {}, {}
     for name in ("lossy", "thin"):
         low, high = rows[f"threshold-3-{name}"], rows[f"threshold-300-{name}"]
         slower[name] = high["repair_median_ms"] / low["repair_median_ms"] if low["repair_median_ms"] else float("nan")
         broken[name] = high["timeouts"] > low["timeouts"] or slower[name] >= 2
-        # A missing ratio is not a small one: without a repaired loss, nothing could have broken.
+        # If no loss was repaired, the ratio is missing; then nothing could have broken.
         if np.isnan(slower[name]) and not broken[name]:
             return Outcome("cannot be told", f"{name}: no loss was repaired that could be compared", {"runs": rows})
-        # The softer threshold appears only in the text; the verdict uses 2.
+        # The softer threshold, 1.5, is only mentioned in the text; the verdict uses 2.
         nearly[name] = slower[name] >= 1.5
-    # The claim: the threshold cannot absorb reordering without breaking recovery. The claim fails if the threshold
-    # absorbs reordering and nothing breaks.
+    # The claim: the threshold cannot absorb reordering without breaking loss recovery. So the claim fails if the
+    # threshold absorbs reordering and breaks nothing.
     verdict: Verdict = "holds" if all(broken.values()) else "partly"
     if absorbed and not any(broken.values()):
         verdict = "does not hold"

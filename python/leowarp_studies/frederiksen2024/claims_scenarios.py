@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
-The functions have the form described in `claims_steady`. Claims about goodput variation read it at both ends: in order
-at the receiver, as an application gets it, and acknowledged at the sender. The study samples goodput at 20 Hz and does
-not say at which end.
+The functions have the form described in `claims_steady`. Claims about goodput variation are checked with goodput
+measured at both ends: data in order at the receiver, as an application gets it, and data acknowledged at the sender.
+The study samples goodput at 20 Hz and does not say at which end.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
 """Both ends at which goodput is measured (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
-"""Chosen meaning of "almost unaffected": the remaining share of the mean without route changes."""
+""""Almost unaffected" is taken to mean that at least this share of the mean goodput without route changes remains."""
 
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
 def baseline_lowest_rtt(sample: Sample) -> Outcome:
-    """Median smoothed RTT of the three scenarios; the cause subtracts propagation, which leaves the queueing delay.
+    """Median smoothed RTT of the three scenarios. The verdict's cause also lists the queueing delay, which is the RTT
+    minus propagation.
 
     Returns: Numbers: `srtt_p50_ms` by slug, `others_apart_ratio` (difference of the other two divided by the smaller).
     """
@@ -48,10 +49,11 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
 
 # Implements claim 1.13 of frederiksen2024 (figure 9a).
 def cape_most_stable(sample: Sample) -> Outcome:
-    """Range of the smoothed RTT between the 5th and 95th percentile, and between the 1st and 99th, for
-    each scenario.
+    """Two ranges of the smoothed RTT for each scenario: from the 5th to the 95th percentile, and from the 1st to the
+    99th.
 
-    Two ranges, because the 1st and 99th percentiles depend on a few overflows, which the 5th and 95th miss.
+    There are two ranges because the 1st and 99th percentiles depend on a few overflows, which the 5th and 95th do not
+    show.
 
     Returns: Numbers by slug, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
     """
@@ -83,7 +85,8 @@ def cape_most_stable(sample: Sample) -> Outcome:
 def cape_no_variation(sample: Sample) -> Outcome:
     """Share of the 50 ms bins of goodput below 90 % and below 50 % of the median, on Aalborg - Cape Town.
 
-    Goodput is measured at both ends: a lost packet stops in-order delivery and acknowledgement for different times.
+    Goodput is measured at both ends, because a lost packet interrupts in-order delivery and acknowledgements for
+    different times.
 
     Returns: Numbers by end: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
     """
@@ -106,15 +109,15 @@ def cape_no_variation(sample: Sample) -> Outcome:
 
 # Implements claim 1.15 of frederiksen2024 (figure 9b).
 def significant_drops(sample: Sample) -> Outcome:
-    """Share of the 50 ms bins below half the median with 18 and with 9 planes, measured at both ends.
+    """Share of the 50 ms bins below half the median, with 18 and with 9 planes, measured at both ends.
 
-    The paper says "about" 0.5 % and 1 %, hence a tolerance of a factor of 2. Half the median is the chosen meaning of
-    "significantly". Shares below 90 %, and shares on the same path without route changes, are listed too.
+    The paper says "about" 0.5 % and 1 %, hence a tolerance of a factor of 2. "Significantly" is taken to mean half the
+    median. Shares below 90 %, and shares on the same path without route changes, are listed too.
 
     Returns: Numbers by end and slug: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
-    # The study's numbers are from its text, not read from the figure.
+    # These shares are stated in the study's text, not read from its figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     controls = {slug: sample[control_slug(slug)] for slug in expected}
     still = {name: _dips(controls, 0.5, name) for name in READINGS}
@@ -188,19 +191,19 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """Ratio of mean goodput to that of the same path without route changes, by slug."""
+    """Mean goodput of each run divided by that of the same path without route changes, by slug."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 
 def _of_both(verdicts: list[Verdict]) -> Verdict:
-    """One verdict from the verdicts at both ends: the common one if they agree, else partly."""
+    """Combine the verdicts at both ends: their common verdict if they agree, else "partly"."""
     return verdicts[0] if len(set(verdicts)) == 1 else "partly"
 
 
 def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
     """Share of 50 ms goodput bins below a share of their median, by slug, for the CUBIC runs in the sample.
 
-    Returns: Shares relative to the median of the same run: a run that is slow throughout has no dips.
+    Returns: Shares of bins. Each run is compared with its own median, so a run that is slow throughout has no dips.
     """
     return {slug: ev.dips_ratio(sample[slug], share, reading) for slug in SCENARIOS if slug in sample}
 

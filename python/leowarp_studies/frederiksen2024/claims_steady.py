@@ -2,9 +2,9 @@
 """Claims about the baseline's distributions: path delay, goodput, RTT, queues (1.1 to 1.5), and changes per minute
 (1.21).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`; its test is in `CLAIMS`. Distributions are
-weighted by time: a socket sample counts until the next one (`metrics.weighted_quantile`). The first 10 s are left out
-everywhere (`evidence.SKIP_NS`).
+Each function takes a sample (runs by slug) and returns an `Outcome`. The test is described in `CLAIMS`. Distributions
+are weighted by time: a socket sample counts until the next one (`metrics.weighted_quantile`). The first 10 s are left
+out everywhere (`evidence.SKIP_NS`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def path_delay_span(sample: Sample) -> Outcome:
 
     The span over inter-satellite links alone is listed too.
 
-    The claim is about the route, so only the forward path is used, whatever it carries.
+    The claim is about the route, so the forward path alone is used, whichever packets it carries.
 
     Returns: Numbers by slug, in ms: `span_ms`, `span_isl_only_ms`.
     """
@@ -55,10 +55,10 @@ def path_delay_span(sample: Sample) -> Outcome:
 
 # Implements claim 1.2 of frederiksen2024 (figure 4).
 def reno_suffers_most(sample: Sample) -> Outcome:
-    """Mean goodput of the three algorithms, with and without route changes, and the shortfall after changes.
+    """Mean goodput of the three algorithms, with and without route changes, and the goodput missing after changes.
 
-    The mean alone does not distinguish route changes from overflowing queues. The control without changes does, and so
-    does the shortfall near changes, relative to the second before each change.
+    The mean alone does not show whether route changes or overflowing queues reduce goodput. The control without changes
+    shows this. So does the shortfall near changes, relative to the second before each change.
 
     Returns: Numbers by slug: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
         to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
@@ -91,9 +91,10 @@ def close_to_capacity(sample: Sample) -> Outcome:
     distribution.
 
     "Close" means 95 % of the mean; the softer reading is 90 %. Figure 4 is a distribution, so nine of ten 50 ms bins
-    must be close, too.
+    must be close to the capacity, too.
 
-    Returns: Numbers by slug: `capacity_ratio`, `close_bins_ratio` (share of the bins at 90 % of the capacity or more).
+    Returns: Numbers by slug: `capacity_ratio`, `close_bins_ratio` (share of the bins with at least 90 % of the
+        capacity).
     """
     slugs = ("cubic", "bbr")
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in slugs}
@@ -117,7 +118,7 @@ def close_to_capacity(sample: Sample) -> Outcome:
 
 # Implements claim 1.4 of frederiksen2024 (figure 5).
 def reno_rtt_lower(sample: Sample) -> Outcome:
-    """Nine deciles of the smoothed RTT, weighted by time: "generally lower" means lower at eight of them.
+    """The nine deciles of the smoothed RTT, weighted by time. "Generally lower" means lower at eight of them.
 
     Returns: Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values per slug).
     """
@@ -143,16 +144,16 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
 
 # Implements claim 1.5 of frederiksen2024 (figure 5).
 def queues_full(sample: Sample) -> Outcome:
-    """Share of time in which some queue of the current path is at 90 % of its limit, for CUBIC and BBR.
+    """Share of time in which at least one queue of the current path is filled to 90 % of its limit, for CUBIC and BBR.
 
-    Any queue counts, because the bottleneck link changes with the route. The cause compares the window with the
-    capacity of the empty path, because a smaller window cannot fill any queue.
+    Any queue counts, because the bottleneck link changes with the route. The verdict's cause compares the congestion
+    window with the capacity of the empty path, because a smaller window cannot fill any queue.
 
     Returns: Numbers by slug: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
-    # A queue at half of its limit is not full, but it is a standing queue: "partly".
+    # A queue at half of its limit is not full, but it is a standing queue. Such a result gives the verdict "partly".
     softer = [at[0.5][slug] > 0.5 for slug in ("cubic", "bbr")]
     verdict = holds_if(parts)
     if verdict == "does not hold" and any(softer):
@@ -184,7 +185,7 @@ def queues_full(sample: Sample) -> Outcome:
 def changes_a_minute(sample: Sample) -> Outcome:
     """The number of route changes in the busiest minute of each scenario.
 
-    "Up to a few" means 2 to 5. The study updates routes every 30 s, so a minute has at most two updates.
+    "Up to a few" is taken to mean 2 to 5. The study updates routes every 30 s, so a minute has at most two updates.
 
     Returns: Numbers by slug: `busiest_minute_changes`, `changes_per_minute`.
     """

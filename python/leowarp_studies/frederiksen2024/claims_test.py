@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each claim is checked on synthetic evidence in both cases: if everything is as the study says, and if not.
+"""Each claim is checked on synthetic evidence twice: once as the study describes it, and once different.
 
 Functions that read a run's tables are tested on the synthetic run (`study_test.py`).
 """
@@ -30,7 +30,7 @@ CHANGE_NS = 20_000 * MS
 
 @pytest.fixture(autouse=True)
 def evidence(monkeypatch):
-    """The synthetic run directly returns the values that a run's tables would give."""
+    """The synthetic run directly returns the values that would otherwise be computed from a run's tables."""
     told = {
         "mean_bps": lambda run: run.mean_bps,
         "capacity_bps": lambda run: CAPACITY_BPS,
@@ -58,7 +58,7 @@ def evidence(monkeypatch):
 
 
 def change(**different):
-    """A change with late packets, as a row of `ev.reordered`, as the study describes it for Reno and BBR."""
+    """A row of `ev.reordered`: a change with late packets, as the study describes it for Reno and BBR."""
     row = {
         "t_ns": CHANGE_NS, "late_pkts": 150, "lost_pkts": 0, "retransmissions_pkts": 40,
         "spurious_retransmissions_pkts": 40, "cwnd_fell_after_ns": 1000 * MS, "cwnd_min_pkts": 100.0,
@@ -71,14 +71,14 @@ def change(**different):
 
 
 def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
-    """Smoothed RTT around the change."""
+    """Frame with the smoothed RTT before and after a change."""
     at_s = (15, 20.5, 21, 24)
     values_ms = (before_ms, lowest_ms, highest_ms, after_ms)
     return pd.DataFrame({"t_ns": [int(1000 * s) * MS for s in at_s], "srtt_us": [1000 * value for value in values_ms]})
 
 
 def made_up_run(**different):
-    """A run for which every claim about a single run holds; claims that compare runs are not covered."""
+    """A run for which every claim about a single run holds. It says nothing about claims that compare runs."""
     depth_ratio, drops = different.pop("depth_ratio", 0.95), different.pop("drops", 2)
     delay_span_ms = different.pop("delay_span_ms", 2.0)
     flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6, "late_pkts": 150,
@@ -97,7 +97,7 @@ def made_up_run(**different):
         }),
         "srtt": rtt_frame(100, 90, 101, 100),
     } | different  # fmt: skip
-    # Values at both ends are similar, and the busiest minute has three changes, unless a test overrides this.
+    # By default, both ends have similar values, and the busiest minute has three changes; a test may override this.
     mine = {"acked_bps": mine["rates_bps"], "changes": pd.concat([mine["reordered"]] * 3)} | mine
     metrics = SimpleNamespace(
         summary={"path_delay_min_ns": 50 * MS, "path_delay_max_ns": int((50 + delay_span_ms) * MS),
@@ -130,7 +130,7 @@ AS_THE_STUDY_SAYS = {
 
 
 def row_of(number, changes=None):
-    """Check a claim with runs as the study describes them, except for the runs given."""
+    """Check a claim with runs as the study describes them, with `changes` applied to some runs."""
     (claim,) = (claim for claim in CLAIMS if claim.number == number)
     changes = changes or {}
     sample = {slug: made_up_run(**AS_THE_STUDY_SAYS.get(slug, {}) | changes.get(slug, {})) for slug in claim.runs}
@@ -162,7 +162,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.1", each(SCENARIOS, delay_span_ms=2.5), "does not hold"),
         ("1.2", {"reno": {"mean_bps": 94e6}}, "partly"),
         ("1.2", {"reno": {"mean_bps": 94e6, "shortfall_ratio": 0.001}}, "does not hold"),
-        # The goodput is equally low without changes: a full queue is the cause.
+        # The goodput is equally low without changes, so a full queue is the cause.
         ("1.2", {control_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.2", {control_slug("cubic"): {"mean_bps": 120e6}}, "partly"),
         ("1.3", {"bbr": {"mean_bps": 0.94 * CAPACITY_BPS}}, "partly"),
@@ -186,7 +186,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.7", {"reno": {"growth_pkts_per_s": [30.0]}}, "does not hold"),
         ("1.7", {"reno": {"growth_pkts_per_s": []}}, "cannot be told"),
         ("1.8", {"reno": {"reordered": UNDISTURBED}}, "partly"),
-        # Spike and fall occur, but immediately
+        # The spike and the fall occur, but immediately.
         ("1.8", each(ALGORITHMS, reordered=change(first_retransmission_after_ns=100 * MS)), "partly"),
         ("1.8", each(ALGORITHMS, reordered=UNDISTURBED), "does not hold"),
         ("1.8", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
@@ -229,7 +229,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.24", each(ALGORITHMS[1:], reordered=change(queue_left_wait_ns=5 * MS)), "partly"),
         ("1.24", each(ALGORITHMS, reordered=change(queue_left_wait_ns=5 * MS)), "does not hold"),
         ("1.24", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
-        # Cases: equally low goodput with the order kept; a sending rate that falls equally often
+        # Cases: the goodput is equally low with the order kept; the sending rate falls equally often.
         ("1.25", {ordered_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.25", {ordered_slug("bbr"): {"sending_falls": 2}}, "partly"),
         ("1.25", each(map(ordered_slug, ALGORITHMS), mean_bps=80e6, sending_falls=3), "does not hold"),
@@ -238,7 +238,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.26", each(ALGORITHMS, reordered=change(spurious_retransmissions_pkts=20)), "partly"),
         ("1.26", each(ALGORITHMS, reordered=change(recovery_state_ns=0, retransmissions_pkts=0,
                                                    spurious_retransmissions_pkts=0)), "does not hold"),
-        # A packet was dropped after each change: a recovery was needed
+        # A packet was dropped after each change, so a recovery was needed.
         ("1.26", each(ALGORITHMS, reordered=change(lost_pkts=1)), "cannot be told"),
         ("1.27", {"nine-planes": {"isls": (5.0, 8.0)}}, "partly"),
         ("1.27", {"aalborg-cape-town": {"rates_bps": np.repeat([95e6, 20e6], [990, 10])}}, "partly"),
@@ -310,8 +310,8 @@ def test_bbr_held_by_its_window_has_four_parts(column, value, ratio):
 
 def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     monkeypatch.undo()
-    # 50 ms bins over 10 s, each with 100 kB except those from 5 to 5.1 s; at 8 s half is sent, which does not count as
-    # a fall.
+    # 50 ms bins over 10 s. Each has 100 kB, except those from 5 to 5.1 s. The bin at 8 s has half of that, which does
+    # not count as a fall.
     t_ns = np.arange(0, 10_000 * MS, ev.BIN_NS)
     sent_bytes = np.full(len(t_ns), 100_000)
     sent_bytes[t_ns == 8000 * MS] = 50_000

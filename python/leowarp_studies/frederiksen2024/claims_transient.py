@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the time after a route change (1.6 to 1.11, 1.17, 1.22).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`. The test with its thresholds is in `CLAIMS`; the
-function's docstring states what the thresholds leave open. Most functions use the changes of `evidence.disturbed`,
-because the study's issue appears only there. The windows of 1 s before and 2 or 5 s after a change belong to the tests;
-the study has figures and no windows.
+Each function takes a sample (runs by slug) and returns an `Outcome`. `CLAIMS` describes the test with its thresholds;
+the function's docstring explains choices that the thresholds leave open. Most functions use only the changes of
+`evidence.disturbed`, because the effect that the study describes appears only there. The study has figures but defines
+no windows; the windows of 1 s before and 2 or 5 s after a change are leowarp's.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MS = 1_000_000
 
 # Implements claim 1.6 of frederiksen2024 (figure 6).
 def drops_after_changes(sample: Sample) -> Outcome:
-    """Number of route changes after which some 50 ms bin is more than half below the mean of the second before.
+    """Number of route changes after which some 50 ms bin has less than half of the mean of the second before.
 
-    In-order goodput stops whenever one packet is missing, so it falls even for a packet that is merely late. SACK-aware
-    delivery does not. Changes without a drop are counted separately, to distinguish reordering from loss. A run without
-    route changes shows how often goodput falls for other reasons.
+    In-order goodput stops whenever a packet is missing, so it falls even if a packet is merely late. SACK-aware
+    delivery does not fall then. Changes without a drop are also counted separately, to distinguish reordering from
+    loss. A run without route changes shows how often goodput falls for other reasons.
 
     Returns: Numbers by slug: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (counts of
         changes); `unchanging_ratio` (share of instants, 5 s apart, after which the control falls as far).
@@ -46,21 +46,21 @@ def drops_after_changes(sample: Sample) -> Outcome:
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
         series_count[slug] = ev.falls_after(run, "sacked", run.changes["t_ns"])
-        # In-order goodput stops for lost and late packets alike; nothing was lost at the selected changes, so any fall
-        # is due to reordering.
+        # In-order goodput stops for lost and late packets alike. Nothing was lost at the selected changes, so
+        # reordering causes any fall.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
-        # The tables are joined by the instant of the change, which both have.
+        # Both tables have the instant of the change, so they are joined on it.
         rows = run.metrics.recoveries[run.metrics.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
         instants_ns = np.arange(ev.SKIP_NS, control.metrics.end_ns - 2000 * MS, 5000 * MS)
-        # A control is much longer than 15 s, even in a trial; without instants there is nothing to compare with.
+        # Even in a trial, a control is much longer than 15 s. Without instants there is nothing to compare with.
         still[slug] = ev.falls_after(control, "in_order", instants_ns) / max(len(instants_ns), 1)
     parts = {}
     for slug in ALGORITHMS:
         fell = count["50 %"][slug]
-        # "Periodic" and "some" are tested as repeatedly and more often than by chance, because unrelated falls also
-        # follow changes.
+        # "Periodic" and "some" are taken to mean repeatedly, and more often than by chance: unrelated falls also follow
+        # changes.
         parts[f"{slug} again and again"] = fell >= max(2, 0.1 * changes[slug])
         parts[f"{slug} by changes"] = fell > 2 * still[slug] * changes[slug]
         parts[f"{slug} without a drop"] = without_loss[slug] >= 1
@@ -88,13 +88,13 @@ def drops_after_changes(sample: Sample) -> Outcome:
 
 # Implements claim 1.7 of frederiksen2024 (figure 7).
 def window_growth(sample: Sample) -> Outcome:
-    """Median growth of the window after changes with late packets, in packets/s, by algorithm.
+    """Median growth of the congestion window after changes with late packets, in packets/s, by algorithm.
 
-    Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC by a function of time (RFC 9438, 4.2), BBR with its
-    estimate of the bandwidth. The comparison therefore uses the slope over seconds.
+    Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC as a function of time (RFC 9438, 4.2), and BBR with
+    its estimate of the bandwidth. The comparison therefore uses the slope over seconds.
 
-    Returns: Numbers: `growth_pkts_per_s` by slug. The cause has the median lowest window after changes with late
-        packets, in packets.
+    Returns: Numbers: `growth_pkts_per_s` by slug. The verdict's cause lists the median of the lowest window after
+        changes with late packets, in packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
     # If one algorithm has no such change, the three cannot be compared.
@@ -110,11 +110,11 @@ def window_growth(sample: Sample) -> Outcome:
 
 # Implements claim 1.8 of frederiksen2024 (figure 7).
 def spike_after_a_second(sample: Sample) -> Outcome:
-    """Retransmissions, the fall of the window, and the time of the first retransmission after changes with late
-    packets.
+    """Three observations after changes with late packets: the number of retransmissions, the fall of the window, and
+    the time of the first retransmission.
 
-    Ten retransmissions count as a spike; any loss causes one or two. The verdict is "partly" if spike or fall occur
-    without the delay of one second (`_gap_text` explains why a sender would react sooner).
+    Ten retransmissions count as a spike, because any loss causes one or two. The verdict is "partly" if the spike or
+    the fall occurs without the delay of one second. `_gap_text` explains why a sender would react sooner.
 
     Returns: Numbers by slug: `changes`, `spike_ratio`, `fall_ratio` (shares of the changes), `first_retransmission_s`,
         `window_fell_s` (medians, seconds after the change).
@@ -170,10 +170,10 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
     span, length = {}, {}
     for slug in ALGORITHMS:
         changes = ev.disturbed(sample[slug])
-        # Without retransmissions there is no interval to measure.
+        # Without retransmissions there is no duration to measure.
         changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
-        # The time is clipped instead of left out: a sender that still retransmits after 5 s is the slow case of the
-        # claim.
+        # A longer time is clipped instead of left out: the claim's slow case is a sender that still retransmits after 5
+        # s.
         last = changes["last_retransmission_after_ns"].clip(upper=5000 * MS)
         span[slug] = ev.median((last - changes["first_retransmission_after_ns"]) / 1e9)
         length[slug] = ev.median(changes["recovery_state_ns"] / 1e9)
@@ -191,12 +191,12 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
 
 # Implements claim 1.10 of frederiksen2024 (figure 8).
 def rtt_shapes(sample: Sample) -> Outcome:
-    """Share of changes after which the smoothed RTT follows the course that the paper describes, for each algorithm.
+    """Share of changes after which the smoothed RTT develops as the paper describes, for each algorithm.
 
-    The margins (10 %, 5 %, 2 %) are leowarp's; the claim describes the course in words. "Very low" means lower than for
-    the other two algorithms before their changes; "a massive number of retransmissions" means ten or more.
+    The margins (10 %, 5 %, 2 %) are leowarp's, because the claim gives no numbers. "Very low" means lower than for the
+    other two algorithms before their changes; "a massive number of retransmissions" means ten or more.
 
-    Returns: Numbers: `share_ratio` and `before_ms` (median) by slug; the cause has the median course in ms.
+    Returns: Numbers: `share_ratio` and `before_ms` (median) by slug. The cause lists the median of each value in ms.
     """
     courses = {slug: _rtt_around(sample[slug]) for slug in ALGORITHMS}
     if any(len(course) == 0 for course in courses.values()):
@@ -205,8 +205,8 @@ def rtt_shapes(sample: Sample) -> Outcome:
     for slug, course in courses.items():
         before, after = course["before"], course["after"]
         if slug == "reno":
-            # For Reno the paper says "returns to slightly less", so after 5 s the value must not exceed the initial
-            # one.
+            # For Reno the paper says "returns to slightly less", so after 5 s the RTT must not exceed its value before
+            # the change.
             match = (course["max"] > 1.1 * before) & (after <= before) & (course["again_pkts"] >= 10)
         else:
             match = (course["min"] < 0.95 * before) & (after > 1.02 * course["min"])
@@ -233,10 +233,11 @@ def rtt_shapes(sample: Sample) -> Outcome:
 
 # Implements claim 1.11 of frederiksen2024 (figure 8).
 def bbr_held_by_window(sample: Sample) -> Outcome:
-    """BBR's bandwidth estimate relative to the capacity, share of time paced above it and limited by the window, and
-    the window relative to the BDP.
+    """BBR's bandwidth estimate relative to the capacity, its window relative to the BDP, and the shares of time in
+    which it is paced above the capacity and limited by the window.
 
-    The study gives 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, 2, and in STARTUP `bbr_high_gain`, 2.885.
+    The study says that the window is 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, 2, and in STARTUP
+    `bbr_high_gain`, 2.885.
 
     Returns: Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s),
         `window_over_bdp_ratio` (median), `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
@@ -249,9 +250,10 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         ev.floats(samples["cwnd_pkts"]),
         ev.floats(samples["unacked_pkts"]) - ev.floats(samples["sacked_pkts"]),
     )
-    # The pacing rate counts payload and headers; 1448 of 1514 bytes are payload.
+    # The pacing rate includes headers, and of each frame's 1514 bytes only 1448 are payload.
     over = float(np.average(np.nan_to_num(pacing) > capacity * 1514 / 1448, weights=weights))
-    # The tolerance is 95 %, because between two ACKs a sample finds some packets of a full window just acknowledged.
+    # The tolerance is 95 %, because a sample taken between two ACKs may find some packets of a full window already
+    # acknowledged.
     held = float(np.average(flight >= 0.95 * cwnd, weights=weights))
     bdp_pkts = (
         ev.floats(samples["bbr_bw_bps"])
@@ -259,12 +261,12 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         / 8e6
         / ev.floats(samples["snd_mss_bytes"])
     )
-    # The ratio is infinite before the first bandwidth estimate, which is 0 until then.
+    # The estimate is 0 until the first measurement, so the ratio is infinite there.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
-    # An estimate above 1 would be an overshoot of the filter; at about 1, only the window can hold more.
+    # An estimate above 1 would be an overshoot of the filter. At about 1, only the window can limit the sender.
     bw = ev.median(samples["bbr_bw_bps"].astype("Float64") / capacity)
     parts = {
-        # The tolerance is 1 %, because the estimate is a rate of ACKs, which arrive in pairs.
+        # The tolerance is 1 %: the estimate is computed from the rate of ACKs, which arrive in pairs.
         "estimate above the capacity": bw > 1.01,
         "paced above the capacity": over > 0.5,
         "window-limited": held > 0.5,
@@ -295,9 +297,11 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
 
 # Implements claim 1.17 of frederiksen2024 (section I).
 def transient_length(sample: Sample) -> Outcome:
-    """Time for which goodput is below 90 % of its earlier value, over all changes with late packets of the three runs.
+    """Time for which goodput stays below 90 % of its earlier value, over all changes with late packets of the three
+    runs.
 
-    Transients longer than 5 s have no duration and are counted separately: without them the median is too small.
+    Transients longer than 5 s have no duration in the metrics. They are counted separately, because the median without
+    them is too small.
 
     Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
         `not_over_within_5_s`.
@@ -332,7 +336,7 @@ def filter_overshoots(sample: Sample) -> Outcome:
     """BBR's bandwidth estimate in the 2 s after changes with late packets, relative to the capacity and to the estimate
     before.
 
-    BBR's filter keeps the maximum over ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which are 1 to 2 s here.
+    BBR's filter keeps the maximum of ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which take 1 to 2 s here.
 
     Returns: Numbers: `changes`, `highest_ratio` (median over changes, relative to the payload rate),
         `above_capacity_ratio` and `above_before_ratio` (shares of the changes).
@@ -342,7 +346,7 @@ def filter_overshoots(sample: Sample) -> Outcome:
     if len(around) == 0:
         return NONE_TO_TEST
     highest = around["after_bps"] / ev.capacity_bps(run)
-    # 5 % and 2 % are more than the fluctuation of the estimate on a steady path.
+    # Both margins, 5 % and 2 %, are larger than the fluctuation of the estimate on a steady path.
     above, rises = ev.share(highest >= 1.05), ev.share(around["after_bps"] > 1.02 * around["before_bps"])
     parts = {"above the capacity": above > 0.5, "above that before": rises > 0.5}
     return Outcome(
@@ -375,12 +379,12 @@ def _rtt_around(run: RunView) -> pd.DataFrame:
 
 
 def _median_of(run: RunView, column: str) -> float:
-    """Median of a column over the changes with late packets."""
+    """Median of a column of the route changes with late packets."""
     return ev.median(ev.disturbed(run)[column])
 
 
 def _gap_text(sample: Sample) -> str:
-    """For the causes of verdicts: the smoothed RTT, after which a sender learns of late packets."""
+    """Text for the causes of verdicts: the smoothed RTT. Only after one RTT does a sender learn of late packets."""
     srtt_ms = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
     return (
         f"smoothed RTT before those changes {plain(srtt_ms, 'ms')}: the sender hears of the first reordered packets "

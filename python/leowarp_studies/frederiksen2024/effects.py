@@ -15,17 +15,18 @@ from leowarp.report import RunView
 from leowarp_studies.frederiksen2024 import evidence as ev
 
 BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
-"""Windows around a change, as in claim 1.6."""
+"""The windows around a change are the same as in claim 1.6."""
 
 
 def sending_falls_after(run: RunView, instants_ns: Any) -> int:
-    """Instants after which the sending rate has, within 2 s, a 50 ms bin below half of the second before.
+    """Number of instants after which the sending rate falls: some 50 ms bin within 2 s has less than half of the rate
+    in the second before.
 
     instants_ns: Route changes; a change counts only if the run covers a second before it and 2 s after it.
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
-    # The table omits bins in which nothing was sent, but exactly such bins matter here.
+    # The table omits bins in which nothing was sent. Here those bins matter, so they are filled with 0.
     sent_bytes = np.zeros(run.metrics.end_ns // ev.BIN_NS)
     place = mine["t_ns"].to_numpy(dtype="int64") // ev.BIN_NS
     inside = place < len(sent_bytes)
@@ -68,7 +69,8 @@ def isls_by_kind(run: RunView) -> tuple[float, float]:
 def in_flight_pkts(run: RunView, instants_ns: Any) -> float:
     """Median number of packets in flight just before some instants; nan without instants.
 
-    In flight: sent, but neither acknowledged nor selectively acknowledged at the sender's last sample before.
+    A packet is in flight if it is sent, but neither acknowledged nor selectively acknowledged at the sender's last
+    sample before the instant.
     """
     samples = run.tables.of_flow("sockets", run.main_flow)
     t_ns = samples["t_ns"].to_numpy(dtype="int64")

@@ -17,7 +17,7 @@ from leowarp.report import RunView
 from leowarp.scenario.schema import Ground, Isl
 
 SKIP_NS = 10_000_000_000
-"""Slow start is left out, because the study's figures show long-running transfers."""
+"""The first 10 s are left out because the study's figures show long-running transfers, without slow start."""
 
 BIN_NS = 50_000_000
 """20 Hz, the sampling rate of the study."""
@@ -31,20 +31,20 @@ NAMES = {
     "nine-planes-bbr": "9 planes, BBR",
     "aalborg-cape-town-bbr": "Aalborg-Cape Town, BBR",
 }
-"""Slug -> name of the run in texts."""
+"""Name of each run in texts, by slug."""
 
 COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
-"""The sender's kernel counters of losses, repairs and undone reductions (include/uapi/linux/snmp.h); all are
-required."""
+"""The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h). A run must
+have all of them."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
 """Window reductions that the sender undid, by trigger (tcp_undo_cwnd_reduction and its callers)."""
 
 
 QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("queue", "loss"))
-"""Causes of a drop that are unrelated to routes."""
+"""Causes of a drop that have nothing to do with routes."""
 
 
 def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
@@ -61,7 +61,7 @@ def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
 def mean_bps(run: RunView, series: str = "in_order") -> float:
     """Mean goodput without the first 10 s.
 
-    Parameters as for `rates_bps`; the result is in bit/s of payload.
+    The parameters are those of `rates_bps`; the result is in bit/s of payload.
     """
     return float(rates_bps(run, series).mean())
 
@@ -69,8 +69,8 @@ def mean_bps(run: RunView, series: str = "in_order") -> float:
 def capacity_bps(run: RunView) -> float:
     """Payload rate of the path (95.64 Mbit/s with the study's links).
 
-    1448 of the 1514 bytes of a frame are payload: 1500 of IP minus 40 of headers and 12 of TCP timestamps (RFC 7323);
-    Ethernet adds 14.
+    A frame has 1514 bytes: 14 of Ethernet, 40 of IP and TCP headers, 12 of TCP timestamps (RFC 7323), and 1448 of
+    payload.
     """
     assert run.capacity_bps is not None, "the study's links are all shaped"
     return run.capacity_bps
@@ -89,16 +89,15 @@ def srtt_ms(run: RunView, q: float) -> float:
 
 
 def reordered(run: RunView) -> pd.DataFrame:
-    """Route changes with the reordering issue: those of `disturbed` with a late packet."""
+    """Route changes that make a packet late: those of `disturbed` with at least one late packet."""
     changes = disturbed(run)
     return changes[changes["late_pkts"].fillna(0) > 0]
 
 
 def disturbed(run: RunView) -> pd.DataFrame:
-    """Route changes that affected packets: at least one was late, or was lost for a reason other than a full queue.
+    """Route changes that affected packets: at least one was late, or was lost although no queue was full.
 
-    Losses for other reasons happen where nodes switch one by one, or where a new link first resolves its neighbour's
-    address.
+    Such losses occur while nodes switch one by one, or while a new link first resolves its neighbour's address.
 
     Returns: A row per change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
         of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
@@ -107,11 +106,11 @@ def disturbed(run: RunView) -> pd.DataFrame:
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
     gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
     at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
-    # A loss that no link reports is dated by its sending time, up to a round trip before the change.
+    # If no link reports a loss, its date is the packet's sending time, up to a round trip before the change.
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
-    # Without dropping duplicates, a column in both tables would appear twice, as `_x` and `_y`.
+    # Columns that both tables have are taken once; otherwise they would appear twice, as `_x` and `_y`.
     names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
     return changes.merge(mine[names], on="t_ns", how="inner")
 
@@ -126,11 +125,11 @@ def counters(run: RunView) -> dict[str, int]:
     sender = run.plan.flows[run.main_flow].source
     mine = table[table["host"] == run.tables.host_number(sender)]
     last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
-    # The trace has TcpExt.TCPTimeouts; `COUNTERS` and the kernel's source omit the group.
+    # The trace writes TcpExt.TCPTimeouts, while `COUNTERS` and the kernel's source omit the group.
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]
     if absent:
-        # Counters are recorded from the start of a run, so a missing counter has another name in this kernel.
+        # Counters are recorded from the start of a run. If one is missing, this kernel gives it another name.
         raise TraceError(f"{run.path.name} has no TCP counter {', '.join(absent)}", hint="is its kernel your own?")
     return {name: known[name] for name in COUNTERS}
 
@@ -146,24 +145,24 @@ def counters_text(run: RunView) -> str:
 
 
 def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
-    """Share of time, after 10 s, in which the queue of some link on the current path exceeds this share of its limit.
+    """Share of time, after 10 s, in which the queue of some link on the current path is filled to this share of its
+    limit.
 
     share_of_limit: 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to full packets.
     Returns: A share from 0 to 1.
     Raises TraceError if the run recorded no queues.
     """
-    # The smaller of the two limits is used: a path's queues may be of either kind, and a share of the larger might
-    # never be reached.
+    # A path's queues may have either limit. The smaller is used, because a share of the larger might never be reached.
     limit_pkts = min(_limit_pkts(run, section) for section in (run.plan.isl, run.plan.ground))
     end_ns = run.metrics.end_ns
     if run.plan.observe.queues_ns is None:
         raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")
-    # The share is evaluated at the queue samples: between two of them the queue is unknown.
+    # The share is evaluated only at the queue samples, because the queue is unknown between them.
     grid = np.arange(SKIP_NS, end_ns, run.plan.observe.queues_ns, dtype="int64")
     full = np.zeros(len(grid), dtype=bool)
     flow = run.plan.flows[run.main_flow]
     for in_force, waiting_pkts in path_queues(run.tables, (flow.source, flow.destination), end_ns, grid):
-        # Queues of links that the route has left no longer count, though packets may still wait there.
+        # Queues of links that the route has left no longer count, though packets may still wait in them.
         full |= in_force & (waiting_pkts >= share_of_limit * limit_pkts)
     return float(full.mean())
 
@@ -178,7 +177,7 @@ def _limit_pkts(run: RunView, section: Isl | Ground) -> float:
 def isl_delay_span_ns(run: RunView) -> int:
     """Largest minus smallest propagation delay of the path's ISLs, without ground links.
 
-    The range is over the whole run, at every instant at which link delays change.
+    Delays are compared over the whole run, at every instant at which link delays change.
     """
     flow = run.plan.flows[run.main_flow]
     links = LinkValues(run.tables.timeline)
@@ -195,19 +194,20 @@ def isl_delay_span_ns(run: RunView) -> int:
 
 
 def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
-    """Goodput missing in the 5 s after route changes, as a share of the goodput at the rate of the second before.
+    """Missing goodput in the 5 s after route changes, as a share of what the rate of the second before would have
+    given.
 
     window_ns: Length of time after a change in which goodput is measured. Changes are 30 s apart in the study's
-        scenarios, so windows do not overlap.
-    Returns: Below 0 if goodput rises after changes; nan without any change.
+        scenarios, so the windows do not overlap.
+    Returns: The share. It is below 0 if goodput rises after changes, and nan without any change.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
     t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
     flow = run.plan.flows[run.main_flow]
     for change in path_changes(run.tables, (flow.source, flow.destination)):
-        # The reference is the second before instead of the capacity: a flow that was already slow misses nothing
-        # because of the change.
+        # Goodput is compared with the second before, not with the capacity: a flow that was already slow loses nothing
+        # through the change.
         before = rate[(t_ns >= change.t_ns - 1_000_000_000) & (t_ns < change.t_ns)]
         after = rate[(t_ns >= change.t_ns) & (t_ns < change.t_ns + window_ns)]
         if len(before) and len(after):
@@ -217,11 +217,12 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
 
 
 def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
-    """Instants after which goodput has, within 2 s, a 50 ms bin below half of the second before.
+    """Number of instants after which goodput falls: some 50 ms bin within 2 s has less than half of the goodput in the
+    second before.
 
     series: See `rates_bps`.
-    instants_ns: Route changes, or any other instants.
-    Returns: Instants with bins on both sides; an instant in the first second or at the end does not count.
+    instants_ns: Route changes, or other instants.
+    Returns: The number. Only instants with bins on both sides count, so not those in the first second or at the end.
     """
     rate = run.metrics.goodput[run.main_flow, series]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
@@ -234,12 +235,12 @@ def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
 
 
 def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
-    """Number of in-order goodput bins, after 10 s, below a share of the median, by the preceding cause.
+    """Number of low in-order goodput bins ("dips") after 10 s, grouped by the event that preceded them.
 
-    Causes: "overflow": a data packet was dropped in the second before; else "route change": there was one in the 2 s
-    before; else "other" (BBR's probing for the smallest RTT, for instance).
+    There are three causes. "overflow": a data packet was dropped in the second before. "route change": otherwise, the
+    route changed in the 2 s before. "other": neither, for instance BBR's probing for the smallest RTT.
 
-    share_of_median: 0 to 1; bins below this are dips.
+    share_of_median: 0 to 1. A bin is a dip if it is below this share of the median.
     Returns: Bins by cause; their sum is the number of dips.
     """
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -251,15 +252,15 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
 
     def follows(instants_ns: np.ndarray, within_ns: int) -> np.ndarray:
         instants_ns = np.sort(instants_ns)
-        # The window includes the bin itself, because an event inside the bin may be the cause.
+        # An event inside the bin may be its cause, so the window includes the bin itself.
         last = np.searchsorted(instants_ns, low + BIN_NS, side="left") - 1
         if len(instants_ns) == 0:
             return np.zeros(len(low), dtype=bool)
         return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
 
-    # 1 s is some ten round trips, in which a sender detects and repairs a loss.
+    # 1 s is some ten round trips. In this time a sender detects and repairs a loss.
     overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
-    # An overflow explains a dip by itself, so a route change nearby is not counted for that dip.
+    # An overflow alone explains a dip, so a route change nearby is not counted for the same dip.
     change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
     return {
         "overflow": int(overflow.sum()),
@@ -278,16 +279,18 @@ def dips_text(run: RunView, share_of_median: float) -> str:
 
 
 def dips_ratio(run: RunView, share_of_median: float, series: str = "in_order") -> float:
-    """Share of the 50 ms bins of goodput (`rates_bps`) that are below a share of their median."""
+    """Share of the 50 ms bins of goodput (see `rates_bps`) that are below a share of their median."""
     rate = rates_bps(run, series)
     return share(rate < share_of_median * median(rate))
 
 
 def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
-    """Growth of the window over the 5 s after its lowest sample in the 2 s following each change of `disturbed`.
+    """Growth of the congestion window after each change of `disturbed`. It is measured for 5 s, from the lowest sample
+    in the first 2 s.
 
     span_ns: Length of time over which the slope is measured.
-    Returns: Packets per second, one value per change that has samples at both ends; below 0 if the window fell again.
+    Returns: Packets per second, one value per change that has samples at both ends. A value is below 0 if the window
+        fell again.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
@@ -307,8 +310,8 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
 def repair_delays_ns(run: RunView) -> np.ndarray:
     """Repair time of each data packet truly lost: from its sending to the first retransmission of its first byte.
 
-    "Truly lost" is decided by the packet records (`drop_cause`), not by the sender's belief. A loss that was not
-    repaired by the end of the run is left out.
+    The packet records (`drop_cause`) decide which packets are truly lost, whatever the sender assumes. A loss that was
+    not repaired by the end of the run is left out.
 
     Returns: int64 array of shape (losses,)
     """
@@ -316,7 +319,7 @@ def repair_delays_ns(run: RunView) -> np.ndarray:
     mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
     lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
     again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
-    # Only the first retransmission counts: if it is lost again, that delays the second repair.
+    # Only the first retransmission counts. If this one is lost too, its own repair is a separate loss.
     first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
     repaired = lost[lost["seq"].isin(first.index)]
     return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")
@@ -344,7 +347,7 @@ def busiest_minute(instants_ns: Any) -> int:
     """Largest number of instants within any 60 s; the end of the interval is excluded.
 
     >>> busiest_minute([0, 30_000_000_000, 60_000_000_000]), busiest_minute([])
-    (2, 0)
+    The number of instants, 0 if there are none.
     """
     t_ns = np.sort(np.asarray(instants_ns, dtype="int64"))
     if len(t_ns) == 0:
@@ -361,19 +364,19 @@ def delay_steps(run: RunView) -> int:
 
 
 def share(values: Any) -> float:
-    """Share of true values; nan if there are none."""
+    """Share of true values; nan without values."""
     array = np.asarray(values, dtype="float64")
     return float(array.mean()) if len(array) else float("nan")
 
 
 def median(values: Any) -> float:
-    """Median without missing values; nan if there are none."""
+    """Median of the values that are not missing; nan without such values."""
     array = np.asarray(pd.Series(values).dropna(), dtype="float64")
     return float(np.median(array)) if len(array) else float("nan")
 
 
 def window_weights(run: RunView) -> tuple[pd.DataFrame, np.ndarray]:
-    """Socket samples of the main flow after 10 s, and the validity period of each.
+    """Socket samples of the main flow after 10 s, and the time for which each is valid.
 
     Returns samples: Rows of the trace's `sockets`.
     Returns weights: int64 array of shape (samples,). Time in ns until the next sample, or until the end of the run.

@@ -86,14 +86,15 @@ def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
 
     views: By slug.
     folder: Folder for the figures; created if missing.
-    Returns: One result per entry of `STUDY_FIGURES`; a figure that could not be drawn has a reason.
+    Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result has the reason.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for item in STUDY_FIGURES:
-        # The caption is the report's, so that a figure has the same text in a study and in a run.
+        # The caption is taken from the report, so that a figure has the same text in a study and in a run.
         caption, missing = FIGURES[item.name].caption, None
-        # A figure compares runs; if one were missing, the comparison would not match the title.
+        # A figure compares several runs. If one is missing, the figure would not show what its title says, so it is
+        # left out.
         absent = [slug for slug in item.runs if slug not in views]
         if absent:
             missing = f"the run {absent[0]} is missing"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: whole run directories, and claims checked under each of `runs.CONDITIONS`.
+"""Reproduction of the study: whole run directories, and claims that are checked under each of `runs.CONDITIONS`.
 
-Runs are kept as whole directories, because claims examine single packets. The other three studies have thousands of
-runs, of which only rows are kept.
+Runs are kept as whole directories, because claims examine single packets. The other studies of papers have thousands of
+runs and keep only a row of each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OPTIONS = ("samples", "duration", "quick")
 """Keyword arguments of `reproduce` that only this study has."""
 
 KEY = "frederiksen2024"
-"""As in `study.toml`."""
+"""The key of the study, as in `study.toml`."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -34,8 +34,8 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     samples: Number of conditions in `runs.CONDITIONS` to use, counted from the first; default: all.
     duration: Length of every run instead of the study's.
     quick: True for only the three stacks, with runs of length `runs.QUICK_DURATION`.
-    Raises ScenarioError if `samples` is out of range, or if `samples` or `duration` is combined with `quick`.
-    Raises LeowarpError: The first failure, if no run could be made.
+    Raises ScenarioError if `samples` is out of range, or if `quick` is combined with `samples` or `duration`.
+    Raises LeowarpError: The first run's failure, if no run could be made.
     """
     if quick and (samples is not None or duration is not None):
         raise ScenarioError(
@@ -49,18 +49,18 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     chosen = runs.all_runs(count)
     settings = {"run.duration": duration} if duration else {}
     if duration:
-        # Controls have their own length, which would otherwise take precedence.
+        # Controls set their own length. It is removed here, because it would override `duration`.
         chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
     made, failures = make_runs(
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
-    # No claim can be checked: the first failure is more informative than a page of "cannot be told".
+    # Without runs no claim can be checked. The first failure then says more than a page of "cannot be told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
-    # All runs are read from disk, so that runs of earlier starts and new ones are checked alike.
+    # All runs are read from disk. Runs that already existed and new ones are therefore checked alike.
     views = {slug: RunView(path) for slug, path in made.items()}
     warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
     if duration:
@@ -80,10 +80,10 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the slug that claims use) for each condition; the first has all runs, including those for single
-    claims.
+    """(name, runs by the slug that claims use) for each condition. The first condition also has the runs made for
+    single claims.
 
-    views: All runs by slug; runs that failed are missing.
+    views: All runs by slug, without those that failed.
     count: Number of conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []
@@ -103,7 +103,7 @@ def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[s
 
 
 def _cost(views: Mapping[str, RunView], duration: str | None) -> str:
-    """Text for the terminal: cost of the runs, and a notice if this is only a trial."""
+    """Text for the terminal: the cost of the runs, and a notice if this is only a trial."""
     spent = f"{len(views)} runs, {sum(float(run.summary['cpu_s']) for run in views.values()):,.0f} CPU s"
     return spent if duration is None else f"{spent}; runs of {duration}: a trial, and no reproduction"
 
@@ -114,7 +114,7 @@ def _rules_table(run: RunView) -> str:
 
 
 def _runs_table(views: Mapping[str, RunView]) -> str:
-    """One row per run: its page, its results, and the effects of route changes."""
+    """HTML table with one row per run: the link to its page, its results, and the effects of route changes."""
     rows = []
     for slug, run in views.items():
         flow = run.summary["flows"][run.main_flow]
@@ -133,5 +133,5 @@ def _runs_table(views: Mapping[str, RunView]) -> str:
 
 
 def _scaled(value: Any, scale: float) -> float | None:
-    """A number for the table in another unit; None stays None."""
+    """A number of the table, converted to another unit; None stays None."""
     return None if value is None else float(value) / scale

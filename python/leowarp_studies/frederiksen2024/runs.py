@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: the published ones on three stacks of TCP and links, and further runs that separate causes.
+"""Runs of the study: the published ones, on three combinations of TCP and links, and further runs that separate causes.
 
 The study runs each algorithm once over one period, with an unnamed kernel and without Eifel. Claims are therefore
-checked on default Linux, on classic TCP, and over the links of the study's emulator. Further conditions each change one
-thing: the time, the sky, the end points, the queues, how routes switch.
+checked on default Linux, on classic TCP, and over the links of the study's emulator. Each further condition changes one
+thing: the time, the sky, the end points, the queues, or how routes switch.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from leowarp.study.directory import ExampleRun
 BASE, NINE, CAPE = "madrid-tokyo.toml", "madrid-tokyo-nine-planes.toml", "aalborg-cape-town.toml"
 """Example scenarios of the study's three paths."""
 CLASSIC, EMULATOR = "madrid-tokyo-classic.toml", "madrid-tokyo-emulator.toml"
-"""The baseline scenario on classic TCP, and over links as in the study's emulator."""
+"""Example scenarios with the baseline path: one on classic TCP, one over links as in the study's emulator."""
 CC = "flows.0.congestion_control"
-"""Key in which the runs differ."""
+"""The scenario key in which the study's runs differ."""
 
 ALGORITHMS = ("reno", "cubic", "bbr")
 """Order of the runs in texts and figures."""
 SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
 """Slugs of the three scenarios with CUBIC."""
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
-"""The three scenarios with BBR, which the study's conclusion also covers."""
+"""Slugs of the three scenarios with BBR, which the study's conclusion also covers."""
 
 TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
-"""Keys that turn the baseline into the second scenario, for any TCP and links."""
+"""Keys that turn the baseline into the second scenario. They apply to every combination of TCP and links."""
 TO_CAPE_TOWN: Mapping[str, Any] = {
     "stations.0.name": "Aalborg", "stations.1.name": "Cape Town",
     "flows.0.source": "Aalborg", "flows.0.destination": "Cape Town",
@@ -45,15 +45,16 @@ CORE = (
     ExampleRun("nine-planes-bbr", NINE, {CC: "bbr"}, "9 orbital planes, BBR"),
     ExampleRun("aalborg-cape-town-bbr", CAPE, {CC: "bbr"}, "Aalborg to Cape Town, BBR"),
 )
-"""The study's five runs, and BBR in the other two scenarios."""
+"""The study's five runs, and the other two scenarios with BBR."""
 STUDYS_FIVE = tuple(run.slug for run in CORE[:5])
 
 UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
-"""The control: hops and delays of the first instant stay for the whole run, so that no route changes."""
+"""Keys of the control: hops and delays of the first instant stay for the whole run, so that no route changes."""
 # A control is a fifth of a run: long enough for the queues of CUBIC and Reno to overflow several times.
 CONTROL_DURATION = "200 s"
 ORDERED = {"cures.move_queue": "kept", "cures.hold": True}
-"""The network keeps the order at route changes, with the least delay: the oracle of the study `cures`."""
+"""Keys of a network that keeps the order at route changes with the least delay. The study `cures` calls it the
+oracle."""
 QUICK_DURATION = "200 s"
 """Length of every run of a quick reproduction: six route updates, and several overflows of each algorithm's queue."""
 
@@ -78,18 +79,18 @@ def ordered_slug(slug: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """A group of runs under one condition, with the same slugs as the other groups; claims are checked on each group.
+    """A group of runs under one condition. Each group has the same slugs, and claims are checked on each group.
 
-    key: Prefix of its slugs; "" for the study's own condition.
-    name: In tables.
+    key: Prefix of the condition's slugs; "" for the study's own condition.
+    name: Name of the condition in tables.
     slugs: Slugs of `CORE` that the condition includes.
-    set: Keys added to each run's own.
+    set: Scenario keys that are added to those of each run.
     example: Scenario to use instead of the three example scenarios. The changes `TO_NINE_PLANES` and `TO_CAPE_TOWN`
         then derive the second and the third path from it.
     controls_of: Key of the condition whose runs without route changes serve as controls. Controls of another condition
-        have the same queues and TCP, and a path that differs by some ms. None: there are no controls, and claims that
+        have the same queues and TCP, but a path that differs by some ms. None: there are no controls, and claims that
         need them are not checked.
-    is_stack: True for the three conditions in which every claim is checked.
+    is_stack: True for the three conditions (combinations of TCP and links) in which every claim is checked.
     has_ordered: True if its three algorithms also run over a network that keeps the order (`ORDERED`).
     """
 
@@ -111,7 +112,7 @@ class Condition:
         return (*mine, *controls, *(self._ordered(run) for run in mine if run.slug in three))
 
     def slug(self, slug: str) -> str:
-        """The slug of one of the condition's runs among all runs.
+        """The run's slug among the runs of all conditions.
 
         >>> CLASSIC_TCP.slug("reno"), CONDITIONS[0].slug("reno")
         ('classic-reno', 'reno')
@@ -139,7 +140,7 @@ class Condition:
 EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
              "routing.update_spread": "exponential"}  # fmt: skip
-"""The study's emulator switches forward entries in the random order of a Go map, then those of the return path
+"""The study's emulator changes the forward routes in the random order of a Go map, then those of the return path
 (main.go). A `podman exec` is assumed to take 100 ms, since neither paper nor code gives its duration."""
 
 STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
@@ -175,7 +176,7 @@ CONDITIONS = (
         ALGORITHMS, STAGGERED, EMULATOR, controls_of="emulator",
     ),
 )  # fmt: skip
-"""Conditions in the order of tables; the first decides a claim's verdict."""
+"""Conditions in the order of tables. The first one decides a claim's verdict."""
 STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
@@ -187,7 +188,7 @@ THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
 """A flow with some 40 packets in flight, so that duplicate ACKs never reach the raised threshold."""
 
 THRESHOLD_RUNS = (
-    # Default Linux is compared with classic TCP: RACK ignores the threshold once it has seen reordering
+    # Default Linux is compared with classic TCP, because RACK ignores the threshold once it has seen reordering
     # (tcp_rack_reo_wnd).
     ExampleRun("threshold-300-linux", BASE, {CC: "cubic", "tcp.sysctl": RAISED}, "Linux 6.12, threshold 300"),
     ExampleRun("threshold-300-classic", CLASSIC, {CC: "cubic", **RAISED_CLASSIC}, "classic TCP, threshold 300"),
@@ -206,17 +207,18 @@ THRESHOLD_RUNS = (
         "classic TCP, threshold 300, a thin flow, links that lose",
     ),
 )  # fmt: skip
-"""For claim 1.19: whether the threshold absorbs the reordering, and a real loss is still detected without a timeout."""
+"""Runs for claim 1.19: do 300 duplicate ACKs absorb the reordering, and is a real loss still detected without a
+timeout?"""
 
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)
-"""In addition to the study's 100 Mbit/s: a quarter and four times as much."""
+"""Capacities besides the study's 100 Mbit/s: a quarter and four times as much."""
 # The length suffices for ten route updates. 400 Mbit/s for 300 s gives as many packets as a run of 1200 s.
 CAPACITY_DURATION = "300 s"
 
 
 def capacity_slug(sender: str, capacity_mbps: int) -> str:
-    """Slug of a sender's run over links with some capacity; at 100 Mbit/s, the slug of the study's own run.
+    """Slug of a sender's run over links of this capacity. At 100 Mbit/s it is the slug of the study's own run.
 
     >>> capacity_slug("bbr", 400), capacity_slug("bbr", 100)
     ('capacity-400-bbr', 'bbr')
@@ -233,7 +235,7 @@ CAPACITY_RUNS = tuple(
     )
     for capacity_mbps in CAPACITIES_MBPS for sender, label in zip(CAPACITY_SENDERS, ("CUBIC", "BBR"), strict=True)
 )  # fmt: skip
-"""For claim 1.28: whether more packets are late on faster links."""
+"""Runs for claim 1.28: are more packets late on faster links?"""
 
 
 def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
@@ -243,6 +245,6 @@ def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
     Returns: Runs with unique slugs.
     """
     runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
-    # Claim 1.19 compares with CUBIC on classic TCP, whether or not that condition was selected.
+    # Claim 1.19 needs CUBIC on classic TCP for comparison, even if that condition was not selected.
     classic = [run for run in CLASSIC_TCP.runs() if run.slug == CLASSIC_TCP.slug("cubic") and run not in runs]
     return (*runs, *classic, *THRESHOLD_RUNS, *CAPACITY_RUNS)

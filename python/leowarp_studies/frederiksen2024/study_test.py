@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directory, resuming, claims and page of a study, on synthetic runs; the guest is not needed."""
+"""Directory, resuming, claims and page of a study, tested on synthetic runs without the guest."""
 
 import json
 import shutil
@@ -60,7 +60,7 @@ def made(monkeypatch, template):
     broken: set[str] = set()
     run_many.asked, run_many.broken = asked, broken
     monkeypatch.setattr(directories, "run_many", run_many)
-    # One figure with several runs: drawing all figures takes half a minute, and they have their own tests.
+    # Only one figure with several runs is drawn here: drawing all takes half a minute, and they have their own tests.
     monkeypatch.setattr(study_figures, "STUDY_FIGURES", study_figures.STUDY_FIGURES[3:4])
     return run_many
 
@@ -136,7 +136,7 @@ def test_reproduction_leaves_everything_behind(made, tmp_path):
 
 @pytest.mark.slow
 def test_complete_runs_of_the_same_plan_are_kept(made, tmp_path, monkeypatch):
-    # Figures and claims come after the runs that are asked for.
+    # Figures are left out, because this test is only about the requested runs.
     monkeypatch.setattr(study_figures, "STUDY_FIGURES", ())
     monkeypatch.setattr(material, "CLAIMS", CLAIMS[:1])
     redo(tmp_path / "study")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and counts of runs as text, for measured results and causes."""
+"""Numbers and counts of runs as text, for the measured results and causes of verdicts."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from leowarp_studies.frederiksen2024.evidence import NAMES
 from leowarp_studies.frederiksen2024.runs import SCENARIOS
 
 NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late or lost one")
-"""If the claim is about reordering and none occurred, nothing was tested: this does not count against the study."""
+"""Outcome of a claim about reordering if none occurred: nothing was tested, and this does not count against the
+study."""
 LATE = "changes with late packets, or with packets lost otherwise than at a queue"
-"""Wording for the descriptions of tests."""
+"""Wording that descriptions of tests share."""
 
 
 def each(values: Mapping[str, float], unit: str, digits: int) -> str:
-    """Numbers by run, as text."""
+    """The numbers of runs as text."""
     return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}".rstrip() for slug, value in values.items())
 
 
 def percent(values: Mapping[str, float]) -> str:
-    """Ratios by run as text, in percent."""
+    """The ratios of runs as text, in percent."""
     return ", ".join(f"{NAMES[slug]} {value:.2%}" for slug, value in values.items())
 
 
 def plain(values: Mapping[str, float], unit: str, digits: int = 0) -> str:
-    """Numbers by algorithm as text; nan, for nothing to measure, reads "unknown"."""
+    """The numbers of algorithms as text. A value of nan (nothing to measure) reads "unknown"."""
     return ", ".join(
         f"{NAMES[slug]} unknown" if np.isnan(value) else f"{NAMES[slug]} {value:.{digits}f} {unit}"
         for slug, value in values.items()
@@ -42,17 +43,17 @@ def yes(value: bool) -> str:
 
 
 def sender_texts(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """Counters of the senders' TCP, by run, as text."""
+    """Text with the TCP counters of each run's sender."""
     return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in slugs)
 
 
 def dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
-    """For the causes of verdicts: bins of low goodput, by the preceding event."""
+    """Text for the causes of verdicts: bins of low goodput, by the preceding event."""
     return "; ".join(f"{NAMES[slug]}: {ev.dips_text(sample[slug], share)}" for slug in slugs)
 
 
 def changes_text(sample: Sample) -> str:
-    """For the causes of verdicts: route changes by scenario, with late, retransmitted and lost packets."""
+    """Text for the causes of verdicts: route changes by scenario, with late, retransmitted and lost packets."""
     parts = []
     for slug in SCENARIOS:
         changes = sample[slug].changes
@@ -67,7 +68,8 @@ def changes_text(sample: Sample) -> str:
 
 
 def reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """For the causes of verdicts: number of changes with late packets, and retransmissions after them, by algorithm."""
+    """Text for the causes of verdicts: number of changes with late packets, and retransmissions after them, by
+    algorithm."""
     parts = []
     for slug in slugs:
         changes = ev.disturbed(sample[slug])

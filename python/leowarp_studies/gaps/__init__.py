@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a gap adds to a route change, beside reordering and the queue left behind; lasers that are pointed; dishes."""
+"""The harm that a gap adds to that of a route change, apart from reordering and the queue left behind; also lasers that
+have to be pointed, and dishes."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes, loads and arms: one change of the path each, and what is switched on at it.
+"""Routes, loads and arms. Each run has one change of the path; an arm says what else happens at the change.
 
-Samples are changes, at which the sender's own station takes another satellite: a full path's queue stands there. An arm
-differs from its control in a few keys, so that a difference has one cause.
+Samples are changes at which the sender's own station switches to another satellite, because the queue of a full path is
+there. An arm differs from its control in a few keys, so that a difference in results has one cause.
 """
 
 from __future__ import annotations
@@ -12,23 +12,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHANGE_S = 9
-"""When the change of a run is, and the interval between route updates: the path in force is that of the start."""
+"""Time of the change in a run, and interval between route updates. Until the change, the path of the start is in
+force."""
 NEVER = "3600 s"
 RATE_BPS = 10_000_000
 QUEUE = "80 pkts"
-"""Of 92 ms from Madrid to Tokyo and back, the bandwidth-delay product is 76 packets of 1514 bytes."""
+"""The bandwidth-delay product is 76 packets of 1514 bytes, at 92 ms from Madrid to Tokyo and back."""
 GAP_MS, ACQUISITION_S = 40, 1
-"""A gap of `examples/dish-lasers.toml`, within its spread; a laser that is pointed again, not found anew."""
+"""Length of a gap, within the range of `examples/dish-lasers.toml`, and time to point a laser again; finding it anew
+would take longer."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """Two cities over a constellation, and its changes.
+    """Two cities connected by a constellation, and their route changes.
 
-    name: In names of runs.
-    scenario: Example that it extends.
-    changes_s: On the constellation's clock: the sender's station takes another satellite, the receiver's does not.
-    lasers_s: A path takes a link between satellites that was out of range `CHANGE_S` before; none: there is no such.
+    name: Name of the route in names of runs.
+    scenario: Name of the example that the runs extend.
+    changes_s: Times on the constellation's clock at which the sender's station switches to another satellite, and the
+        receiver's does not.
+    lasers_s: Times at which a path takes a link between satellites that was out of range `CHANGE_S` before; empty if
+        there are none.
     """
 
     name: str
@@ -41,10 +45,12 @@ class Route:
 
 
 ROUTES = (
-    # Spread over the changes of the first half hour with updates every 9 s: 19 of them, 10 with a new laser.
+    # The instants are spread over the changes of the first half hour, with updates every 9 s. There are 19 such
+    # changes, and 10 with a new laser.
     Route("madrid-tokyo", "Madrid to Tokyo", "madrid-tokyo", "Madrid", "Tokyo",
           (117, 477, 693, 1053, 1404), (189, 378, 558, 738, 918)),
-    # 16 changes. A +Grid of one shell never has a new laser; by a range of 2500 km, 1 of 600 updates has one.
+    # The half hour has 16 such changes. A +Grid of one shell never has a new laser; with links by a range of 2500 km, 1
+    # of 600 updates has one.
     Route("new-york-london", "New York to London", "starlink-new-york-london", "New York", "London",
           (99, 441, 639, 1260, 1602)),
 )  # fmt: skip
@@ -53,13 +59,13 @@ BY_ROUTE = {route.name: route for route in ROUTES}
 RENO, CUBIC, BBR, CALL, PAGE = "reno", "cubic", "bbr", "call", "page"
 TCPS = (RENO, CUBIC, BBR)
 LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "call", PAGE: "page load"}
-"""One bulk transfer; a call beside one of CUBIC; a page load by itself."""
+"""Loads: one bulk transfer with any of three TCPs; a call beside a transfer with CUBIC; a page load alone."""
 START_S = (0, 1, 2, 3, 4)
-"""When a transfer starts, by sample: its window grows and is cut in cycles of some seconds, and a change that always
-meets the same place of a cycle says nothing of the others."""
+"""Start of a transfer, by sample. A window grows and is reduced in cycles of some seconds; if every change met the same
+point of a cycle, it would not represent the others."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
-"""How long before the change a page load begins, by sample: a page sends in bursts, and a gap of 40 ms may fall between
-two."""
+"""Time from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may fall
+between two of them."""
 DURATION_S = {RENO: 18, CUBIC: 18, BBR: 18, CALL: 15, PAGE: 18}
 
 FROZEN, ORDERED, MOVED, PLAIN = "frozen", "ordered", "moved", "plain"
@@ -68,16 +74,16 @@ LASER_PLAIN = "laser-at-once"
 LASER_WAIT, LASER_LOST, LASER_BUFFERED = "laser-wait", "laser-lost", "laser-buffered"
 DISH_STILL, DISH_HOLD, DISH_PROFILE = "dish-still", "dish-hold", "dish-profile"
 CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
-"""Families of arms, each with samples and a control of its own."""
+"""Families of arms. Each family has its own samples and its own control."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """Something that happens at the change, or does not.
+    """A condition at the change: something that happens there, or nothing.
 
-    control: The arm that it is compared with.
-    keys: Of a scenario, dotted, or whole sections.
-    dish: Keys of the access link of the receiver; None: it has none.
+    control: Name of the arm with which this arm is compared.
+    keys: Keys of a scenario, dotted, or whole sections.
+    dish: Keys of the receiver's access link; None: the receiver has none.
     """
 
     name: str
@@ -121,12 +127,12 @@ ARMS = (
     Arm(LASER_WAIT, f"acquisition of {ACQUISITION_S} s, routes wait", LASERS, LASER_PLAIN, _laser("wait")),
     Arm(LASER_LOST, f"acquisition of {ACQUISITION_S} s, lost", LASERS, LASER_PLAIN, _laser("lost")),
     Arm(LASER_BUFFERED, f"acquisition of {ACQUISITION_S} s, buffered", LASERS, LASER_PLAIN, _laser("buffered")),
-    # A slot from before the run's start to after its end.
+    # The slot begins before the run's start and ends after the run's end.
     Arm(DISH_STILL, "dish, no reconfiguration", DISHES, DISH_STILL,
         dish={**_CAPACITY, **_NOTHING_ELSE, **_HOLD, "period": "30 s", "phase": "25 s"}),
     Arm(DISH_HOLD, f"dish, reconfiguration with a hold of {GAP_MS} ms", DISHES, DISH_STILL,
         dish={**_CAPACITY, **_NOTHING_ELSE, **_HOLD}),
     Arm(DISH_PROFILE, "dish, the profile off-peak", DISHES, DISH_STILL, dish={"preset": "off-peak", **_CAPACITY}),
 )  # fmt: skip
-"""Every arm, in the order of the table."""
+"""All arms, in the order of the table."""
 BY_NAME = {arm.name: arm for arm in ARMS}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claims: each a bound on the extra harm of an arm over its control, on both routes (design/clauses/gaps.toml)."""
+"""The study's claims. Each is a bound on the harm that an arm adds to that of its control, on both routes
+(design/clauses/gaps.toml)."""
 
 from __future__ import annotations
 
@@ -37,9 +38,9 @@ from leowarp_studies.gaps.arms import (
 from leowarp_studies.gaps.results import extra, values
 
 FRAME = "runs"
-"""The data set that claims look at."""
+"""Name of the data set that claims use."""
 NOTHING_MS = 20
-"""About what one loss more or less moves."""
+"""Harm up to this counts as none; one loss more or less makes about this difference."""
 
 Extras = dict[str, Middle]
 
@@ -47,7 +48,7 @@ Extras = dict[str, Middle]
 def _extras(
     sample: Sample, arm: str, loads: Sequence[str], measure: str | None = None, control: str | None = None
 ) -> Extras:
-    """Each route and load that has runs, to the extra of an arm over its control."""
+    """Extra harm of an arm compared with its control, for each route and load that has runs."""
     frame: pd.DataFrame = sample[FRAME]
     found = {
         f"{BY_ROUTE[route].label}, {LOADS[load]}": extra(frame, route, arm, load, measure, control=control)
@@ -57,7 +58,7 @@ def _extras(
 
 
 def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], unit: str = "ms") -> Outcome:
-    """The verdict, with the medians and intervals that decided."""
+    """The verdict, with the medians and intervals on which it is based."""
     if not parts:
         return Outcome("cannot be told", "no run of it was made")
     said = "; ".join(
@@ -69,7 +70,8 @@ def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], uni
 
 
 def _at_most(sample: Sample, arm: str, loads: Sequence[str], most_ms: float, *, within: bool = False) -> Outcome:
-    """The median extra is at most this; `within`: and at least its negative."""
+    """Outcome of a claim that each median extra is at most `most_ms`. With `within`, it must also be at least
+    `-most_ms`."""
     found = _extras(sample, arm, loads)
     parts = {name: one.median <= most_ms and (not within or one.median >= -most_ms) for name, one in found.items()}
     return _outcome(parts, [("extra", found)])
@@ -81,19 +83,19 @@ def _less(one: Extras, other: Extras) -> Iterator[tuple[str, bool]]:
 
 # Implements claim 7.1 of gaps (in order and without loss, a step in delay is no signal).
 def step_alone(sample: Sample) -> Outcome:
-    """The extra of the step in delay over no change."""
+    """Extra harm of a change with order kept and queue moved, compared with no change: only the delay changes."""
     return _at_most(sample, ORDERED, TCPS, NOTHING_MS)
 
 
 # Implements claim 7.2 of gaps (RFC 8985: RACK waits a part of the round trip).
 def reordering_alone(sample: Sample) -> Outcome:
-    """The extra of overtaking over the same change in order."""
+    """Extra harm of a change at which packets may overtake, compared with the same change with order kept."""
     return _at_most(sample, MOVED, TCPS, NOTHING_MS)
 
 
 # Implements claim 7.3 of gaps (claims 5.1 and 5.2 of cures).
 def queue_makes_late(sample: Sample) -> Outcome:
-    """Late packets over all samples with the queue left behind, against those with the queue moved."""
+    """Late packets with the queue left behind, compared with those with the queue moved; sums over all samples."""
     frame = sample[FRAME]
     late = {
         f"{BY_ROUTE[route].label}, {LOADS[load]}": [
@@ -110,13 +112,14 @@ def queue_makes_late(sample: Sample) -> Outcome:
 
 # Implements claim 7.4 of gaps (RFC 8985; DSACK undoes reductions).
 def queue_left_behind(sample: Sample) -> Outcome:
-    """The extra of the queue that stays over the same change with the queue moved."""
+    """Extra harm of a change whose queue stays behind, compared with the same change with the queue moved."""
     return _at_most(sample, PLAIN, TCPS, 40)
 
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """The gap's extra over the change, against the change's extra over no change."""
+    """Extra harm of the gap compared with a change without it. It is set against the extra harm of this change compared
+    with no change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])
@@ -124,7 +127,7 @@ def gap_outweighs(sample: Sample) -> Outcome:
 
 # Implements claim 7.6 of gaps (BBR takes no single loss for congestion).
 def bbr_suffers_less(sample: Sample) -> Outcome:
-    """BBR's extra of the gap against CUBIC's."""
+    """Extra harm that the gap causes for BBR, compared with that for CUBIC."""
     return _bbr_below_cubic(sample, LOST)
 
 
@@ -140,19 +143,19 @@ def _bbr_below_cubic(sample: Sample, arm: str) -> Outcome:
 
 # Implements claim 7.7 of gaps (nothing is lost while the queue has room).
 def buffering_costs_its_length(sample: Sample) -> Outcome:
-    """The extra of a gap that buffers."""
+    """Extra harm of a gap in which packets are buffered."""
     return _at_most(sample, BUFFERED, TCPS, 2 * GAP_MS)
 
 
 # Implements claim 7.8 of gaps (the old link carries meanwhile).
 def make_before_break(sample: Sample) -> Outcome:
-    """The extra of a gap that the old link bridges."""
+    """Extra harm of a gap during which the old link carries the packets."""
     return _at_most(sample, OLD, TCPS, NOTHING_MS, within=True)
 
 
 # Implements claim 7.9 of gaps (30 frames a second: 40 ms meet one or two).
 def call_loses_frames(sample: Sample) -> Outcome:
-    """Frames that were never whole, more than of the change alone."""
+    """Number of frames that never arrived completely, minus those of a change without a gap."""
     lost, buffered = (_extras(sample, arm, (CALL,), "lost_frames") for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median >= 1 for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= 0 for name, one in buffered.items()}
@@ -161,13 +164,13 @@ def call_loses_frames(sample: Sample) -> Outcome:
 
 # Implements claim 7.10 of gaps (a frame waits no longer than the gap lasts).
 def slowest_frame(sample: Sample) -> Outcome:
-    """How much later the call's slowest frame is."""
+    """Additional delay of the call's slowest frame."""
     return _at_most(sample, BUFFERED, (CALL,), GAP_MS)
 
 
 # Implements claim 7.11 of gaps (a loss costs a round trip, a hold its length).
 def page_waits(sample: Sample) -> Outcome:
-    """Load times, more than over the change alone."""
+    """Page load times with a gap, minus those with a change alone."""
     lost, buffered = (_extras(sample, arm, (PAGE,)) for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median > GAP_MS for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= GAP_MS for name, one in buffered.items()}
@@ -176,13 +179,13 @@ def page_waits(sample: Sample) -> Outcome:
 
 # Implements claim 7.12 of gaps (another path is there meanwhile).
 def waiting_costs_nothing(sample: Sample) -> Outcome:
-    """The extra of routes that wait for a laser."""
+    """Extra harm if routes wait until a new laser is pointed."""
     return _at_most(sample, LASER_WAIT, (*TCPS, PAGE), NOTHING_MS, within=True)
 
 
 # Implements claim 7.13 of gaps (a second without a path, and slow start).
 def laser_costs_more(sample: Sample) -> Outcome:
-    """The extra of a laser that is not there yet, lost and buffered."""
+    """Extra harm of a laser that is used before it is pointed, with its packets lost and with its packets buffered."""
     lost, buffered = (_extras(sample, arm, (RENO, CUBIC)) for arm in (LASER_LOST, LASER_BUFFERED))
     parts = {f"{name}, lost": one.median > 1000 * ACQUISITION_S for name, one in lost.items()}
     parts |= {f"{name}, buffered": less for name, less in _less(buffered, lost)}
@@ -191,13 +194,13 @@ def laser_costs_more(sample: Sample) -> Outcome:
 
 # Implements claim 7.14 of gaps (the queue of a dish does not move).
 def hold_of_a_dish(sample: Sample) -> Outcome:
-    """The extra of a reconfiguration with a hold."""
+    """Extra harm of a reconfiguration during which packets are held."""
     return _at_most(sample, DISH_HOLD, TCPS, 2 * GAP_MS)
 
 
 # Implements claim 7.15 of gaps (claim 6.8 of programs: such losses are no congestion).
 def whole_profile(sample: Sample) -> Outcome:
-    """The extra of the profile off-peak over a dish in which nothing happens."""
+    """Extra harm of the whole off-peak profile, compared with a dish in which nothing happens."""
     found = _extras(sample, DISH_PROFILE, (RENO, CUBIC))
     below = _bbr_below_cubic(sample, DISH_PROFILE)
     parts = {name: one.median > 1000 for name, one in found.items()}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs and claims on made-up results, and its samples against the sky; the guest is not needed."""
+"""The study's runs and claims are tested on synthetic results, and its samples on the constellation; the guest is not
+needed."""
 
 import pandas as pd
 import pytest
@@ -20,14 +21,14 @@ LATE = {arms.PLAIN: 50, arms.MOVED: 4}
 
 
 def frame():
-    """Results in which every claim holds."""
+    """Synthetic results for which every claim holds."""
     rows = []
     for route in ROUTES:
         for arm in ARMS:
             for at_s in runs.samples(route, arm.family):
                 for load_ in LOADS:
                     harm = EXTRA_MS.get(arm.name, 0) * (0.5 if load_ == arms.BBR else 1)
-                    # A gap is counted on top of the change that it is in.
+                    # A gap occurs within a change, so its harm is added to that of the change.
                     harm += EXTRA_MS[arms.PLAIN] if arm.control == arms.PLAIN else 0
                     row = {"route": route.name, "at_s": at_s, "arm": arm.name, "load": load_, "family": arm.family}
                     row |= {results.MAIN.get(load_, "missing_ms"): 1000 + at_s + harm}

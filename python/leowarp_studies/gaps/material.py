@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made: groups of runs by the study engine, claims checked on one data set of them all."""
+"""Make the study: the study engine makes groups of runs, and claims are checked on one data set of all runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp_studies.gaps.arms import CHANGES
 from leowarp_studies.gaps.claims_harm import CLAIMS, FRAME
 
 OPTIONS = ("quick", "scheduler")
-"""This study's own keyword arguments of `reproduce`."""
+"""Keyword arguments of `reproduce` that only this study has."""
 TITLE = "What a gap adds to a route change"
 LEAD = (
     "When a path changes, a new link may not be there at once, packets overtake each other, and a queue stays behind. "
@@ -23,19 +23,19 @@ LEAD = (
     "was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE, GUIDE = "gaps.csv", "guide.md"
-"""All runs for machines, and the tables of docs/guides/gaps.md; beside the page."""
+"""Files beside the page: all runs, for programs, and the tables of docs/guides/gaps.md."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """Makes the runs that are not there yet; see `leowarp.study.Room`.
+    """Make the missing runs; see `leowarp.study.Room`.
 
     Parameters
     ----------
     making : Making
     quick : bool
-        One change of each route, three arms and two loads.
+        True for a shorter study: one change of each route, three arms and two loads.
     scheduler : str, optional
         Address of a Dask scheduler.
 
@@ -44,7 +44,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     LeowarpError
         The first failure, if no run succeeded.
     """
-    # A group without a run of a quick study has no data set.
+    # A quick study has no runs in the other groups, so they would have no data set.
     parts = [part for part in runs.parts() if not quick or part.name.endswith(CHANGES)]
     rows, failures = study_parts.made(parts, making, quick=quick, scheduler=scheduler)
     frame = results.frame_of(rows)
@@ -69,7 +69,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """For the top of the page: what a quick study leaves out, and the runs' own warnings."""
+    """Texts for the top of the page: a list of what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append("quick: one change of each route, three arms, CUBIC and a page load: verdicts mean nothing")

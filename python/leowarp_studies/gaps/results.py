@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A row per run, as claims and tables take it: what the load got, and what happened to its packets."""
+"""One row per run for claims and tables: the performance of the load, and what happened to its packets."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from leowarp_studies.gaps.arms import BY_NAME, CALL, PAGE, RATE_BPS
 from leowarp_studies.gaps.runs import parts_of
 
 PAYLOAD_BPS = RATE_BPS * 1448 / 1514
-"""What a transfer gets of the link: segments of 1448 bytes in packets that count 1514."""
+"""Payload rate that the link allows a transfer: each packet has 1514 bytes, of which 1448 are payload."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
-"""A transfer's is the time for which the link's rate did not arrive, from the start on, as the sender's socket has it
-(SACK-aware). In-order goodput would count a hole at the end of a run for all that came behind it. A call has its
-slowest frame, frames that were never whole, and freezes. A page has its load time. Larger is worse."""
+"""Measures of the loads, with their units; larger is worse. For a transfer it is the time that its missing data would
+have taken at the link's rate, from its start on, with the goodput that the sender's socket reports (SACK-aware).
+In-order goodput is not used: if a packet is missing at the end of a run, all later data would count as missing. For a
+call there are three: the delay of the slowest frame, frames that never arrived completely, and freezes. For a page it
+is the load time."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
-"""The measure of a load in the table; of transfers `missing_ms`."""
+"""The measure that the table shows for a load; for transfers it is `missing_ms`."""
 COUNTS = {
     "late_pkts": "late_pkts", "lost_in_gap_pkts": "lost_loss_pkts", "spurious_pkts": "spurious_retransmissions_pkts",
     "timeouts": "sender_timeouts",
 }  # fmt: skip
-"""Columns of transfers, and the scalars of their flow."""
+"""Columns that only transfers have, with the names of the scalars of their flow."""
 
 
 def frame_of(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """All runs that were made.
+    """All runs that succeeded.
 
-    rows: Of the study engine, by group.
-    Returns: Columns `route, at_s, arm, load, family`, those of `MEASURES` and of `COUNTS`; null where a load has
-        none.
+    rows: Rows of the study engine, by group.
+    Returns: Columns `route, at_s, arm, load, family`, those of `MEASURES` and those of `COUNTS`. A measure or count
+        that a load does not have is null.
     """
     found: list[dict[str, Any]] = []
     for part in rows.values():
@@ -57,7 +59,7 @@ def _measured(row: Mapping[str, Any], load: str) -> dict[str, Any]:
 
 
 def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None) -> pd.Series:
-    """A measure of an arm by sample; without one, the load's `MAIN`."""
+    """Values of a measure with an arm, by sample. The default measure is the load's `MAIN`."""
     mine = frame[(frame["route"] == route) & (frame["arm"] == arm) & (frame["load"] == load)]
     return mine.set_index("at_s")[measure or MAIN.get(load, "missing_ms")].astype("float64")
 
@@ -65,10 +67,10 @@ def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | 
 def extra(
     frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None, *, control: str | None = None
 ) -> Middle:
-    """Median over samples of how much more of a measure an arm has than its control around the same change.
+    """Difference of a measure between an arm and its control around the same change, as a median over samples.
 
-    measure: The load's `MAIN`, if not given.
-    control: The arm's own, if not given.
+    measure: Default: the load's `MAIN`.
+    control: Default: the arm's own control.
     """
     against = BY_NAME[arm].control if control is None else control
     return middle((values(frame, route, arm, load, measure) - values(frame, route, against, load, measure)).dropna())

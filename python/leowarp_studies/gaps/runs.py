@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: every arm under every load around the same changes, a group for each route and family of arms."""
+"""The runs: every arm under every load around the same changes, in a group for each route and family of arms."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CALL_S = 3
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups, those of route changes first."""
+    """All groups, starting with those of route changes."""
     return tuple(
         _part(route, family, why) for family, why in FAMILIES.items() for route in ROUTES if samples(route, family)
     )
@@ -61,12 +61,12 @@ def group_of(route: Route, family: str) -> str:
 
 
 def name_of(route: Route, at_s: int, arm: str, load: str) -> str:
-    """The scenario's name of a run, by which its row is found again."""
+    """Scenario name of a run. The run's row is found by it."""
     return f"{route.name}.{at_s}.{arm}.{load}"
 
 
 def parts_of(name: str) -> tuple[str, int, str, str]:
-    """Route, sample, arm and load of a scenario's name.
+    """Route, sample, arm and load that a scenario's name contains.
 
     >>> parts_of("madrid-tokyo.117.gap-lost.cubic")
     ('madrid-tokyo', 117, 'gap-lost', 'cubic')
@@ -111,8 +111,8 @@ def _ones(route: Route, family: str) -> Iterator[dict[str, Any]]:
 
 
 def _sections(arm: Arm) -> dict[str, dict[str, Any]]:
-    # The sender's ground link is the bottleneck, so that the queue stands where the path changes; of a dish its own
-    # access link is.
+    # The sender's ground link is the bottleneck, so that the queue is where the path changes. With a dish, its access
+    # link is the bottleneck.
     links = {"rate": f"{RATE_BPS if arm.dish is None else 100 * RATE_BPS} bit/s", "queue": QUEUE}
     own = {section: dict(arm.keys.get(section, {})) for section in _SECTIONS}
     if arm.dish is not None:

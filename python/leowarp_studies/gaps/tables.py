@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's tables: harm by arm and load, and its three parts; for the page, and for the guide."""
+"""The study's tables for the page and for the guide: the harm by arm and load, and its three parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ CAPTION = (
 
 
 def harm(frame: pd.DataFrame) -> str:
-    """For each route a table, a row per arm: median and interval of the extra over its control, as HTML."""
+    """A table for each route, as HTML. Each row has an arm's extra harm over its control, as a median with its
+    interval."""
     return "".join(
         html.table(f"{route.label}. {CAPTION}", list(_HEADER), [list(row) for row in _rows(frame, route)],
                    left=frozenset((0,)))
@@ -28,7 +29,7 @@ def harm(frame: pd.DataFrame) -> str:
 
 
 def counts(frame: pd.DataFrame) -> str:
-    """What happened to the packets of transfers: sums over samples, as HTML."""
+    """Numbers of packets of transfers that were lost, late or sent again, as sums over samples, as HTML."""
     rows = [
         [route.label, arm.label, LOADS[load],
          *(f"{values(frame, route.name, arm.name, load, name).sum():.0f}" for name in COUNTS)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's claims on synthetic results, for both outcomes; the guest is not needed."""
+"""The study's claims are checked on synthetic results for both outcomes; the guest is not needed."""
 
 from dataclasses import replace
 
@@ -62,7 +62,8 @@ ALIKE = synthetic.traces() | {("cubic", PEAK): synthetic.traces()["cubic-nosack"
 
 
 def losing(name, others=None):
-    """Goodput as a function of loss: one congestion control loses half at any loss, others keep the given share."""
+    """Goodput as a function of loss. The named congestion control loses half at any loss, and the others keep the given
+    share."""
     rows = synthetic.loss_rows()
     mine, lossy = rows["variant"] == name, rows["loss_ratio"] > 0
     rows.loc[mine, "goodput_bps"] = np.where(lossy[mine], 100e6, 200e6)
@@ -86,7 +87,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ("3.16", {"flood": flood(rise_ms=100.0)}, "partly"),
         ("3.8", {"sessions": synthetic.sessions({"cubic": 150e6})}, "partly"),
         ("3.9", {"sessions": synthetic.sessions({"bbr": 60e6})}, "partly"),
-        # An estimate that stays constant, although goodput moves
+        # An estimate that stays constant although goodput changes.
         ("3.9", {"traces": STEADY}, "partly"),
         ("3.10", {"sessions": synthetic.sessions({"reno": 100e6})}, "does not hold"),
         ("3.11", {"sessions": synthetic.sessions({"cubic-nosack": 30e6})}, "partly"),
@@ -99,7 +100,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ),
         ("3.13", {"sessions": synthetic.sessions({"cubic_handover": 45e6})}, "partly"),
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6})}, "partly"),
-        # Window cuts at losses, as CUBIC makes them
+        # The window is cut at losses, as CUBIC does it.
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6}), "traces": CUTTING}, "does not hold"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.4})}, "partly"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.5})}, "does not hold"),
@@ -112,10 +113,10 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
             },
             "does not hold",
         ),
-        # The estimate follows the capacity, not the base delay
+        # The estimate follows the capacity, not the base delay.
         ("3.18", {"conditions": synthetic.conditions(("capacity",))}, "partly"),
         ("3.18", {"conditions": synthetic.conditions(("capacity",), 1.2)}, "does not hold"),
-        # BBR shares as CUBIC does
+        # BBR shares the link as CUBIC does.
         ("3.19", {"shared": synthetic.shared_rows(50e6)}, "partly"),
         ("3.19", {"shared": synthetic.shared_rows(50e6).assign(goodput_bps=150e6)}, "does not hold"),
         ("3.20", {"programs": synthetic.program_rows(90e6)}, "partly"),
@@ -125,7 +126,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ("3.22", {"jitter": synthetic.jitter_rows(mean_kept_bps=45e6)}, "partly"),
         ("3.22", {"jitter": synthetic.jitter_rows(45e6, 40e6)}, "does not hold"),
         ("3.23", {"sessions": synthetic.sessions().assign(timeouts=1.0)}, "partly"),
-        # Every isolated loss causes a cut, both with and without SACK
+        # Every isolated loss causes a cut, with and without SACK.
         ("3.23", {"traces": ALIKE, "sessions": synthetic.sessions().assign(timeouts=1.0)}, "does not hold"),
         ("3.23", {"traces": {key: found for key, found in ALIKE.items() if key[0] == "cubic"}}, "cannot be told"),
         ("3.24", {"losses": synthetic.loss_rows().assign(goodput_bps=1e8)}, "partly"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers shared by tests, causes, figures and tables of several claims: counts that explain a session's result."""
+"""Numbers that tests, causes, figures and tables of several claims share: above all, counts that explain a session's
+result."""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ from leowarp_studies.huston2024.traces import KINDS, NO_LOSS, Trace
 from leowarp_studies.huston2024.variants import BY_NAME
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name; incomplete if runs are missing."""
+"""Data sets of the study by name. A data set is missing if its runs are."""
 
 KIND_TEXT = {
     "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
     NO_LOSS: "no loss (mark, or end of slow start)",
 }  # fmt: skip
-"""Kind of loss -> its name in texts and legends."""
+"""Name of each kind of loss in texts and legends."""
 
 
 def at_peak(frames: Frames) -> pd.DataFrame:
@@ -34,28 +35,29 @@ def at_peak(frames: Frames) -> pd.DataFrame:
 
 
 def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """Median over seeds of a variant's column, with its interval; unknown without such rows.
+    """Median over seeds of a variant's column, with its interval; unknown if there are no such rows.
 
     rows: One row per seed and variant, for one preset.
-    column: A number; missing values are left out.
+    column: A column of numbers; missing values are left out.
     """
     return middle(rows.loc[rows["variant"] == variant, column])
 
 
 def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
-    """Median over seeds of a variant's goodput, bit/s: bytes in order at the receiver over the whole session."""
+    """Median over seeds of a variant's goodput in bit/s. Goodput is the bytes in order at the receiver over the whole
+    session."""
     rows: pd.DataFrame = frames["sessions"]
     return over_seeds(rows[rows["preset"] == preset], variant, "goodput_bps")
 
 
 def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
-    """Median over seeds of the payload that the downlink could have carried, as a mean over the session."""
+    """Median over seeds of the payload rate that the downlink could have carried, as a mean over each session."""
     return middle([trace.mean_capacity_bps for trace in _any_traces(frames, preset)])
 
 
 def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
     """Median over seeds of goodput as a share of the session's own capacity."""
-    # Shares are computed per seed: capacity differs more between sessions than between variants.
+    # Shares are computed for each seed, because capacity differs more between sessions than between variants.
     capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[(rows["variant"] == variant) & (rows["preset"] == preset) & rows["seed"].isin(list(capacity))]
@@ -63,8 +65,8 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Traces of one variant at a preset; capacity and reconfigurations belong to the path and are equal for all
-    variants.
+    """Traces of some variant at a preset. Any will do, because capacity and reconfigurations belong to the path and are
+    equal for all variants.
     """
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:
@@ -73,15 +75,15 @@ def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
 
 
 def loss_counts(traces: Sequence[Trace]) -> dict[str, float]:
-    """Lost packets per session by location of the loss, mean over seeds.
+    """Number of lost packets per session by kind of loss, as a mean over seeds.
 
-    Returns: Packets per session, by `KINDS`.
+    Returns: Packets per session, for each of `KINDS`.
     """
     return {kind: float(np.mean([int((trace.losses["kind"] == kind).sum()) for trace in traces])) for kind in KINDS}
 
 
 def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
-    """Window cuts per session by the loss that caused them, mean over seeds."""
+    """Number of window cuts per session by the kind of loss that caused them, as a mean over seeds."""
     return {
         kind: float(np.mean([int((trace.cuts["kind"] == kind).sum()) for trace in traces]))
         for kind in (*KINDS, NO_LOSS)
@@ -89,11 +91,12 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
-    """Recovery of windows: `cuts`, `grown_ratio` (recovered before the next cut or the end), `grown_p50_s` (of those
-    recovered), `apart_p50_s` (between cuts), `after_p50_pkts`, `needed_p50_s`.
+    """How windows recover after cuts: `cuts` (number per session), `grown_ratio` (share that recovered before the next
+    cut or the end), `grown_p50_s` (time that these took), `apart_p50_s` (time between cuts), `after_p50_pkts` (window
+    after a cut), `needed_p50_s`.
 
-    `needed_p50_s` is CUBIC's time to return to its previous window, K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C
-    0.4 (RFC 9438, 4.2), for the median window before a cut.
+    `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut: K
+    = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
 
     traces: Sessions of one variant at one preset.
     """
@@ -103,7 +106,7 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
         return dict.fromkeys(
             ("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"), math.nan
         ) | {"cuts": 0.0}
-    # Differences are taken within each session only.
+    # Times between cuts are taken within each session only.
     apart = np.concatenate([np.diff(trace.cuts["t_s"].to_numpy()) for trace in traces])
     grown = every["grown_after_s"].dropna()
     return {
@@ -112,14 +115,14 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
         "grown_p50_s": float(grown.median()),
         "apart_p50_s": float(np.median(apart)) if len(apart) else math.nan,
         "after_p50_pkts": float(every["after_pkts"].median()),
-        # K = cbrt(W_max (1 - beta) / C), 1 - beta = 0.3 and C = 0.4: RFC 9438, 4.2 and 4.6, with the window in
+        # K = cbrt(W_max (1 - beta) / C) with 1 - beta = 0.3 and C = 0.4 (RFC 9438, 4.2 and 4.6); the window is in
         # segments.
         "needed_p50_s": float((every["before_pkts"].median() * 0.3 / 0.4) ** (1 / 3)),
     }
 
 
 def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Reason for the result of a loss-based session, as a sentence of counts."""
+    """One sentence of counts that explains the result of a loss-based session."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
@@ -135,15 +138,15 @@ def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
-    """Reason for the result of a BBR session, which has no cuts: its bottleneck estimate compared with the link's
-    capacity.
+    """Text that explains the result of BBR sessions, which have no cuts. It compares BBR's bandwidth estimate with the
+    link's capacity.
 
-    `bbr_bw` (tcp_bbr.c) is the maximum over ten round trips, so it stays high for a while after the capacity falls.
+    `bbr_bw` (tcp_bbr.c) is the maximum of ten round trips, so it stays high for a while after the capacity falls.
     """
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
-    # Samples are pooled over bins and sessions: the estimate at any time matters, not differences between sessions.
+    # Samples of all bins and sessions are pooled: what matters is the estimate at any time, not how sessions differ.
     over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
     return (
         f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
@@ -152,23 +155,23 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
 
 
 def estimate_ratio(trace: Trace) -> np.ndarray:
-    """BBR's estimate relative to the capacity, at the middle of each bin; bins without an estimate are left out.
+    """BBR's estimate divided by the capacity at the middle of each bin. Bins without an estimate are left out.
 
-    Returns: float64 array. 1 is a correct estimate; empty for congestion controls without an estimate.
+    Returns: float64 array in which 1 is a correct estimate. It is empty for congestion controls without an estimate.
     """
     # The estimate is 0 before the first round trip is measured.
     known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
     if not known.any():
         return np.zeros(0)
     width_s = float(np.diff(trace.t_s).min()) if len(trace.t_s) > 1 else 0.0
-    # The last sample before the middle of the bin: the sender's belief at that time.
+    # The last sample before the middle of the bin is the estimate that the sender uses at that time.
     place = np.searchsorted(trace.cwnd_t_s[known], trace.t_s + width_s / 2, side="right") - 1
     inside = (place >= 0) & (trace.capacity_bps > 0)
     return trace.bbr_bps[known][place[inside]] / trace.capacity_bps[inside]
 
 
 def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """A session's kernel counters, as medians over seeds."""
+    """Text with a session's kernel counters, as medians over seeds."""
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[rows["preset"] == preset]
 
@@ -185,26 +188,26 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float:
-    """Share of loss-caused cuts with exactly one lost packet, which NewReno repairs as fast as SACK."""
+    """Share of loss-caused cuts with exactly one lost packet. NewReno repairs such a loss as fast as SACK does."""
     every = pd.concat([trace.cuts for trace in frames["traces"].get((variant, preset), [])], ignore_index=True)
     return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
 
 
 def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", preset: str = PEAK) -> Middle:
-    """Median over seeds of the ratio of two variants, paired by seed.
+    """Ratio of two variants, paired by seed, as a median over seeds.
 
-    one, other: Variants.
-    column: Column to compare; rows where `other` is 0 have no ratio.
-    Returns: A ratio above 1 if `one` has more.
+    one, other: Names of the variants.
+    column: Column to compare; rows in which `other` has 0 are left out.
+    Returns: The ratio; above 1 if `one` has more.
     """
     rows: pd.DataFrame = frames["sessions"]
     return paired_ratio(rows[rows["preset"] == preset], column, one, other)
 
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
-    """The end of slow start, in sessions: cause, instant, and windows."""
-    # The study's first peak (claim 3.7) depends on whether jitter or a loss ended slow start, so sessions are counted
-    # by cause.
+    """Text about the end of slow start in these sessions: its cause, its time, and the windows."""
+    # The study's first peak (claim 3.7) depends on whether jitter or a loss ends slow start. Sessions are therefore
+    # counted by cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
     texts = []
     for by, mine in ends.groupby("by", sort=True):
@@ -217,7 +220,7 @@ def slow_start_ends(traces: Sequence[Trace]) -> str:
 
 
 def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Growth of windows after timeouts, and the share of time that sessions spent on repair."""
+    """Text about the growth of windows after timeouts, and the share of time that sessions spent on repair."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}, {preset}: no trace is kept"
@@ -233,20 +236,21 @@ def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def label(variant: str) -> str:
-    """Names for figures and tables."""
+    """Name of a variant in figures and tables."""
     return BY_NAME[variant].label
 
 
 def slot_means_bps(
     trace: Trace, settle_s: float = 2.0, between: Callable[[float, float], float] | None = None
 ) -> list[tuple[float, float]]:
-    """Means of the first and of the second half of each slot, without the settling time; the first slot begins at 0.
+    """Mean values of the first and of the second half of each slot, after the settling time at its beginning. The first
+    slot begins at 0.
 
-    Slots with less than 6 s after settling are left out.
+    Slots with less than 6 s after the settling time are left out.
 
-    settle_s: Length of the beginning of a slot that is left out.
-    between: Function for the mean between two times; default: goodput.
-    Returns: list of (float, float). bit/s in the first and second half of the remaining slot.
+    settle_s: Time at the beginning of a slot that is left out.
+    between: Function that computes the mean between two times; default: the mean goodput.
+    Returns: list of (float, float). bit/s in the first and in the second half of the rest of each slot.
     """
     mean = between or trace.between
     borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
@@ -261,9 +265,10 @@ def slot_means_bps(
 
 @dataclass(frozen=True)
 class Moves:
-    """Moves of BBR's estimate, relative to its previous value.
+    """Relative changes of BBR's estimate from one value to the next.
 
-    across, within: float64 arrays. Moves from one slot to the next, and between the halves of a slot; 0.1 means 10 %.
+    across, within: float64 arrays. Changes from one slot to the next, and changes between the halves of a slot; 0.1
+        means 10 %.
     """
 
     across: np.ndarray
@@ -275,18 +280,18 @@ class Moves:
         return len(self.across) > 0 and len(self.within) > 0
 
     def revised(self, limit_ratio: float) -> float:
-        """Share of reconfigurations at which the estimate moves by at least this much."""
+        """Share of reconfigurations at which the estimate changes by at least this much."""
         return share(self.across >= limit_ratio)
 
     def text(self) -> str:
-        """Both medians of the moves as text."""
+        """The medians of both kinds of changes as text."""
         if not self.known:
             return "unknown"
         return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"
 
 
 def estimate_moves(traces: Sequence[Trace]) -> Moves:
-    """Moves of BBR's bottleneck estimate, over all sessions."""
+    """Relative changes of BBR's bandwidth estimate, over all sessions."""
     across, within = [], []
     for trace in traces:
         slots = slot_means_bps(trace, between=trace.estimate_between)
@@ -297,9 +302,9 @@ def estimate_moves(traces: Sequence[Trace]) -> Moves:
 
 
 def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
-    """Median over seeds of the difference between two variants, paired by seed.
+    """Difference between two variants, paired by seed, as a median over seeds.
 
-    For counts that may be 0, which have no ratio.
+    This is for counts that may be 0 and therefore have no ratio.
     """
     rows: pd.DataFrame = frames["sessions"]
     both = paired(rows[rows["preset"] == preset], column, one, other)
@@ -307,6 +312,6 @@ def difference(frames: Frames, one: str, other: str, column: str, preset: str = 
 
 
 def _counted(counts: Mapping[str, float]) -> str:
-    """Counts by kind of loss as text, without zeros."""
+    """Text with the counts by kind of loss, without zeros."""
     shown = [f"{KIND_TEXT[kind]} {count:.1f}" for kind, count in counts.items() if count]
     return ", ".join(shown) or "none"

@@ -19,11 +19,11 @@ from leowarp_studies.huston2024.claims.path import STUDY_BPS
 from leowarp_studies.huston2024.rules import Rules
 
 DIRECTIONS = {"down": BEFORE, "up": AFTER}
-"""Direction of a capacity test -> colour."""
+"""Colour of each direction of a capacity test."""
 
 
 def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 2: each capacity test over time, and the distribution of the tests with the study's median and
+    """Figure 2: each capacity test over time, and the distribution of the tests, with the study's median and
     extremes."""
     rows: pd.DataFrame = frames["capacity"]
     test = (
@@ -36,10 +36,10 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         values = rows[f"{name}_bps"].to_numpy() / 1e6
         # A quick reproduction has only 61 tests, so its dots may be larger than those of 1,464.
         size = 1.8 if len(values) > 500 else 4
-        # Instants are UTC, like `access.clock`; without a time zone the axis does not convert them.
+        # Instants are in UTC, like `access.clock`. Without a time zone, the axis does not convert them.
         over_time.plot(rows["at"].dt.tz_convert(None), values, ".", color=colour, markersize=size, markeredgewidth=0)
         over_time.set_ylabel(f"{name}, Mbit/s")
-        # The study's maximum stays visible, even if no test here reaches it.
+        # The axis includes the study's maximum, even if no test here reaches it.
         over_time.set_ylim(0, 1.05 * max(values.max(), STUDY_BPS[name][2] / 1e6))
         _distribution(spread, values, colour, name)
     over_time = panels[-1][0]
@@ -50,7 +50,8 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> None:
-    """Empirical distribution of one direction's tests, Mbit/s, rotated so that it shares the rate axis."""
+    """Draw the empirical distribution of one direction's tests in Mbit/s. It is rotated, so that both panels share the
+    rate axis."""
     ordered = np.sort(values)
     axes.step(np.arange(1, len(ordered) + 1) / len(ordered), ordered, color=colour, linewidth=1.1)
     for level_bps in STUDY_BPS[name]:
@@ -60,7 +61,7 @@ def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> Non
 
 
 def pings(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 3: round-trip time of each probe of one flood ping, with lost probes."""
+    """Figure 3: round-trip time of each probe of one flood ping, with marks for lost probes."""
     return figure(frames["flood_view"], "ping")
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the table of all variants, and of its dependence on isolated loss and on a correct schedule."""
+"""Figures of the table of all variants. Two of them show how results depend on isolated loss and on a correct
+schedule."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ class Column:
     """A column of the table.
 
     name: Column of the data set.
-    frame: Data set: "sessions" or "beside".
-    scale: Factor for the values: 1e-6 converts bit/s to Mbit/s.
-    heading, short: Heading in the table, and label below a panel of the figure; with the unit.
+    frame: Name of the data set: "sessions" or "beside".
+    scale: Factor for the values; for example, 1e-6 converts bit/s to Mbit/s.
+    heading, short: Heading in the table, and label below a panel of the figure; both include the unit.
     digits: Digits after the decimal point in the table.
     """
 
@@ -51,17 +52,17 @@ COLUMNS = (
     Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
-"""Columns of the table. The table is leowarp's: the study has none, and its proposals have no numbers."""
+"""Columns of the table. The table is leowarp's own. The study has no table, and gives no numbers for its proposals."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
-"""Columns of the figure; the other two are only in the table."""
+"""Columns that the figure shows; the other two are only in the table."""
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
-    """A cell of the table; results against another flow exist only at peak."""
+    """Value of a cell of the table. Results in competition with another flow exist only at peak."""
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
-    # A group whose runs all failed has no columns: its cells read "unknown".
+    # If all runs of a group failed, it has no columns, and its cells read "unknown".
     return ev.over_seeds(rows, variant, column.name) if column.name in rows else middle([])
 
 
@@ -85,24 +86,24 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels[0].set_yticks(places, [variant.label for variant in shown])
     # The first variant is on top, as in the table.
     panels[0].set_ylim(len(shown) - 0.4, -0.6)
-    # The vertical line marks a fair share of two flows.
+    # The vertical line marks the fair share of one of two flows.
     panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
     panels[-1].set_xlim(0, 100)
     return drawn
 
 
 def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]) -> float:
-    """Right end of a panel: the largest finite end of an interval."""
+    """Right end of a panel: the largest end of an interval that is not infinite."""
     presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
     cells = [cell_of(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
-    # A recovery that never happened has no place on an axis; its interval extends beyond the panel.
+    # A recovery that never happened cannot be placed on the axis, so its interval extends beyond the panel.
     ends = ends[np.isfinite(ends)]
     return float(ends.max()) * column.scale if len(ends) and ends.max() > 0 else 1.0
 
 
 def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str, *, hollow: bool = False) -> None:
-    """A median with its interval; nothing if there is no median."""
+    """Draw a median with its interval, or nothing if there is no median."""
     if not np.isfinite(value.median):
         return
     # A variant has the colour and shape of its base algorithm.
@@ -117,17 +118,17 @@ def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str, 
 
 
 def _seeds(rows: pd.DataFrame) -> str:
-    """Text for the footer of a figure."""
+    """Text below a figure about the number of seeds."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"{count} seeds"
 
 
 _FAR = 1e6
-"""A window that never recovered ends here, outside every axis."""
+"""Intervals of windows that never recovered end here, outside every axis."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput as a function of isolated loss; zero loss is drawn at the left end of the logarithmic axis."""
+    """Goodput as a function of isolated loss. Zero loss is drawn at the left end of the logarithmic axis."""
     rows: pd.DataFrame = frames["losses"]
     drawn = new_figure(COLUMN_IN, 2.6, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()
@@ -144,7 +145,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
                   label=variant.label, **style)  # fmt: skip
     axes.set_xscale("log")
-    # Ticks are only at values that were run: nothing was measured between them.
+    # Only values that were run have ticks, because nothing was measured between them.
     axes.set_xticks(x, [f"{100 * ratio:g}" for ratio in ratios])
     axes.minorticks_off()
     axes.set_xlabel("isolated loss in each direction, %")
@@ -155,7 +156,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Remaining gain if the assumed schedule is late."""
+    """The gain that remains if senders assume a schedule that is late."""
     rows: pd.DataFrame = frames["phases"]
     drawn = new_figure(COLUMN_IN, 2.4, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()
@@ -165,11 +166,11 @@ def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
         cells = []
         for at_s in late_s:
             mine = rows[(rows["late_s"] == at_s) & (rows["variant"] == name)]
-            # The plain congestion control has no schedule, so its sessions are those of the main group.
+            # A plain congestion control has no schedule, so its sessions are taken from the main group.
             both = pd.concat([mine, plain[plain["variant"] == base]])
             cells.append(paired_ratio(both, "goodput_bps", name, base))
         style = line_style(ALGORITHMS[base])
-        # Points are shifted: intervals at the same place would hide each other.
+        # Points are shifted, because intervals at the same place would hide each other.
         shift = 0.12 * (place - 0.5)
         medians = np.array([cell.median for cell in cells])
         spread = np.array([[c.median - c.low for c in cells], [c.high - c.median for c in cells]])

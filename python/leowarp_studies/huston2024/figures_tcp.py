@@ -23,7 +23,7 @@ KIND_STYLE: dict[str, dict[str, Any]] = {
     "isolated": {"color": "#D55E00", "marker": "x"},
     "other": {"color": "#000000", "marker": "+"},
 }
-"""Marker shapes complement colours, for grey printers."""
+"""Marker shapes distinguish series in addition to colours, for grey printers."""
 
 HATCHES = {"queue": "", "handover": "////", "isolated": "xxxx", "other": "....", NO_LOSS: ""}
 """Hatching of the bars of `cuts`, for grey printers."""
@@ -31,9 +31,9 @@ _NONE_COLOUR = "#d9d9d9"
 
 
 def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) -> Figure:
-    """Goodput with capacity over time, and the window with the losses that cut it.
+    """Goodput and capacity over time, and below them the window with the losses that cut it.
 
-    frames: With `shown`: (variant, preset) -> `Trace` in bins of 0.2 s.
+    frames: The data set `shown` has a `Trace` in bins of 0.2 s for each (variant, preset).
     Raises TraceError if no such session was kept.
     """
     trace: Trace | None = frames["shown"].get((variant, preset))
@@ -48,7 +48,7 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
     edges = np.append(trace.t_s, trace.t_s[-1] + width_s)
     above.stairs(trace.capacity_bps / 1e6, edges, fill=True, color="#e6e6e6", label="capacity (payload)")
     above.stairs(trace.capacity_bps / 1e6, edges, color="#888888", linewidth=0.5)
-    # Lines are drawn as steps, because a value is the mean of its bin.
+    # Lines are drawn as steps, because each value is the mean of a bin.
     above.stairs(trace.goodput_bps / 1e6, edges, baseline=None, color=colour, linewidth=0.9, label="delivered")
     above.set_ylim(0, 1.3 * float(trace.capacity_bps.max()) / 1e6)
     above.set_ylabel("Mbit/s")
@@ -62,17 +62,17 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
 
 
 def _window(axes: Any, trace: Trace, colour: str) -> None:
-    """The congestion window over time, with each lost packet above it by location."""
+    """Draw the congestion window over time, and above it each lost packet, marked by kind."""
     axes.plot(trace.cwnd_t_s, trace.cwnd_pkts, color=colour, linewidth=0.9)
     top = float(np.nanmax(trace.cwnd_pkts))
     for kind in KINDS:
         lost = trace.losses[trace.losses["kind"] == kind]
         if len(lost):
             what = f"{len(lost)} lost: {ev.KIND_TEXT[kind]}"
-            # Marks of losses are above the window instead of on it: many losses fall within one line width.
+            # Losses are marked above the window instead of on it, because many losses fall within one line width.
             axes.plot(lost["t_s"], np.full(len(lost), 1.08 * top), linestyle="none", markersize=3.2,
                       markeredgewidth=0.8, label=what, **KIND_STYLE[kind])  # fmt: skip
-    # The axis leaves space above the window for the marks of losses and the legend.
+    # The axis leaves room above the window for these marks and for the legend.
     axes.set_ylim(0, 1.6 * top)
     axes.set_ylabel("window, packets")
     if len(trace.losses):
@@ -82,9 +82,9 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Window cuts per session by cause, for the loss-based variants: the study's own, its cures, and CUBIC without
     SACK."""
-    # BBR does not set its threshold at a loss, so it has no cuts (`traces.cuts`).
+    # BBR does not change its threshold at a loss, so it has no cuts (see `traces.cuts`).
     shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
-    # Bars are sorted by preset first, so that compared bars are adjacent.
+    # Bars are sorted by preset first, so that bars to be compared are adjacent.
     every = [(name, preset) for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in shown]
     kept = [key for key in every if frames["traces"].get(key)]
     if not kept:
@@ -109,12 +109,12 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _stacked(axes: Any, rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> None:
-    """One bar per session, stacked by kind of loss; kinds without losses are left out of the legend."""
+    """Draw one bar per session, stacked by kind of loss. Kinds without losses are left out of the legend."""
     places = np.arange(len(rows))
     start = np.zeros(len(rows))
     for kind in (*KINDS, NO_LOSS):
         widths = np.array([row[kind] for row in rows])
-        # A kind without losses would be a legend entry without a bar.
+        # A kind without losses would have a legend entry but no bar.
         if not widths.any():
             continue
         colour = KIND_STYLE[kind]["color"] if kind in KIND_STYLE else _NONE_COLOUR

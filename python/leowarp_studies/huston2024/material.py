@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: groups of runs from the study engine; claims and figures from their data sets and kept
+"""Reproduction of the study: the study engine makes groups of runs, and claims and figures use their data sets and kept
 traces."""
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ LEAD = (
 )
 
 TABLE = "table.csv"
-"""File beside the page with the table of all variants for programs."""
+"""File beside the page with the table of all variants, to be read by programs."""
 TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
 }  # fmt: skip
-"""Groups of sessions whose traces claims use, each with its preset if the group has only one."""
+"""Groups of sessions whose traces claims use. If a group has only one preset, it is given here."""
 UNTRACED = ("others",)
 KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
 """Groups whose whole run directories are kept."""
 SHOWN_BIN_NS = 200_000_000
-"""Sessions shown in figures 6 to 9."""
+"""Bin width of the sessions that figures 6 to 9 show."""
 PROGRAMS = Path("programs") / "programs.csv"
-"""Results of the study `programs`, in a directory beside this study's."""
+"""Results of the study `programs`, which are in a directory beside this study's."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -66,9 +66,10 @@ def make(
 ) -> Material:
     """Make the missing runs and the figures; see `leowarp.study.Room`.
 
-    quick: True for fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
+    quick: True for a shorter study, with fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
     scheduler: Address of a Dask scheduler.
-    path, capacity: A recording of a dish, and its capacity: the sessions then run over a replay instead of the profile.
+    path, capacity: Files with a recording of a dish and with its capacity. If given, the sessions run over a replay of
+        them instead of the profile.
     Raises LeowarpError: The first failure, if no group has a successful run.
     """
     recording = None if path is None else recorded.read(path, capacity)
@@ -126,11 +127,12 @@ CLAIM_FRAMES = {
     "shared": tuple(questions.shared_name(customers) for customers in questions.CUSTOMERS),
     "programs": (),
 }
-"""Data sets that claims name in `Claim.runs`, with the groups of runs that each is built from."""
+"""Data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
 
 
 def why_not(kernel: str) -> str | None:
-    """Reason why runs on an optional kernel are left out, with the command to type; None if the kernel is built."""
+    """Text that says why runs on an optional kernel are left out, and which command to type; None if the kernel is
+    built."""
     try:
         if is_built(kernel_of(kernel)):
             return None
@@ -140,8 +142,8 @@ def why_not(kernel: str) -> str | None:
 
 
 def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Add the rows of the study `programs` if it exists beside this one; otherwise return the command to type, by data
-    set."""
+    """Add the rows of the study `programs` if its results are beside this study's. Otherwise return the command to
+    type, by data set."""
     file = folder.parent / PROGRAMS
     if file.is_file():
         frames["programs"] = pd.read_csv(file)
@@ -153,10 +155,10 @@ def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
 def _sections(
     parts: tuple[Part, ...], rows: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], folder: Path
 ) -> list[Section]:
-    """Remaining sections of the page; the tables' rows for programs are written to `TABLE`."""
+    """Other sections of the page. The rows of the tables are also written to `TABLE`."""
     sections = [Section("runs", "Runs and their cost", study_parts.cost_table(parts, rows, folder)),
                 Section("data", "Data", _data_section(parts))]  # fmt: skip
-    # The table has columns from both groups.
+    # This table has columns from both groups.
     if "sessions" in frames and "beside" in frames:
         tables.frame(frames).to_csv(folder / TABLE, index=False)
         sections.insert(0, Section("table", "All variants", tables.table(frames)))
@@ -166,12 +168,12 @@ def _sections(
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures; a group whose runs all failed is left out.
+    """Inputs of claims and figures. If all runs of a group failed, it is left out.
 
     Returns frames: `flood` (sending pattern -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
         `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
         `shared`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
-    Returns view: One of the kept runs, from which the kernel's name is read.
+    Returns view: Any of the kept runs; the kernel's name is read from it.
     """
     kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}
     frames: dict[str, Any] = {}
@@ -188,19 +190,19 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     shown = {}
     for group, preset in TRACED.items():
         for row, view in kept.get(group, ()):
-            # Groups with a single preset get the preset's name that claims expect.
+            # A group with a single preset gets the name of the preset that claims expect.
             key = (row["name"], preset or row["preset"])
             traces.setdefault(key, []).append(trace_of(view))
-            # Figures show one session, the first seed; claims use all of them.
+            # Figures show only the session of the first seed; claims use all seeds.
             if key not in shown:
                 shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
-    # All three traces or none: claims compare them with each other at both hours.
+    # Either all three traces are included or none, because claims compare them with each other at both hours.
     if all(traces.get((variant.name, preset)) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)):
         frames |= {"traces": traces, "shown": shown}
     frames["hystart"] = [trace_of(view) for _, view in kept.get("hystart", ())]
     frames["conditions"] = _by_condition(kept.get("conditions", []))
     frames |= _tables(rows)
-    # The data sets are for claims that need the other hour or a schedule, which a recording may lack.
+    # These data sets serve claims that need the other hour or a schedule. A recording may lack both.
     sessions = frames["sessions"]
     frames["off-peak"] = sessions[sessions["preset"] == OFF_PEAK]
     frames["clean"] = sessions[sessions["preset"] == CLEAN_PEAK]
@@ -211,7 +213,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Data sets that are tables; some may have no rows."""
+    """Data sets that are tables; some of them may have no rows."""
     found = {
         "sessions": results.joined([results.sessions(rows[name], preset or groups.PEAK)
                                     for name, preset in (TRACED | dict.fromkeys(UNTRACED, "")).items()
@@ -230,7 +232,7 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list[Trace]]:
-    """Traces by condition; empty unless every condition has some, because claims compare conditions."""
+    """Traces by condition. The result is empty unless every condition has some, because claims compare conditions."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
         traces.setdefault(row["name"], []).append(trace_of(view))
@@ -238,14 +240,14 @@ def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
-    """Rows of kept runs with their directories, by seed."""
-    # Rows are sorted by seed, so that the same session is shown for any row order of the data set.
+    """Rows of kept runs with their directories, sorted by seed."""
+    # Sorting makes figures show the same session whatever the row order of the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
+    """Texts for the top of the page: a list of what a quick reproduction leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(
@@ -256,7 +258,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section(parts: tuple[Part, ...]) -> str:
-    """Location of the results, as HTML."""
+    """HTML section that says where the results are."""
     note = (
         f'The table of all variants with its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
         f"groups {', '.join(KEPT)} stand in their <code>runs/</code>."

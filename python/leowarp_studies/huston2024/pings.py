@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a run with pings: its probes, each handover as they saw it, and the slots between handovers."""
+"""Evidence from a run with pings: its probes, each handover as the probes show it, and the slots between handovers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ S = 1_000_000_000
 MS = 1_000_000
 
 AROUND_NS = S
-"""Windows around a reconfiguration: the RTT rise is searched this long after, and losses this long before and after."""
+"""Length of the windows around a reconfiguration. A rise of the RTT is searched after it, and losses on either side."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
-"""Range around a reconfiguration in which probes are used to measure the time without replies."""
+"""The time without replies is measured with the probes that are sent from this long before a reconfiguration to this
+long after it."""
 
 
 @dataclass(frozen=True)
 class Pings:
-    """One run with pings.
+    """A run with pings.
 
     changes_ns: int64 array, sorted. Times of the reconfigurations.
     """
@@ -38,14 +39,14 @@ class Pings:
     def replies_ms(self, start_ns: int, end_ns: int) -> np.ndarray:
         """Round-trip times of the replies to probes sent in [start, end).
 
-        Returns: float64 array. Order of sending; lost probes are left out.
+        Returns: float64 array. Values are in the order of sending; lost probes are left out.
         """
         delay_ns = self.probes.between(start_ns, end_ns).delay_ns
         return delay_ns[~np.isnan(delay_ns)] / MS
 
 
 def pings_of(run: RunView) -> Pings:
-    """The first ping flow of a kept run."""
+    """Probes and reconfigurations of a kept run's first ping flow."""
     flow = run.probe_flows[0]
     plan, changes = run.plan.flows[flow], run.metrics.route_changes
     mine = changes[(changes["source"] == plan.source) & (changes["destination"] == plan.destination)]
@@ -59,11 +60,11 @@ def pings_of(run: RunView) -> Pings:
 class Handover:
     """One reconfiguration as observed by pings.
 
-    before_ms: Median round-trip time of the second before.
-    highest_ms: Largest round-trip time in the window after.
-    lost_pkts: Probes sent within the window before or after that were never answered.
-    gap_ms: Longest time between the arrivals of successive replies to probes sent around the reconfiguration; nan if
-        one of these probes was lost.
+    before_ms: Median round-trip time in the second before.
+    highest_ms: Largest round-trip time in the window after the reconfiguration.
+    lost_pkts: Number of probes sent in the windows before and after it that were never answered.
+    gap_ms: Longest time between two successive arrivals of replies, among probes sent around the reconfiguration. It is
+        nan if one of these probes was lost.
     """
 
     t_ns: int
@@ -74,20 +75,22 @@ class Handover:
 
     @property
     def rise_ms(self) -> float:
-        """Increase over the value before."""
+        """Largest round-trip time minus the one before the reconfiguration."""
         return self.highest_ms - self.before_ms
 
 
 def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
-    """One result per reconfiguration that has replies in the second before and in the window after.
+    """One result per reconfiguration. A reconfiguration without replies in the second before or in the window after is
+    left out.
 
-    around_ns: Length of the window after a reconfiguration, and of the window for losses on either side.
+    around_ns: Length of the window after a reconfiguration; losses are counted in windows of this length on either
+        side.
     """
     seen = []
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
-        # A window truncated by the end of the run would make a rise look small. Without replies on both sides there is
-        # nothing to compare; such losses still count in `lost_pkts` of other reconfigurations.
+        # If the run ended within the window, the rise would look too small. If there are no replies on one side,
+        # nothing can be compared. Such losses still count in `lost_pkts` of other reconfigurations.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)
@@ -98,7 +101,7 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
                 before_ms=float(np.median(before)),
                 highest_ms=float(after.max()),
                 lost_pkts=int(pings.probes.between(t_ns - around_ns, t_ns + around_ns).is_lost.sum()),
-                # With a lost probe, the gap would be the spacing of answered probes, not the time without replies.
+                # If a probe was lost, the gap would be the spacing of answered probes, not the time without replies.
                 gap_ms=float(gaps_ns.max()) / MS if len(gaps_ns) and not close.is_lost.any() else np.nan,
             )
         )
@@ -107,28 +110,29 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
 
 def found_schedule(pings: Pings) -> Schedule | None:
     """Period and phase of the reconfigurations, derived from round-trip times and losses as `leowarp timeline describe`
-    does; None if the pings show no period.
+    does it. None if the pings show no period.
     """
     measurement = Measurement.of_round_trips(pings.probes.sent_ns, pings.probes.delay_ns, source="the pings")
     return describe(measurement).schedule
 
 
 def slots_of(pings: Pings, schedule: Schedule) -> list[tuple[int, int]]:
-    """Start and end in ns of each slot of a schedule that lies wholly within the run."""
+    """Start and end, in ns, of each slot of the schedule that lies wholly within the run."""
     borders = schedule.instants_ns(0, pings.end_ns + 1).tolist()
     return list(itertools.pairwise(borders))
 
 
 def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-    """Smallest round-trip time of each second of each slot, except the first second, which contains the handover.
+    """Smallest round-trip time of each second of each slot. The first second of a slot is left out, because it contains
+    the handover.
 
-    A second without a reply is left out.
+    Seconds without a reply are left out.
 
-    Returns: list of float64 arrays. One array per slot; at most 14 values for 15 s.
+    Returns: list of float64 arrays. There is one array per slot, with at most 14 values for a slot of 15 s.
     """
     minima_ms = []
     for start_ns, end_ns in slots_ns:
-        # Only whole seconds within the slot count; an incomplete last second is left out.
+        # Only whole seconds within the slot count, so an incomplete last second is left out.
         seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
         minima_ms.append(np.array([second.min() for second in seconds if len(second)]))
     return minima_ms
@@ -138,12 +142,13 @@ def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
     """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration.
 
     from_ns: Time after a reconfiguration from which RTTs count; 0 includes the handovers.
-    Returns: float64 array. Values in ms; across a lost probe, the difference is between the replies on either side.
+    Returns: float64 array. Values in ms. If a probe was lost, the difference is between the replies before and after
+        it.
     """
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
     steps = []
     for start_ns, end_ns in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-        # Nothing is left out after 0: the run begins within a slot, not at a reconfiguration.
+        # At the run's start nothing is left out, because the run begins within a slot, not at a reconfiguration.
         inside = pings.replies_ms(start_ns + from_ns * (start_ns > 0), end_ns)
         steps.append(np.abs(np.diff(inside)))
     return pooled(steps)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that answer questions of the study: what causes the peak, why BBR does well, and the effects of HyStart and
-jitter.
+"""Runs that answer questions of the study: what causes the peak, why BBR does well, and how HyStart and jitter act.
 
-Each group changes one property of the profile. Seeds equal those of the other groups, so that paths can be compared.
+Each group changes one property of the profile. The seeds are those of the other groups, so that the paths are the same
+and can be compared.
 """
 
 from __future__ import annotations
@@ -14,31 +14,32 @@ from leowarp.study.parts import Part
 from leowarp_studies.huston2024.groups import NO_LOSS, OFF_PEAK, PEAK, TCP_SCENARIO, content, few_seeds
 
 SHARED_SEEDS = CONDITION_SEEDS = 6
-"""Smallest number of seeds whose extremes enclose a median with 95 % confidence."""
+"""The smallest number of seeds for which the range of values encloses the median with 95 % confidence."""
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)
-"""Numbers of flows of other customers that share the link. The study does not give the number: 45 of some 250 Mbit/s
-would be a fair share with 4 or 5 of them."""
+"""Numbers of flows by which other customers use the link. The study does not give this number. 45 of some 250 Mbit/s
+would be a fair share with 4 or 5 such flows."""
 SHARING = ("cubic", "bbr")
 
 STILL = {
     "capacity": {"access.capacity_spread": "0 %", "access.wander": "0 %", "access.modulation": "0 %"},
-    # The middle of the profile's range of base RTTs, 20 to 35 ms.
+    # 27.5 ms is the middle of the profile's range of base RTTs, 20 to 35 ms.
     "base": {"access.base_rtt_min": "27.5 ms", "access.base_rtt_max": "27.5 ms", "access.base_step_min": "0 s"},
     "jitter": {"access.jitter": "0 s", "access.jitter_up": "0 s"},
 }
-"""Path properties that can be constant -> the keys that make them constant."""
+"""Properties of the path that can be constant, each with the keys that make it constant."""
 _VARIES: dict[str, Any] = {
     "access.capacity_spread": "20 %", "access.wander": "8 %", "access.modulation": "12 %",
     "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",
     "access.jitter": "2.2 ms", "access.jitter_up": "10.5 ms",
 }  # fmt: skip
-"""The profile's own values of the keys in `STILL`; a test compares them."""
+"""The profile's own values of the keys in `STILL`. A test compares them with the profile."""
 ALL_STILL = tuple(STILL)
 
 NO_JITTER, MEAN_KEPT = "no-jitter", "no-jitter-same-mean"
-"""Without jitter, round trips are shorter by its mean, 12.7 ms; to keep the mean, the base is longer by as much."""
+"""Without jitter, round trips are shorter by the mean of the jitter, 12.7 ms. To keep the mean, the base RTT is
+increased by this value."""
 JITTER = {
     NO_JITTER: {"access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms"},
     MEAN_KEPT: {"access.base_rtt_min": "32.7 ms", "access.base_rtt_max": "47.7 ms"},
@@ -46,7 +47,7 @@ JITTER = {
 
 
 def condition(still: tuple[str, ...]) -> str:
-    """Name of a condition in the results: the constant properties of the path.
+    """Name of a condition in the results. It lists the constant properties of the path.
 
     >>> condition(()), condition(("capacity", "jitter"))
     ('still-nothing', 'still-capacity-jitter')
@@ -55,18 +56,18 @@ def condition(still: tuple[str, ...]) -> str:
 
 
 def conditions() -> dict[str, tuple[str, ...]]:
-    """Name -> constant properties, for all eight conditions."""
+    """All eight conditions: name, and the properties of the path that are constant."""
     every = [still for count in range(len(ALL_STILL) + 1) for still in itertools.combinations(ALL_STILL, count)]
     return {condition(still): still for still in every}
 
 
 def parts() -> tuple[Part, ...]:
-    """Groups of runs."""
+    """The groups of runs."""
     return _hystart(), _jitter(), _conditions(), *(_shared(count) for count in CUSTOMERS)
 
 
 def shared_name(customers: int) -> str:
-    """Name of the group with a given number of competing flows.
+    """Name of the group with this number of competing flows.
 
     >>> shared_name(4)
     'shared-4'
@@ -75,7 +76,7 @@ def shared_name(customers: int) -> str:
 
 
 def _hystart() -> Part:
-    """CUBIC at peak without HyStart, to test its influence on the first peak."""
+    """CUBIC at peak without HyStart, to see whether HyStart causes the first peak."""
     made = content("hystart", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= {"name": "cubic-nohystart", "access.preset": PEAK, "modules.tcp_cubic.hystart": "0"}
     made["keep"] = {"runs": "all"}
@@ -83,7 +84,7 @@ def _hystart() -> Part:
 
 
 def _jitter() -> Part:
-    """CUBIC without jitter, with and without isolated loss; sessions with jitter are in other groups."""
+    """CUBIC without jitter, with and without isolated loss. The sessions with jitter are in other groups."""
     made = content("jitter", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= STILL["jitter"] | {"access.preset": PEAK}
     keys = ("access.base_rtt_min", "access.base_rtt_max")
@@ -97,11 +98,11 @@ def _jitter() -> Part:
 
 
 def _conditions() -> Part:
-    """BBR with capacity, base delay and jitter varying or constant, in every combination."""
+    """BBR over paths whose capacity, base delay and jitter each vary or are constant, in all combinations."""
     made = content("conditions", TCP_SCENARIO, {}, CONDITION_SEEDS)
     made["set"] |= {"flows.0.congestion_control": "bbr", "access.preset": PEAK}
     every = conditions()
-    # These values vary together: the name lists the constant keys.
+    # The keys of a condition are varied together. Its name lists the properties that are constant.
     cells = [_VARIES | {key: value for what in still for key, value in STILL[what].items()} for still in every.values()]
     made["together"] = [{"name": list(every)} | {key: [cell[key] for cell in cells] for key in _VARIES}]
     made["keep"] = {"runs": "all"}
@@ -110,7 +111,7 @@ def _conditions() -> Part:
 
 
 def _shared(customers: int) -> Part:
-    """CUBIC and BBR competing with CUBIC flows of other customers, with the isolated loss of off-peak hours."""
+    """CUBIC and BBR in competition with CUBIC flows of other customers, with the isolated loss of off-peak hours."""
     made = content(shared_name(customers), TCP_SCENARIO, {}, SHARED_SEEDS)
     made["set"] |= {"access.preset": OFF_PEAK}
     for number in range(1, customers + 1):

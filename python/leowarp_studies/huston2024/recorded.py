@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The study's sessions over a replay of a recorded dish instead of the profile.
 
-The recording is cut into windows as long as a session. The windows replace seeds: variants are compared window by
-window, on the same part of the recording.
+The recording is cut into windows as long as a session. The windows replace seeds: in each window, variants are compared
+on the same part of the recording.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from leowarp_studies.huston2024.variants import (
 
 SCENARIO = "measured-path.toml"
 LINK = ("r0", "r1")
-"""Nodes at the ends of the link that has the replay's downlink capacity."""
+"""Nodes at the ends of the link whose capacity is the replay's downlink capacity."""
 S = 1_000_000_000
 MOST_WINDOWS, QUICK_WINDOWS = 20, 2
 SPARE_NS = 2 * S
-"""Time after the last window: packets sent at its end still need a path."""
+"""Time that must remain after the last window, because packets sent at its end still need a path."""
 
 OTHERS = ("cubic-fq_codel", "cubic-nosack", "reno-nosack", "bbr-nosack", "cubic-fq", "reno-fq")
 SESSIONS, BESIDE_GROUP, BBR3_SESSIONS, BBR3_BESIDE = "replay", "replay-beside", "replay-bbr3", "replay-bbr3-beside"
@@ -56,9 +56,9 @@ NOT_ASKED = "over a recording the claims about TCP are judged, and not those tha
 class Recording:
     """A recorded path.
 
-    path, capacity: Recording of the delays, and of the capacity if that is in another file.
-    starts_ns: Start of each window, on the recording's clock.
-    schedule: Reconfiguration schedule found in the recording; None if there is no period.
+    path, capacity: File of the delays, and file of the capacity if that is another.
+    starts_ns: Start of each window on the recording's clock.
+    schedule: Schedule of the reconfigurations that was found in the recording; None if there is no period.
     """
 
     path: Path
@@ -68,25 +68,25 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """The recording as a sample of claims."""
+        """Name of the recording as a sample on which claims are checked."""
         return f"the recording {self.path.name}"
 
     def changes_ns(self, start_ns: int) -> np.ndarray:
-        """Reconfigurations in the window that begins at `start_ns`, on the run's clock."""
+        """Times of the reconfigurations in the window that begins at `start_ns`, on the run's clock."""
         if self.schedule is None:
             return np.zeros(0, dtype="int64")
         return self.schedule.instants_ns(start_ns, start_ns + DURATION_S * S) - start_ns
 
     def phase_ns(self, start_ns: int) -> int:
-        """First reconfiguration in the window that begins at `start_ns`."""
+        """Time of the first reconfiguration in the window that begins at `start_ns`, on the run's clock."""
         assert self.schedule is not None, "handover-aware variants need a schedule"
         return (self.schedule.phase_ns - start_ns) % self.schedule.period_ns
 
 
 def read(path: Path | str, capacity: Path | str | None) -> Recording:
-    """Read a recording with its windows and schedule.
+    """Read a recording, cut it into windows and look for its schedule.
 
-    Raises ScenarioError if it contains no capacity, or is shorter than a session.
+    Raises ScenarioError if there is no capacity, or if the recording is shorter than a session.
     """
     path, capacity = Path(path), None if capacity is None else Path(capacity)
     found = read_delays(path)
@@ -111,22 +111,22 @@ def read(path: Path | str, capacity: Path | str | None) -> Recording:
 
 
 def capacity_alone() -> ScenarioError:
-    """The error for a capacity file without a recording."""
+    """The error for a capacity file that is given without a recording."""
     return ScenarioError("--capacity says what a recording could carry, and none is given", hint="add --path FILE")
 
 
 def _span_ns(found: Measurement) -> tuple[int, int]:
-    """Time in whole seconds at which all series have begun, and time at which the first of them ends."""
+    """Two times: the first whole second at which all series have begun, and the end of the series that ends first."""
     series = [one for one in found.series.values() if len(one)]
     if not series:
         raise ScenarioError(f"reproducing huston2024 over {found.source}: it has no delays")
     first_ns = max(int(one.t_ns[0]) for one in series)
-    # A window begins only where every series has a value.
+    # Windows begin only where every series has a value.
     return -(-first_ns // S) * S, min(int(one.t_ns[-1]) for one in series)
 
 
 def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
-    """Groups of runs; without a schedule, only those that need none."""
+    """Groups of runs. If there is no schedule, only groups that need none."""
     wanted = (*MAIN, *CURES, *PROPOSALS, *(BY_NAME[name] for name in OTHERS))
     if recording.schedule is None:
         wanted = tuple(variant for variant in wanted if not variant.congestion_control.endswith("_handover"))
@@ -146,12 +146,12 @@ def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
 
 
 def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant], *, beside: bool) -> Part:
-    """One group: each variant over each window."""
+    """A group of runs with each variant over each window."""
     made = content(name, SCENARIO, {}, 1)
     made["set"] |= {
         "run.duration": f"{DURATION_S} s", "measured.file": str(recording.path), "measured.queue": "5000 pkts",
-        # The measuring device was the user's host, so the recording includes the whole path; unmeasured properties stay
-        # unchanged.
+        # The user's host measured the delays, so the recording includes the whole path. Properties that were not
+        # measured stay unchanged.
         "measured.rtt_from": "B", "measured.gaps": "hold",
         "observe.sockets": "20 ms", "observe.queues": "none", "observe.packets": "none",
     }  # fmt: skip
@@ -165,7 +165,7 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
     starts = [TIME.format(start_ns) for start_ns in recording.starts_ns]
     windows: dict[str, Any] = {"run.start": {"label": "start", "values": starts}}
     if recording.schedule is not None:
-        # Both congestion control modules get the schedule in every run, whichever module the flow uses.
+        # In every run, both congestion control modules get the schedule, whichever one the flow uses.
         for module in ("bbr_handover", "cubic_handover"):
             made["set"][f"modules.{module}.period_ns"] = TIME.format(recording.schedule.period_ns)
             windows[f"modules.{module}.phase_ns"] = [
@@ -180,10 +180,11 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
 def frames(
     recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path
 ) -> tuple[dict[str, Any], RunView | None]:
-    """Data sets by the names that claims use; windows are in the column `seed`, and the only preset is called peak.
+    """Data sets by the names that claims use. The column `seed` has the number of the window, and the only preset is
+    called peak.
 
-    Returns frames: Those data sets of `FRAMES` that have runs.
-    Returns view: One of the runs.
+    Returns frames: The data sets of `FRAMES` that have runs.
+    Returns view: Any of the runs.
     """
     numbered = {name: _numbered(recording, mine) for name, mine in rows.items()}
     traces: dict[tuple[str, str], list[Trace]] = {}
@@ -207,21 +208,21 @@ def frames(
     }
     if BBR3_SESSIONS in numbered:
         found["bbr3"] = sessions[sessions["variant"].isin([variant.name for variant in BBR3])]
-    # All three or none: claims compare the congestion controls with each other.
+    # Either all three congestion controls are included or none, because claims compare them with each other.
     if all(traces.get((variant.name, PEAK)) for variant in MAIN):
         found["traces"] = traces
     return {name: frame for name, frame in found.items() if len(frame)}, next(iter(views), None)
 
 
 def _numbered(recording: Recording, rows: pd.DataFrame) -> pd.DataFrame:
-    """Successful rows with the number of their window, from 1, as `seed`."""
+    """The successful rows; `seed` is the number of their window, from 1."""
     good = rows[rows["status"] == "ok"]
     window = {start_ns: number for number, start_ns in enumerate(recording.starts_ns, 1)}
     return good.assign(seed=good["start_ns"].map(window)).sort_values("seed", kind="stable")
 
 
 def skipped(recording: Recording) -> dict[str, str]:
-    """Data sets that a recording without a schedule lacks, with the reason."""
+    """Names of the data sets that a recording without a schedule lacks, each with the reason."""
     if recording.schedule is not None:
         return {}
     why = f"no period is found in {recording.name}, so that there is no schedule to be aware of"

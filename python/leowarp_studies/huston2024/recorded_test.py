@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions over a recording: windows, schedule, groups of runs, and claims that are left out."""
+"""Sessions over a recording: its windows, its schedule, groups of runs, and claims that are left out."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ S, MS = 1_000_000_000, 1_000_000
 
 
 def written(path, seconds=380, *, rate=True, still=False):
-    """A table of round trips every 50 ms, with reconfigurations every 15 s from 12 s on, unless `still`."""
+    """A table with a round-trip time every 50 ms. Reconfigurations come every 15 s from 12 s on, unless `still`."""
     pings = synthetic.pings(1, 50 * MS, seconds=seconds)
     rtt_ms = pings.probes.delay_ns / MS
     rtt_ms = np.where(np.isnan(rtt_ms), 30.0, rtt_ms)

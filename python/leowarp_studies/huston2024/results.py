@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures: few columns, with consistent names that contain units."""
+"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -28,39 +28,38 @@ SESSION_COLUMNS = {
     "dropped_queue_pkts": "drops_queue_pkts",
     "dropped_loss_pkts": "drops_loss_pkts",
 }
-"""Fields of each session's row, by their name in `summary.json`."""
+"""Columns of a session, with their names in `summary.json`."""
 
 SHARE_COLUMNS = {"share_ratio": "flow0_share_ratio", "jain_index": "fairness_jain_index"}
 BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
 
 
 def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
-    """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS` from rows of the study engine; failed runs are left out.
+    """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS`, from rows of the study engine. Failed runs are left out.
 
-    `preset`: value for rows without one.
-    `retransmitted_ratio`: retransmissions over packets sent. `recovery_p50_ns` is infinite if most windows never
-        recovered.
+    `preset`: Value for rows that have none.
+    `retransmitted_ratio`: Number of retransmissions divided by the number of packets sent. `recovery_p50_ns`: Infinite
+        if most windows never recovered.
     """
     rows = rows[rows["status"] == "ok"]
-    # Failed runs have no scalars; otherwise every median would count them as missing seeds.
+    # Failed runs have no scalars. If they were kept, every median would count them as missing seeds.
     frame = _picked(rows, SESSION_COLUMNS)
     presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])
     frame.insert(1, "preset", presets)
-    # If a session has no median recovery, most reconfigurations were followed by a window that did not recover. If both
-    # columns are missing, no reconfiguration was examined. If only the median is missing, fewer than half were followed
-    # by a recovery.
+    # If only the median recovery is missing, fewer than half of the reconfigurations were followed by a recovery. If
+    # the share is missing too, no reconfiguration was examined.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
-    # The share refers to all packets sent, including retransmissions, so it cannot exceed 1.
+    # All packets sent count, including retransmissions, so the share cannot exceed 1.
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, seed`, the variant's share of both flows' goodput, Jain's index, both goodputs.
+    """`variant, seed`, the variant's share of the sum of both flows' goodput, Jain's index, and both goodputs.
 
-    Ratios are 0 to 1, goodputs in bit/s.
+    Shares and indices are from 0 to 1, and goodputs in bit/s.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, SHARE_COLUMNS | {"goodput_bps": "flow0_goodput_mean_bps"} | BESIDE_COLUMNS)
@@ -69,8 +68,8 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
-    """`variant` (the congestion control), `customers`, `seed`; goodput and 99th percentile of RTT of the first flow
-    with this number of competing flows.
+    """`variant` (the congestion control), `customers`, `seed`; goodput and 99th percentile of the RTT of the first flow
+    beside this number of competing flows.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in ("goodput_bps", "rtt_p99_ns")})
@@ -80,11 +79,11 @@ def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
 
 
 def jitter(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant` (`questions.NO_JITTER`, `MEAN_KEPT`), `preset`, `seed`, `goodput_bps` of CUBIC without jitter."""
+    """`variant` (`questions.NO_JITTER` or `MEAN_KEPT`), `preset`, `seed`, and `goodput_bps` of CUBIC without jitter."""
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": SESSION_COLUMNS["goodput_bps"]})
     frame.insert(0, "variant", rows["name"])
-    # Without isolated loss, the path is the same as that of the group `clean`.
+    # Without isolated loss, the path is that of the group `clean`.
     clean = rows["residual_loss_ratio"].astype("float64") == 0
     frame.insert(1, "preset", clean.map({True: groups.CLEAN_PEAK, False: groups.PEAK}))
     return frame.reset_index(drop=True)
@@ -93,7 +92,7 @@ def jitter(rows: pd.DataFrame) -> pd.DataFrame:
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
     """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`.
 
-    `loss_ratio` applies to each direction, 0 to 1.
+    `loss_ratio` is from 0 to 1, and applies to each direction.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": "flow0_goodput_mean_bps"})
@@ -103,37 +102,38 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def phases(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, late_s` (delay error of the assumed schedule), `seed, goodput_bps, retransmissions_pkts`.
+    """`variant, late_s` (by how much the assumed schedule is late), `seed, goodput_bps, retransmissions_pkts`.
 
-    Ratios to the plain congestion controls are computed where they are drawn, from sessions with the same seeds.
+    The ratio to a plain congestion control is computed when it is drawn, from sessions with the same seeds.
     """
     rows = rows[rows["status"] == "ok"]
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})
     frame.insert(0, "variant", rows["congestion_control"])
-    # The column of either module would do: their phases vary together (`runs._phases`).
+    # The phases of both modules vary together (`runs._phases`), so the column of either module would do.
     phases_s = [TIME.parse(text) / 1e9 - runs.FIRST_RECONFIGURATION_S for text in rows["phase_bbr_handover"]]
     frame.insert(1, "late_s", pd.Series(phases_s, index=rows.index, dtype="float64"))
     return frame.reset_index(drop=True)
 
 
 def capacity(rows: pd.DataFrame) -> pd.DataFrame:
-    """`test, at` (UTC), `down_bps, up_bps` of each capacity test by time; `down_link_bps, up_link_bps`: payload that
-    the link could have carried in that time.
+    """`test, at` (UTC), `down_bps, up_bps` of each capacity test, sorted by time; `down_link_bps, up_link_bps` are the
+    payload rates that the link could have carried in that time.
 
-    Bytes received in order by all connections of a direction, divided by the time in which they could send. The content
-    of a full queue still counts, so a test may exceed its link's capacity.
+    A test's rate is the number of bytes received in order by all connections of a direction, divided by the time in
+    which they could send. Data that were in a full queue at the end still count, so a test may exceed its link's
+    capacity.
     """
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):
         return pd.DataFrame(columns=["test", "at", "down_bps", "down_link_bps", "up_bps", "up_link_bps", "hour"])
-    # The seed is the test's number (`runs._capacity`).
+    # The number of a test is its seed (`runs._capacity`).
     frame = pd.DataFrame({"test": rows["test"].astype("int64")})
     frame["at"] = pd.to_datetime(rows["clock"], utc=True)
     for name, flows in (("down_bps", runs.DOWN_FLOWS), ("up_bps", runs.UP_FLOWS)):
         carried = sum(_column(rows, f"flow{flow}_bytes") for flow in flows)
         frame[name] = carried * 8 / runs.TEST_S
-        # All connections of a direction last equally long and share one path.
+        # All connections of a direction last equally long and share a path, so any of them will do.
         frame[name.replace("_bps", "_link_bps")] = _column(rows, f"flow{flows[0]}_path_capacity_mean_bps")
     frame["hour"] = frame["at"].dt.hour
     return frame.reset_index(drop=True)
@@ -145,7 +145,7 @@ def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """`seed`, the columns under their short names, and the cost of each run, if known."""
+    """`seed`, the selected columns under their short names, and the cost of each run if it is known."""
     frame = pd.DataFrame({"seed": rows["seed"].astype("int64")})
     for name, column in columns.items():
         frame[name] = _column(rows, column)
@@ -157,10 +157,10 @@ def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
 def _column(rows: pd.DataFrame, name: str) -> pd.Series:
     """A column of the results as float64, missing values as nan.
 
-    Raises TraceError if runs lack the scalar because an older version made them.
+    Raises TraceError if the runs lack the scalar because an older version of leowarp made them.
     """
     if name not in rows and len(rows) == 0:
-        # If every run failed, the engine has only the columns that all studies share.
+        # If every run failed, the engine has only the columns that are common to all studies.
         return pd.Series(dtype="float64")
     if name not in rows:
         raise TraceError(f"the runs' results have no column {name}", "make the runs anew: --force")

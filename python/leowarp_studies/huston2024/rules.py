@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footer of every figure: the rules that shape the results."""
+"""Text below every figure: the rules that shape the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SESSION_RULES = f"one flow of {groups.DURATION_S} s from the server to the dish,
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts about the runs for the footers of figures.
+    """Facts about the runs, for the text below figures.
 
     kernel: Name and version of the guest's kernel, or "not recorded".
     seeds: Number of seeds of the sessions.
@@ -26,5 +26,5 @@ class Rules:
     seeds: int
 
     def footer(self, *rules: str) -> str:
-        """Rules of a figure as one paragraph."""
+        """The rules of a figure as one paragraph."""
         return " · ".join((PATH_RULES, *rules, f"kernel: {self.kernel}"))

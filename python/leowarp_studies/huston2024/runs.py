@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the study: its pings, capacity tests and TCP sessions, and the cures that it proposes.
 
-Each group is a separate study (a scenario, parameters, seeds), made and resumed by the study engine.
+Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes it.
 """
 
 from __future__ import annotations
@@ -39,52 +39,53 @@ from leowarp_studies.huston2024.variants import (
 )
 
 SEEDS, QUICK_SEEDS = 20, 3
-"""Seeds for the rows of the table."""
+"""Number of seeds for the rows of the table, in full and in a quick reproduction."""
 
 NEW_SEEDS = 10
-"""Seeds for the proposals as written and for BBR version 3: intervals go from the 2nd to the 9th value."""
+"""Number of seeds for the proposals as written and for BBR version 3. With ten values, an interval goes from the 2nd to
+the 9th."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""The study's flood ping lasted 380 s. Here, 1,800 pings are sent, one per second. A loss of 1 to 2 % then means 18 to
-36 lost pings."""
+"""The study's flood ping lasted 380 s. Here, a run sends 1,800 pings, one per second. With a loss of 1 to 2 %, 18 to 36
+of them are lost."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
-"""Sending patterns of a flood ping: `ping -f` of iputils sends at least 100 per second; in the study's words, only the
-reply triggers the next ping."""
+"""Sending patterns of a flood ping. `ping -f` of iputils sends at least 100 per second; the study describes a ping that
+is sent only when the reply to the one before has arrived."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
-"""The capacity tests of the study's figure 2, one every `TEST_EVERY_H` hours: 1,464 tests."""
+"""The capacity tests of the study's figure 2: one every `TEST_EVERY_H` hours, 1,464 in all."""
 TEST_EVERY_H = 4
 QUICK_STEP = 24
-"""A quick reproduction makes every 24th capacity test: one in four days, at a different hour each time."""
+"""A quick reproduction makes every 24th capacity test. This is one every four days, at a different hour each time."""
 
 TEST_S = 10
 DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
-"""A capacity test: duration per direction, and the scenario's flows that serve as connections."""
+"""A capacity test: its duration per direction, and the numbers of the scenario's flows that are its connections."""
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
-"""Isolated loss per direction. The profile has 0.01 % at peak and 0.001 % off-peak; of all its assumptions, isolated
-loss decides what loss-based congestion controls get (design/starlink-profile.md)."""
+"""Isolated loss per direction. The profile has 0.01 % at peak and 0.001 % off-peak. Among its assumptions, isolated
+loss determines the rate of loss-based congestion controls (design/starlink-profile.md)."""
 LOSS_SEEDS = 5
 
-# With a period of 15 s, an error of 7.5 s is as far as possible from every reconfiguration, and 11 s late equals 4 s
-# early.
+# The period is 15 s. An error of 7.5 s is therefore as far as possible from every reconfiguration, and 11 s late is the
+# same as 4 s early.
 PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
-"""Delay errors of the schedule in the handover-aware congestion controls."""
+"""Errors of the schedule that handover-aware congestion controls assume, in s."""
 PHASE_SEEDS = 10
 CLEAN_QUICK_SEEDS = 2
 OFF_PEAK_QUICK_SEEDS = 2
-"""Seeds of runs that belong neither to the study itself nor to its cures."""
+"""Number of seeds of runs that belong neither to the study itself nor to its cures."""
 FIRST_RECONFIGURATION_S = 12.0
-"""Time on the run's clock: the scenario's wall clock is at a full minute when the run is at 0."""
+"""Time on the run's clock. At 0, the scenario's wall clock shows a full minute."""
 
 
 def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
     """All groups.
 
-    bbr3: True to include runs on the kernel `BBR3_KERNEL`.
-    Returns: Groups whose names are names of directories.
+    bbr3: True to include the runs on the kernel `BBR3_KERNEL`.
+    Returns: Groups. Their names are also names of directories.
     """
     both = (PEAK, OFF_PEAK)
     return (
@@ -107,7 +108,7 @@ def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
 
 
 def _bbr3() -> tuple[Part, ...]:
-    """BBR version 3 alone and against CUBIC, on the kernel that contains it."""
+    """BBR version 3 alone and in competition with CUBIC, on the kernel that contains it."""
     found = (
         _sessions("bbr3", "BBR version 3", BBR3, (PEAK, OFF_PEAK), keep=True, seeds=NEW_SEEDS),
         _beside("bbr3-beside", BBR3, NEW_SEEDS),
@@ -118,7 +119,7 @@ def _bbr3() -> tuple[Part, ...]:
 
 
 def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[str]) -> Part:
-    """Pings of the dish; all run directories are kept, because claims examine single probes."""
+    """Pings of the dish. All run directories are kept, because claims examine single probes."""
     made = content(name, PING_SCENARIO, {}, seeds)
     made["set"] = {"run.duration": f"{seconds} s", "flows.0.flood": bool(intervals)}
     made["keep"] = {"runs": "all"}
@@ -130,14 +131,15 @@ def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[st
 def _sessions(
     name: str, why: str, variants: Sequence[Variant], presets: Sequence[str], *, keep: bool, seeds: int = SEEDS
 ) -> Part:
-    """TCP sessions of some variants at some presets. A quick reproduction makes fewer off-peak seeds for variants that
+    """TCP sessions of some variants at some presets. Off-peak, a quick reproduction uses fewer seeds for variants that
     are not compared.
     """
     made = content(name, TCP_SCENARIO, {"access.preset": {"label": "preset", "values": list(presets)}}, seeds)
     made["together"] = [in_step(variants)]
     if keep:
         made["keep"] = {"runs": "all"}
-    # Claims compare the study's own variants and its cures off-peak too; other variants only have a cell in the table.
+    # Off-peak, claims compare only the study's own variants and its cures; other variants just have a cell in the
+    # table.
     off_peak = QUICK_SEEDS if variants in (MAIN, CURES) else OFF_PEAK_QUICK_SEEDS
     few = {PEAK: QUICK_SEEDS, OFF_PEAK: off_peak}
     return Part(name, why, made, len(variants) * len(presets) * seeds,
@@ -145,7 +147,8 @@ def _sessions(
 
 
 def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Variants without isolated loss: at peak it cuts windows so often that effects of handovers are hardly visible."""
+    """Variants without isolated loss. At peak, this loss cuts windows so often that effects of handovers are hardly
+    visible."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= NO_LOSS
@@ -165,23 +168,23 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """Reno, CUBIC and BBR with isolated loss, equal in both directions, to measure how results depend on the profile's
-    isolated loss."""
+    """Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions. They show how results depend
+    on the profile's isolated loss."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",
         "values": [variant.congestion_control for variant in MAIN],
     }
-    # Both directions vary together, and share one column.
+    # Both directions vary together, so they share one column.
     first, *rest = LOSS_KEYS
     made["together"] = [{first: {"label": "loss", "values": list(LOSSES)}} | {key: list(LOSSES) for key in rest}]
     return Part("losses", "sensitivity to isolated loss", made, len(MAIN) * len(LOSSES) * LOSS_SEEDS, few_seeds(1))
 
 
 def _phases() -> Part:
-    """Handover-aware congestion controls with a schedule that is wrong by `PHASE_ERRORS_S`."""
+    """Handover-aware congestion controls that assume a schedule with the errors `PHASE_ERRORS_S`."""
     made = content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
-    # Both congestion control modules get the schedule in every run; the parameter of the unused module has no effect.
+    # In every run, both congestion control modules get the schedule; the parameter of the unused module has no effect.
     names = ("bbr_handover", "cubic_handover")
     made["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
     phases = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
@@ -191,12 +194,12 @@ def _phases() -> Part:
 
 
 def _capacity() -> Part:
-    """Each test has its own seed, so that the six tests of a day differ."""
+    """Each test has its own seed. Otherwise the six tests of a day would be alike."""
     count = len(capacity_instants())
     made = content("capacity", CAPACITY_SCENARIO, {}, None)
     made["together"] = [
         {
-            # The wall clock determines the hour's capacity, and the times of reconfigurations within the test.
+            # The wall clock sets the capacity of the hour, and the times of reconfigurations within the test.
             "access.clock": {"label": "clock", "values": [_iso(at) for at in capacity_instants()]},
             "run.seed": {"label": "test", "values": list(range(1, count + 1))},
         }
@@ -206,7 +209,8 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """One test in `QUICK_STEP`, each at an hour of the day later than the one before.
+    """Whether a quick reproduction makes this test: it makes one in `QUICK_STEP`, each at a later hour of the day than
+    the one before.
 
     >>> [place for place in range(100) if _in_quick_schedule(place)]
     [0, 25, 50, 75]
@@ -216,19 +220,20 @@ def _in_quick_schedule(place: int) -> bool:
 
 
 def capacity_instants() -> list[datetime]:
-    """Start times of the capacity tests: every four hours, at a varying second of the minute, as with any timer.
+    """Start times of the capacity tests. They are four hours apart, at a varying second of the minute, as with any
+    timer.
 
     >>> len(capacity_instants()), capacity_instants()[1].isoformat()
     (1464, '2023-08-01T04:00:07+00:00')
     """
-    # The last day counts in full: 244 days, six tests each.
+    # The last day is included: 244 days with six tests each.
     hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
     starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
-    # 7 and 60 have no common divisor: all seconds of the minute occur in turn, near reconfigurations (12, 27, 42, 57)
-    # and away from them.
+    # 7 and 60 have no common divisor, so every second of the minute occurs in turn. Tests therefore start both near
+    # reconfigurations (12, 27, 42, 57) and away from them.
     return [start + timedelta(seconds=7 * place % 60) for place, start in enumerate(starts)]
 
 
 def _iso(at: datetime) -> str:
-    """An instant in the notation of scenarios."""
+    """An instant as scenarios write it."""
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")

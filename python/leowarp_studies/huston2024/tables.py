@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the study's page: all variants, and reasons for the results of sessions."""
+"""Tables of the study's page: all variants, and the causes of sessions' results."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from leowarp_studies.huston2024.variants import VARIANTS, Variant
 
 
 def table(frames: Mapping[str, Any]) -> str:
-    """One row per variant, at peak; below it tables for off-peak, for peak without isolated loss, and an explanation of
-    the columns."""
+    """Table with one row per variant at peak. Below it are tables for off-peak and for peak without isolated loss, and
+    an explanation of the columns."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
-    # A variant without runs, for example because its kernel is not built, has no row.
+    # A variant without runs has no row; for example, its kernel may not be built.
     for variant in _those_in(sessions):
         cells = [cell_of(frames, column, variant.name).text(column.scale, column.digits) for column in COLUMNS]
         rows.append([variant.label, _share(frames, variant.name, PEAK), _of_plain(frames, variant, PEAK), *cells])
@@ -31,7 +31,8 @@ def table(frames: Mapping[str, Any]) -> str:
     first = html.table(f"At peak; {HOW}", header, rows)
     mine = [column for column in COLUMNS if column.frame == "sessions"]
     others = []
-    # These tables are separate: results against another flow, and full columns, exist only at peak.
+    # These tables are separate, because results in competition with another flow, and the full set of columns, exist
+    # only at peak.
     for preset, caption in ELSEWHERE.items():
         here = sessions[sessions["preset"] == preset]
         rows = []
@@ -63,8 +64,8 @@ MEANING = (
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """The table for programs: one row per variant, preset and column, `variant, preset, quantity, median, low, high,
-    count` (of seeds); the quantity's name contains its unit."""
+    """The table for programs, with one row per variant, preset and column: `variant, preset, quantity, median, low,
+    high, count` (of seeds). The name of a quantity contains its unit."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
     for variant in _those_in(sessions):
@@ -81,9 +82,9 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def causes(frames: Mapping[str, Any]) -> str:
-    """Losses and cuts per session, for sessions with kept traces, mean over seeds.
+    """Numbers of losses and cuts per session, as means over seeds, for sessions whose traces were kept.
 
-    Returns: HTML; a cell without events is empty.
+    Returns: HTML. Cells without events are empty.
     """
     rows = []
     for (variant, preset), traces in frames["traces"].items():
@@ -116,7 +117,7 @@ def _those_in(rows: pd.DataFrame) -> list[Variant]:
 
 def _of_plain(frames: Mapping[str, Any], variant: Variant, preset: str) -> str:
     """Goodput of a variant relative to the unchanged congestion control, paired by seed; empty for the unchanged
-    one."""
+    control itself."""
     if variant.name == variant.plain:
         return ""
     return ev.gain(frames, variant.name, variant.plain, preset=preset).text(1, 2)
@@ -128,10 +129,10 @@ def _share(frames: Mapping[str, Any], variant: str, preset: str) -> str:
 
 
 def _cell(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """A cell of the table for off-peak or without isolated loss; "unknown" if the runs lack the column."""
+    """A cell of a table for off-peak or without isolated loss; "unknown" if the runs lack the column."""
     return ev.over_seeds(rows if column in rows else rows.assign(**{column: None}), variant, column)
 
 
 def _known(value: Any) -> Any:
-    """A number for the table; nan becomes None, an empty cell."""
+    """A number of the table; nan becomes None, which is an empty cell."""
     return None if isinstance(value, float) and value != value else value

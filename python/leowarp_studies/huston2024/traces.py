@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a TCP session's trace: rates over time, losses by location, and each time the sender cut its window.
-Each cut is listed with the loss before it and the time to recover."""
+"""Evidence from a TCP session's trace: rates over time, losses by kind, and each time the sender cut its window. Each
+cut is listed with the loss before it and with the time until the window recovered."""
 
 from __future__ import annotations
 
@@ -17,44 +17,47 @@ from leowarp.report import RunView
 from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS
 
 HANDOVER_NS = NEAR_NS
-"""A loss on a link within this time (1 s) before or after a reconfiguration is attributed to the handover."""
+"""A loss on a link counts as caused by a handover if it is at most this long (1 s) before or after a
+reconfiguration."""
 
 CUT_WITHIN_NS = 500_000_000
-"""Longest time between a loss and the cut it causes: one round trip with a full queue, plus the start of recovery."""
+"""Longest time between a loss and the cut that it causes: one round trip with a full queue, plus the start of
+recovery."""
 
 CUT_RATIO = 0.9
-"""A cut is a fall of the slow-start threshold to less than this share of the window before."""
+"""A fall of the slow-start threshold is a cut if the threshold is then below this share of the previous window."""
 
 BIN_NS = 500_000_000
-"""Bin width of the goodput in claims: half a second is some ten round trips."""
+"""Bin width of the goodput that claims use. Half a second is some ten round trips."""
 
 QUEUE, LOSS = 1, 2
-"""Drop causes (design/interfaces.md, section 6)."""
+"""Numbers of drop causes (design/interfaces.md, section 6)."""
 
 KINDS = ("queue", "handover", "isolated", "other")
-"""Location of a loss: a full queue (or the AQM), the link at a reconfiguration, or the link at another time; links that
-were down; or unknown."""
+"""Kinds of loss, by place: a full queue (or the AQM); the link near a reconfiguration; the link at another time; and
+other, which is a link that was down or an unknown place."""
 
 NO_LOSS = "none"
-"""A cut without a preceding loss: an ECN mark, or the end of slow start by HyStart."""
+"""Kind of a cut without a preceding loss: an ECN mark caused it, or HyStart ended slow start."""
 
 
 OPEN_ENDED = "not at all"
 """Value for a session that never left slow start."""
 
 _NO_THRESHOLD = 2**30
-"""The kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
+"""Larger thresholds mean "not set": the kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
 
 _FEWEST_TRIPS = 5
-"""Number of round trips over which growth is measured."""
+"""Smallest number of round trips over which growth is measured."""
 
 
 @dataclass(frozen=True)
 class SlowStart:
     """End of a session's first slow start.
 
-    by: "delay" or "ACK train" (counted by HyStart at that time), the kind of the first preceding loss, or `OPEN_ENDED`.
-    end_s, window_pkts: Time of the end, and the threshold that was set.
+    by: Cause of the end: "delay" or "ACK train" if HyStart counted it then; else the kind of the first preceding loss;
+        or `OPEN_ENDED`.
+    end_s, window_pkts: Time of the end, and the threshold that was set then.
     """
 
     by: str
@@ -64,18 +67,18 @@ class SlowStart:
 
 @dataclass(frozen=True)
 class Trace:
-    """One flow of one session.
+    """One flow of a session.
 
     reconfigurations_s: float64 array. Times at which the path changed.
-    t_s, goodput_bps, capacity_bps: float64 arrays of shape (bins,). Start of each bin, bytes in order at the receiver
-        (or measured elsewhere), and payload that the link could have carried.
+    t_s, goodput_bps, capacity_bps: float64 arrays of shape (bins,). Start of each bin; goodput of bytes in order at the
+        receiver (or measured elsewhere); and the payload rate that the link could have carried.
     cwnd_t_s, cwnd_pkts: float64 arrays of shape (samples,)
-    bbr_bps: float64 array of shape (samples,). BBR's bottleneck estimate; nan for others.
-    losses: `t_s`, `kind`: one row per lost data packet.
-    cuts: `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `lost_pkts` (lost before it), `before_pkts`,
-        `after_pkts`, `grown_after_s` (nan: no recovery before the next cut).
-    timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`: interval from the end of each repair after a timeout to the
-        next cut, the window at that end, and its growth per round trip (0.05: 5 %).
+    bbr_bps: float64 array of shape (samples,). BBR's bandwidth estimate; nan for other algorithms.
+    losses: `t_s`, `kind`; one row per lost data packet.
+    cuts: `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `lost_pkts` (number lost before it), `before_pkts`,
+        `after_pkts`, `grown_after_s` (nan: the window did not recover before the next cut).
+    timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is the time from the end of a repair after a timeout
+        to the next cut, the window at the end of this time, and its growth per round trip (0.05: 5 %).
     repairing_ratio: Share of the samples in which the sender was repairing losses.
     """
 
@@ -96,12 +99,12 @@ class Trace:
 
     @property
     def mean_capacity_bps(self) -> float:
-        """Mean goodput over the whole session."""
+        """Mean capacity over the whole session."""
         return float(self.capacity_bps.mean())
 
     @property
     def mean_bps(self) -> float:
-        """Mean capacity over the whole session."""
+        """Mean goodput over the whole session."""
         return float(self.goodput_bps.mean())
 
     def between(self, start_s: float, end_s: float) -> float:
@@ -110,14 +113,14 @@ class Trace:
         return float(self.goodput_bps[inside].mean()) if inside.any() else math.nan
 
     def estimate_between(self, start_s: float, end_s: float) -> float:
-        """Mean of BBR's estimate over the samples in [start, end); nan without samples, or for other algorithms."""
+        """Mean of BBR's estimate over the samples in [start, end); nan without samples, and for other algorithms."""
         # BBR's estimate is 0 before the first round trip is measured.
         inside = (self.cwnd_t_s >= start_s) & (self.cwnd_t_s < end_s) & (self.bbr_bps > 0)
         return float(self.bbr_bps[inside].mean()) if inside.any() else math.nan
 
 
 ACCESS = ("gateway", "terminal")
-"""Ends of the downlink in the profile `starlink`."""
+"""Nodes at the ends of the downlink in the profile `starlink`."""
 
 
 def trace_of(
@@ -129,25 +132,26 @@ def trace_of(
     changes_ns: np.ndarray | None = None,
     seed: int | None = None,
 ) -> Trace:
-    """The main flow of a kept run, with goodput measured at one of the two ends.
+    """The main flow of a kept run. `series` says at which end goodput is measured.
 
     bin_ns: Width of the bins of goodput and capacity.
-    series: "in_order" for claims, "sacked" for figures.
-    link: (str, str). Nodes of the link whose capacity is that of the path, in the flow's direction.
-    changes_ns: int64 array. Times of the reconfigurations; default: those of the path. A replay has none.
+    series: "in_order" (at the receiver) for claims, "sacked" (at the sender) for figures.
+    link: (str, str). Nodes of the link whose capacity counts as that of the path, in the flow's direction.
+    changes_ns: int64 array. Times of the reconfigurations; default: those of the path. For a replay they must be given,
+        because it has none.
     seed: Number by which sessions are paired; default: the run's seed.
     """
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
-    # The last bin has full width, though the run may end before, so its goodput is over the full width as well.
+    # The last bin has full width even if the run ends before. Its goodput is therefore a mean over the full width.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     if changes_ns is None:
         changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
     drops = run.tables.drops
     lost = losses(drops[(drops["flow"] == flow) & (drops["flow_direction"] == DATA)], changes_ns)
     when_ns = samples["t_ns"].to_numpy(dtype="int64")
-    # Windows are float64 with nan: samples before the connection is established have no window.
+    # Windows are float64, with nan for samples before the connection is established.
     window, threshold, state = (floats(samples[name]) for name in ("cwnd_pkts", "ssthresh_pkts", "ca_state"))
     window_cuts = cuts(when_ns, window, threshold, state, lost)
     known = state[~np.isnan(state)]
@@ -170,8 +174,8 @@ def trace_of(
 
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
-    """`t_ns`, `by`: first reading of a host's counters with an end of slow start caused by HyStart."""
-    # Only values above 0 are read: all counters are read each time, and the first nonzero one shows the cause.
+    """`t_ns`, `by`: The first reading of a host's counters that shows that HyStart ended slow start."""
+    # Only values above 0 are used: all counters are read each time, and the first one that is not 0 shows the cause.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
@@ -182,19 +186,20 @@ def _hystart(tables: Tables, source: str) -> pd.DataFrame:
 
 
 def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFrame, lost: pd.DataFrame) -> SlowStart:
-    """End of the first slow start, which is when the threshold is first set.
+    """End of the first slow start. This is when the threshold is first set.
 
-    Counters are read once per second: HyStart's first count is taken as the cause if no packet was lost before.
+    Counters are read once per second. HyStart's first count is taken as the cause only if no packet was lost before.
 
     t_ns, ssthresh_pkts: arrays of shape (samples,)
-    hystart: As `_hystart`.
-    lost: As `losses`.
+    hystart: Result of `_hystart`.
+    lost: Result of `losses`.
     """
     places = np.flatnonzero(~np.isnan(ssthresh_pkts) & (ssthresh_pkts < _NO_THRESHOLD))
     if not len(places):
         return SlowStart(OPEN_ENDED, math.nan, math.nan)
     at_ns = int(t_ns[places[0]])
-    # Losses come first: because counters are read once per second, HyStart's count may belong to a later slow start.
+    # Losses come first, because HyStart's count may belong to a later slow start: counters are read only once per
+    # second.
     causes = [*lost.loc[lost["t_s"] <= at_ns / 1e9, "kind"], *hystart["by"], NO_LOSS]
     return SlowStart(str(causes[0]), at_ns / 1e9, float(ssthresh_pkts[places[0]]))
 
@@ -202,10 +207,10 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
 def after_timeouts(
     t_ns: np.ndarray, ca_state: np.ndarray, cwnd_pkts: np.ndarray, srtt_us: np.ndarray, cut_s: np.ndarray
 ) -> pd.DataFrame:
-    """Growth of the window after each repair that began with a timeout, see `Trace.timeouts`.
+    """Growth of the window after each repair that began with a timeout; see `Trace.timeouts`.
 
     t_ns, ca_state, cwnd_pkts, srtt_us: arrays of shape (samples,)
-    cut_s: Times of the cuts (`cuts`) in seconds, ascending.
+    cut_s: Times of the cuts (see `cuts`) in seconds, ascending.
     """
     # Only a timeout leads to TCP_CA_Loss (tcp_enter_loss).
     in_loss = ca_state == CA_LOSS
@@ -217,10 +222,11 @@ def after_timeouts(
         # A new timeout also ends the growth.
         again = np.flatnonzero(in_loss[place:until])
         last = (place + int(again[0]) if len(again) else until) - 1
-        # Round trips are counted with the mean RTT of that time, because growth is per round trip (RFC 5681, RFC 9438).
+        # The number of round trips is computed with the mean RTT of that time, because growth is per round trip (RFC
+        # 5681, RFC 9438).
         trips = (t_ns[last] - t_ns[place]) / 1e3 / float(np.nanmean(srtt_us[place : last + 1])) if last > place else 0.0
         if trips >= _FEWEST_TRIPS and cwnd_pkts[place] > 0:
-            # The factor is the same for each round trip: to_pkts = from_pkts (1 + growth)^trips.
+            # The growth is taken as equal in each round trip: to_pkts = from_pkts (1 + growth)^trips.
             growth = (cwnd_pkts[last] / cwnd_pkts[place]) ** (1 / trips) - 1
             rows.append({"t_s": t_ns[place] / 1e9, "until_s": t_ns[last] / 1e9, "to_pkts": float(cwnd_pkts[last]),
                          "growth_ratio": float(growth)})  # fmt: skip
@@ -228,38 +234,39 @@ def after_timeouts(
 
 
 def payload_ratio(samples: pd.DataFrame) -> float:
-    """Payload of a full segment as a share of what the link counts: plus IP and TCP headers with timestamps, and 14
-    B."""
+    """Payload of a full segment, as a share of the bytes that the link counts for it: payload, IP and TCP headers with
+    timestamps, and 14 bytes."""
     payload_bytes = float(samples["snd_mss_bytes"].max())
-    # 52 bytes are 20 of IP, 20 of TCP, and 12 of timestamps with their padding (RFC 7323, 3.2).
+    # 52 bytes are 20 of IP, 20 of TCP, and 12 of timestamps including padding (RFC 7323, 3.2).
     return payload_bytes / (payload_bytes + 52 + 14)
 
 
 def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-    """Mean rate of a direction in bins, from the timeline's table; nan where it is unshaped.
+    """Mean rate of a link's direction in bins, from the timeline's table; nan where the link has no rate limit.
 
     a, b: Nodes; the direction is from a to b.
     edges_ns: int64 array of shape (bins + 1,)
     Returns: float64 array of shape (bins,). bit/s as counted on the link, headers included.
     """
     t_ns, rate_bps = tables.channels.capacity_bps[a, b]
-    # The integral is piecewise linear between the rows' instants, so its differences over the bins are exact.
+    # The integral of the rate is piecewise linear between the rows' instants, so its differences over the bins are
+    # exact.
     carried = np.concatenate([[0.0], np.cumsum(rate_bps[:-1] * np.diff(t_ns))])
-    # A row is valid from its instant on, so this finds the row in force at each edge.
+    # A row is valid from its instant on. This finds the row that is valid at each edge.
     row = np.searchsorted(t_ns, edges_ns, side="right") - 1
     return np.diff(carried[row] + rate_bps[row] * (edges_ns - t_ns[row])) / np.diff(edges_ns)
 
 
 def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
-    """`t_s`, `kind` (one of `KINDS`) of each lost packet of a flow.
+    """`t_s` and `kind` (one of `KINDS`) of each lost packet of a flow.
 
-    drops: Rows of the trace's `drops` of one flow and direction.
-    changes_ns: int64 array. The reconfigurations.
+    drops: Rows of the trace's table `drops` for one flow and direction.
+    changes_ns: int64 array. Times of the reconfigurations.
     """
     t_ns, cause = drops["t_ns"].to_numpy(dtype="int64"), drops["cause"].to_numpy(dtype="int64")
     at_handover = near(t_ns, changes_ns, HANDOVER_NS)
-    # The first matching cause counts: a packet dropped by a full queue near a reconfiguration is attributed to the
-    # queue.
+    # The first cause that matches counts. A packet that a full queue drops near a reconfiguration is therefore
+    # attributed to the queue.
     kind = np.select([cause == QUEUE, (cause == LOSS) & at_handover, cause == LOSS], KINDS[:3], KINDS[3])
     frame = pd.DataFrame({"t_s": t_ns / 1e9, "kind": kind})
     return frame.sort_values("t_s", kind="stable").reset_index(drop=True)
@@ -268,35 +275,36 @@ def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
 def cuts(
     t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, state: np.ndarray, lost: pd.DataFrame
 ) -> pd.DataFrame:
-    """Each window cut by the sender, see `Trace.cuts`.
+    """Each window cut by the sender; see `Trace.cuts`.
 
-    A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the largest window of
-    the last two samples. Every loss-based algorithm sets the threshold when it declares a packet lost, and otherwise
-    only at the end of slow start. The window must also fall below `CUT_RATIO` within `CUT_WITHIN_NS`, while the
-    threshold is in force: `cubic_handover` keeps its window through a recovery and then restores an old threshold. Cuts
-    closer together than two samples count as one. A cut in the state `CA_CWR` is a reaction to a mark, not to a loss.
+    A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the larger window of the
+    last two samples. Every loss-based algorithm sets the threshold when it declares a packet lost; the only other
+    occasion is the end of slow start. The window must also fall below `CUT_RATIO` within `CUT_WITHIN_NS`, while this
+    threshold is valid. The reason is `cubic_handover`, which keeps its window during a recovery and then restores an
+    old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction to a mark,
+    not to a loss.
 
-    t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is `ca_state` by number.
-    lost: As `losses`.
+    t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
+    lost: Result of `losses`.
     """
     rows = []
     lost_ns = np.round(lost["t_s"].to_numpy() * 1e9).astype("int64")
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
-        # The window before a cut is the larger of two samples: the window may have begun to fall between the loss and
-        # the last sample.
+        # The window may have begun to fall between the loss and the last sample. The window before a cut is therefore
+        # the larger of two samples.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         # BBR does not change its threshold (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:
             continue
-        # The search ends with this threshold: a window that falls because of the next threshold was cut there.
+        # The search ends when the threshold changes again: a later fall of the window belongs to the next threshold.
         soon = slice(place, int(np.searchsorted(t_ns, t_ns[place] + CUT_WITHIN_NS, side="right")))
         stands = np.logical_and.accumulate(ssthresh_pkts[soon] == now)
         if np.nanmin(cwnd_pkts[soon][stands]) >= CUT_RATIO * before:
             continue
-        # Losses count since the previous cut: each loss belongs only to the first cut after it.
+        # Only losses after the previous cut count, so each loss belongs to the first cut after it.
         since_ns = max(previous_ns, int(t_ns[place]) - CUT_WITHIN_NS)
         inside = np.flatnonzero((lost_ns > since_ns) & (lost_ns <= t_ns[place]) & (state[place] != CA_CWR))
         kind = str(kinds[inside[0]]) if len(inside) else NO_LOSS
@@ -313,9 +321,10 @@ def cuts(
 
 
 def _grown_after_s(t_ns: np.ndarray, cwnd_pkts: np.ndarray, place: int, before_pkts: float, until: int) -> float:
-    """Time from a cut to the first sample, before the next cut, at which the window has its previous size again.
+    """Time from a cut to the first sample at which the window has its previous size again; nan if the next cut comes
+    before.
 
-    The window may not have fallen yet at the sample of the cut, so growth is counted from its minimum.
+    At the sample of the cut the window may not have fallen yet, so the search begins at its minimum.
     """
     later = cwnd_pkts[place:until]
     if len(later) == 0 or np.isnan(later).all():

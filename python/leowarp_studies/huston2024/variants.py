@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the study's table: congestion controls, and changes of the host or the link."""
+"""Rows of the study's table: congestion controls, and changes of the host or of the link."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Variant:
 
     name: Name in the results.
     label: Label in figures and tables.
-    set: Further keys of the scenario, which apply to both hosts and every flow.
-    why: Purpose of the row.
+    set: Further scenario keys, which apply to both hosts and to every flow.
+    why: Reason for this row.
     """
 
     name: str
@@ -29,15 +29,15 @@ class Variant:
 
     @property
     def plain(self) -> str:
-        """Variant of `MAIN` that this row modifies."""
+        """Name of the variant of `MAIN` that this row modifies."""
         # DCTCP grows its window as Reno does (tcp_reno_cong_avoid).
         own = self.congestion_control.removesuffix("_handover")
         return "reno" if own == "dctcp" else own
 
 
 def _aqm(discipline: str, *, ecn: bool = True) -> dict[str, Any]:
-    """Keys of an active queue management in both directions; for ECN, the link must mark and the hosts must negotiate
-    it."""
+    """Keys of an active queue management in both directions. ECN needs two things: the link must mark, and the hosts
+    must negotiate it."""
     return {"access.queue_discipline": discipline, "access.ecn": ecn, "tcp.ecn": "on" if ecn else "off"}
 
 
@@ -53,12 +53,12 @@ CURES = (
     Variant("cubic_handover", "CUBIC, handover-aware", "cubic_handover", {}, "claim 3.13"),
     Variant("cubic-ecn-fq_codel", "CUBIC, ECN, fq_codel", "cubic", _aqm("fq_codel"), "RFC 3168 beside claim 3.14"),
 )
-"""Handover cures that go further than the study proposes, and ECN as in RFC 3168, with kept traces."""
+"""Cures for handovers that go further than the study's proposals, and ECN as in RFC 3168, with kept traces."""
 
 _DEFER = {"modules.bbr_handover.only_defer": "1"}
 _MARKS = {"modules.cubic_handover.marks_only": "1"}
-# Marking follows DCTCP's authors: every packet above a short queue (RFC 8257, 3.1); the limit is a delay because the
-# rate varies.
+# As DCTCP's authors propose, every packet above a short queue is marked (RFC 8257, 3.1). The limit is a delay, because
+# the rate varies.
 _STEP = {"access.queue_parameters": {"ce_threshold": "5 ms"}}
 
 PROPOSALS = (
@@ -74,18 +74,19 @@ BBR3 = (
     Variant("bbr3", "BBR version 3", "bbr", {}, "claim 3.17"),
     Variant("bbr3_handover", "BBR version 3, defers", "bbr_handover", {}, "claim 3.17"),
 )
-"""Variants on the kernel `BBR3_KERNEL`, in separate groups."""
+"""Variants on the kernel `BBR3_KERNEL`, which are in separate groups."""
 
 OTHERS = (
-    # This is the control for claim 3.14: a managed queue helps by itself, with or without ECN (fq_codel: RFC 8290).
+    # This is the control for claim 3.14, because a managed queue helps by itself, with or without ECN (fq_codel: RFC
+    # 8290).
     Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
     Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
-    # PIE is defined in RFC 8033, CoDel in RFC 8289. The AQM decides how early it marks, so the claim does not rest on a
-    # single AQM.
+    # PIE is defined in RFC 8033, CoDel in RFC 8289. Each AQM marks at a different time. Several are used, so that the
+    # claim does not depend on a single one.
     Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
     Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
     Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),
-    # fq spreads the packets of a window over the round trip, whereas an unpaced sender follows the ACKs.
+    # fq spreads the packets of a window over the round trip. An unpaced sender sends when ACKs arrive.
     Variant("reno-fq", "Reno, paced (fq)", "reno", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic-fq", "CUBIC, paced (fq)", "cubic", {"tcp.pacing": "fq"}, "pacing"),
     # BBR paces itself with TCP's timers if the host has no fq (sk_pacing_status in tcp_bbr.c's bbr_init).
@@ -93,10 +94,10 @@ OTHERS = (
     Variant("bbr_handover-fq", "BBR, handover-aware, fq", "bbr_handover", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic_handover-fq", "CUBIC, handover-aware, fq", "cubic_handover", {"tcp.pacing": "fq"}, "pacing"),
 )
-"""Other queues, and pacing by fq."""
+"""Variants with other queues, and variants paced by fq."""
 
 REPAIRS = (
-    # Without SACK (RFC 2018), NewReno repairs one loss per round trip (RFC 6582).
+    # Without SACK (RFC 2018), the sender repairs one loss per round trip (NewReno, RFC 6582).
     Variant("cubic-nosack", "CUBIC, no SACK", "cubic", {"tcp.sack": False}, "claim 3.11"),
     # RACK (RFC 8985) detects losses by time; without it, three duplicate ACKs are needed.
     Variant("cubic-norack", "CUBIC, no RACK", "cubic", {"tcp.rack": False}, "RACK"),
@@ -105,31 +106,31 @@ REPAIRS = (
     Variant("reno-nosack", "Reno, no SACK", "reno", {"tcp.sack": False}, "claim 3.11"),
     Variant("bbr-nosack", "BBR, no SACK", "bbr", {"tcp.sack": False}, "claim 3.11"),
 )
-"""Variants without some part of loss detection and repair, with kept traces."""
+"""Variants that lack a part of loss detection or repair, with kept traces."""
 
 VARIANTS = (*MAIN, *CURES, *PROPOSALS, *BBR3, *OTHERS, *REPAIRS)
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 
 BESIDE = "cubic"
-"""Variant with which each variant is compared."""
+"""The variant of the competing flow."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
-"""Some settings are left out of the group `beside`: they belong to a host, so the CUBIC flow would also run without
-SACK or with marks. BBR version 3 has its own group."""
+"""Variants that are left out of the group `beside`. Most have settings that belong to a host, so the CUBIC flow would
+also run without SACK or with marks. BBR version 3 has its own group."""
 
 CLEAN = (*MAIN, *CURES, REPAIRS[0])
-"""Also run without isolated loss, which at peak hides the effect of handovers."""
+"""Variants that also run without isolated loss, because this loss hides the effect of handovers at peak."""
 
 _KEYS: dict[str, Any] = {
     "access.queue_discipline": "fifo", "access.ecn": False, "access.queue_parameters": {}, "tcp.ecn": "passive",
     "tcp.pacing": "internal", "tcp.sack": "profile", "tcp.rack": "profile", "tcp.dsack": "profile",
     "modules.bbr_handover.only_defer": "0", "modules.cubic_handover.marks_only": "0",
 }  # fmt: skip
-"""Keys in which variants differ, with the value for variants that do not set them."""
+"""Keys in which variants differ, with the value for a variant that does not set the key."""
 
 
 def in_step(variants: Sequence[Variant]) -> dict[str, Any]:
-    """Variants as parameters that vary together; the scenario has the variant's name, which is the column `name` of the
-    results."""
+    """Keys of the variants as parameters that vary together. The scenario has the variant's name, which becomes the
+    column `name` of the results."""
     table: dict[str, Any] = {
         "name": [variant.name for variant in variants],
         "flows.0.congestion_control": {
@@ -139,7 +140,7 @@ def in_step(variants: Sequence[Variant]) -> dict[str, Any]:
     }
     for key, default in _KEYS.items():
         values = [variant.set.get(key, default) for variant in variants]
-        # A key that no variant of the group changes is not set, so the scenario's own value applies.
+        # If no variant of the group changes a key, it is left out, and the scenario's own value applies.
         if any(value != default for value in values):
             table[key] = values
     return table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of page loads and films: load times, displayed bit rates and stalls."""
+"""Figures of page loads and films: load times, bit rates of the displayed film, and stalls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from leowarp_studies.programs.ways import BY_NAME, LOADED, PLAYERS
 SECONDS = (1, 2, 5, 10, 20, 50, 100)
 """Ticks of load times on a logarithmic axis."""
 MOST_RATIO = 5
-"""Range ratio above which load times get a logarithmic axis, as over the mobile channel."""
+"""Load times get a logarithmic axis if the largest is more than this many times the smallest, as over the mobile
+channel."""
 
 
 def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -51,7 +52,8 @@ def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Mean bit rate, and below it stalled time, by player, protocol and stack; one column per path, one mark per run.
+    """Mean bit rate, and below it the stalled time, by player, protocol and stack. There is one column per path and one
+    mark per run.
 
     Raises TraceError if no film was played.
     """
@@ -84,7 +86,7 @@ def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series) -> None:
-    """One mark per run in its row, with the unmodified path above its control."""
+    """Draw one mark per run in its row, with the unmodified path above its control."""
     for place, (condition, style) in enumerate(CONDITIONS.items()):
         mine = frame["condition"] == condition
         look: dict[str, Any] = {"linestyle": "none", "markersize": 3.4, "markeredgewidth": 0.8} | style
@@ -92,7 +94,8 @@ def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series
 
 
 def _seconds(axes: Axes, values: pd.Series) -> None:
-    """An axis for load times from 0, or a logarithmic one if they differ by more than `MOST_RATIO`."""
+    """Make an axis for load times. It starts at 0, or is logarithmic if the largest is more than `MOST_RATIO` times the
+    smallest."""
     if values.max() <= MOST_RATIO * values.min():
         axes.set_xlim(0, 1.08 * values.max())
         return

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page loads and films for claims and figures: one row per run, from its client's measurements and its packets."""
+"""Page loads and films for claims and figures, one row per run. Values come from the client's measurements and from the
+packets."""
 
 from __future__ import annotations
 
@@ -24,20 +25,20 @@ def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """All page loads.
 
     rows: Rows of the study engine, by group.
-    Returns: `PAGE_COLUMNS`: `path` (as in `application_runs.PAGES`), `load_ns` (from the client's first packet to the
-        last byte of the last object; infinite if the load was given up), `object_mean_ns` (mean over objects of the
-        time from the load's start to the object's last byte; infinite if `load_ns` is), datagrams or packets from the
-        server over all connections, `run` (directory).
+    Returns: `PAGE_COLUMNS`. `path`: as in `application_runs.PAGES`. `load_ns`: time from the client's first packet to
+        the last byte of the last object; infinite if the load was given up. `object_mean_ns`: mean over objects of the
+        time from the load's start to the object's last byte; infinite if `load_ns` is. Then numbers of packets or
+        datagrams from the server over all connections, and `run` (directory).
     """
     return _frame(rows, folder, PAGES, PAGE_COLUMNS, _page)
 
 
 def videos_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """All films and live streams; parameters as for `pages_of`.
+    """All films and live streams; the parameters are those of `pages_of`.
 
-    Returns: `VIDEO_COLUMNS`: `startup_ns` (infinite without a first picture), `stalls`, `stalled_ns`, `bitrate_bps`
-        (mean; null without a segment), `switches`, `latency_ns` (median over segments; null unless live), packets as
-        for pages.
+    Returns: `VIDEO_COLUMNS`. `startup_ns`: infinite if no picture was displayed. `stalls`, `stalled_ns`. `bitrate_bps`:
+        mean, null if no segment arrived. `switches`. `latency_ns`: median over segments, null unless live. Numbers of
+        packets are as for pages.
     """
     return _frame(rows, folder, VIDEOS, VIDEO_COLUMNS, _video)
 
@@ -76,6 +77,6 @@ def _video(run: Run, who: str) -> dict[str, Any]:
 
 
 def _packets(run: Run) -> dict[str, int]:
-    """Packet counts over all connections of the program."""
+    """Numbers of packets over all connections of the program."""
     flows = run.summary["flows"][1:]
     return {name: sum(flow[name] for flow in flows) for name in ("sent_pkts", "lost_pkts", "late_pkts")}

@@ -17,12 +17,12 @@ VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 """Groups of runs by path."""
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
-"""A page takes some 1.5 s over the paths with route changes, and less over the access link, whose round trip is half as
-long. The path changes in the middle of the load."""
+"""A page load takes some 1.5 s over the paths with route changes. It takes less over the access link, whose round trip
+is half as long. The starts are chosen so that the path changes in the middle of the load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
-"""Time after which a page load has failed; it ends before the next route change."""
+"""Time after which a page load counts as failed. This is before the next route change."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
-"""6 s before the route change; 4 s and 19 s before reconfigurations."""
+"""The route change comes 6 s after this start, and reconfigurations 4 s and 19 s after it."""
 VIDEO_SEEDS = (1, 2)
 VIDEO_KEYS: dict[str, dict[str, Any]] = {
     CHANGES: {f"{section}.{key}": value for section in ("isl", "ground")
@@ -30,18 +30,18 @@ VIDEO_KEYS: dict[str, dict[str, Any]] = {
     STARLINK: {"access.capacity": "10 Mbit/s", "access.queue": "200 pkts"},
     MOBILE: {},
 }  # fmt: skip
-"""Half the rate used for transfers, with queues that hold the same time, because a film lasts longer."""
+"""Films last longer than transfers, so they use half the rate. Their queues hold packets for the same time."""
 LADDERS_KBPS = {
     CHANGES: "1000,2000,4000,6000,8000",
     STARLINK: "1000,2000,4000,6000,8000",
     MOBILE: "250,500,1000,2000,4000,6000,8000",
 }
-"""The highest bit rate just fits the path's 10 Mbit/s. The lowest one for the mobile channel is below what any stack
-achieved there."""
+"""The highest bit rate of the film just fits the path's 10 Mbit/s. For the mobile channel, the lowest bit rate is below
+what any stack achieved there."""
 
 
 def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
-    """All groups of page loads and films; parameters as for `runs.parts`."""
+    """All groups of page loads and films; the parameters are those of `runs.parts`."""
     here, everybody = ways.names_there(frozenset(senders)), tuple(ways.BY_NAME)
     found = []
     for kind, groups, maker in (("page loads", PAGES, _pages), ("DASH", VIDEOS, _videos)):
@@ -59,8 +59,8 @@ _WHY = {
 
 
 def _samples(path: str, condition: str, seeds: Sequence[int]) -> Iterator[tuple[str, tuple[str, str], dict[str, Any]]]:
-    """Samples of a path, with the stations of server and client and the scenario's keys; a quick study uses the first
-    sample."""
+    """Samples of a path. Each has the stations of server and client and the scenario's keys. A quick study uses the
+    first sample."""
     if path == CHANGES:
         for change in runs.looked_at():
             ends = (change.pair.source, change.pair.destination)
@@ -95,5 +95,5 @@ def _videos(path: str, names: Sequence[str], programs: Path) -> Iterator[One]:
 
 
 def _lasting(end_s: float) -> dict[str, str]:
-    """The run is somewhat longer than its program, which ends it."""
+    """Keys of a run that is somewhat longer than its program; the program's end stops the run."""
     return {"run.duration": f"{end_s + 10:g} s"}

@@ -18,8 +18,8 @@ HALF = 0.5
 
 # Implements claim 6.6 of programs (a queue of one bandwidth-delay product covers a halved window).
 def a_change_costs_little(frames: Frames) -> Outcome:
-    """Payload missing 3 s after a change relative to the unchanging path, as a share of the link's capacity, at the
-    worst change.
+    """Payload missing in the 3 s after a change, relative to the unchanging path, as a share of the link's capacity.
+    The worst change counts.
 
     Returns: Numbers: `missing_max_ratio` by sender.
     """
@@ -36,7 +36,7 @@ def a_change_costs_little(frames: Frames) -> Outcome:
 
 # Implements claim 6.8 of programs (losses around reconfigurations do not indicate congestion).
 def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
-    """Median goodput of BBR over seeds, compared with that of each other sender.
+    """Median goodput of BBR over seeds, compared with the median of each other sender.
 
     Returns: Numbers: `goodput_bps` by sender.
     """
@@ -79,7 +79,7 @@ def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
 
 # Implements claim 6.12 of programs (RFC 9438; quic-go and aioquic use Reno by default).
 def shares_follow_congestion_control(frames: Frames) -> Outcome:
-    """Share in competition with a flow of the kernel's CUBIC, mean over paths.
+    """Share of the data that a sender gets in competition with a flow of the kernel's CUBIC, as a mean over paths.
 
     Returns: Numbers: `share_ratio` by sender.
     """

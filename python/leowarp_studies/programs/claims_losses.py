@@ -14,12 +14,14 @@ from leowarp_studies.programs.senders import AIOQUIC, BY_NAME, FIXED, KERNEL, NG
 IN_VAIN_RATIO = 0.01
 NINE_TENTHS = 0.9
 UNHEARD_SPREAD = 0.2
-"""Allowed difference between packets that a receiver discarded and packets beyond its window."""
+"""Allowed relative difference between two counts: packets that a receiver discarded, and packets that arrived beyond
+its window."""
 
 
 # Implements claim 6.1 of programs (packets are conserved).
 def still_paths_are_told_right(frames: Frames) -> Outcome:
-    """Share of packets spuriously declared lost where nothing changes: over all groups, the worst run of each sender.
+    """Share of packets spuriously declared lost where nothing changes. For each sender, the worst run of all groups
+    counts.
 
     Returns: Numbers: `in_vain_max_ratio` by sender.
     """
@@ -29,7 +31,7 @@ def still_paths_are_told_right(frames: Frames) -> Outcome:
 
 # Implements claim 6.2 of programs (RFC 9002, 6.1.1 and 6.1.2).
 def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
-    """Share of late packets that were declared lost, over all changes: quinn, quic-go, aioquic.
+    """Share of late packets that quinn, quic-go and aioquic declared lost, over all changes.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
@@ -38,7 +40,7 @@ def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
 
 # Implements claim 6.3 of programs (ngtcp2, lib/ngtcp2_rtb.c: its packet threshold is half of what is in flight).
 def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
-    """Share of late packets declared lost by ngtcp2, compared with each of the three.
+    """Share of late packets that ngtcp2 declared lost, compared with that of each of the other three stacks.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -59,7 +61,8 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.4 of programs (RFC 8985: RACK widens its window when it sees reordering).
 def linux_is_fooled_less(frames: Frames) -> Outcome:
-    """Share of late packets with a spurious retransmission (TCP) or declared lost (QUIC), over all changes.
+    """Share of late packets that a sender treated as lost, over all changes: retransmitted spuriously (TCP) or declared
+    lost (QUIC).
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -78,8 +81,8 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.5 of programs (aioquic, quic/recovery.py: a window of 128 packet numbers).
 def a_receiver_forgets(frames: Frames) -> Outcome:
-    """Packets spuriously declared lost that were never acknowledged, compared with packets that arrived beyond the
-    window.
+    """Packets that were spuriously declared lost and never acknowledged. Their number is compared with that of packets
+    that arrived beyond the receiver's window.
 
     Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, as sums over changes.
     """
@@ -111,7 +114,7 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
 
 # Implements claim 6.7 of programs (the profile keeps the order).
 def starlink_keeps_the_order(frames: Frames) -> Outcome:
-    """Late packets over the profile, in all runs, and the share of packets spuriously declared lost.
+    """Late packets over the profile, in all runs, and the share of packets that were spuriously declared lost.
 
     Returns: Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
     """
@@ -134,7 +137,7 @@ def starlink_keeps_the_order(frames: Frames) -> Outcome:
 
 # Implements claim 6.10 of programs (RFC 9002, 6.1.1: 20 ms are 17 packets).
 def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
-    """Test of claim 6.2 over the mobile channel without resequencing.
+    """The test is that of claim 6.2, over the mobile channel without resequencing.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
@@ -142,7 +145,7 @@ def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
 
 
 def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, float]:
-    """Largest share of packets spuriously declared lost by each sender, over the runs of some groups."""
+    """Largest share of packets that each sender spuriously declared lost in a run of these groups."""
     worst: dict[str, float] = {}
     for group in groups:
         for name in ev.present(frames, group):

@@ -15,11 +15,11 @@ from leowarp_studies.programs.runs import MOVING
 from leowarp_studies.programs.senders import BY_NAME, SENDERS
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name: `runs`, and `views` for figures."""
+"""Data sets of the study by name: `runs`, and for figures `views`."""
 
 
 def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: str | None = None) -> pd.DataFrame:
-    """Runs of a group; one condition or both (None), one sender or all."""
+    """Runs of a group under one condition (None: both), with one sender (None: all)."""
     frame: pd.DataFrame = frames["runs"]
     mine = frame["group"] == group
     for column, value in (("condition", condition), ("sender", sender)):
@@ -29,14 +29,14 @@ def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: 
 
 
 def present(frames: Frames, group: str, among: Sequence[str] | None = None) -> list[str]:
-    """The given senders (or all) that have runs in a group, in order."""
+    """The given senders (None: all) that have runs in a group, in order."""
     have = set(rows(frames, group, condition=None)["sender"])
     wanted = [sender.name for sender in SENDERS] if among is None else among
     return [name for name in wanted if name in have]
 
 
 def ratio(frames: Frames, group: str, sender: str, of: str, to: str, condition: str = MOVING) -> float:
-    """Sum of a column over a sender's runs divided by the sum of another; nan if the latter is 0."""
+    """Sum of one column over a sender's runs, divided by the sum of another column; nan if the divisor is 0."""
     mine = rows(frames, group, condition=condition, sender=sender)
     below = float(mine[to].sum())
     return float(mine[of].sum()) / below if below else float("nan")
@@ -56,17 +56,17 @@ def listed(values: Mapping[str, float], scale: float = 1.0, digits: int = 0, uni
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Parts of a claim that do not hold, by sender; empty if all do."""
+    """Text with the parts of a claim that do not hold, by sender; empty if all hold."""
     return claim.not_so({BY_NAME[name].label if name in BY_NAME else name: good for name, good in parts.items()})
 
 
 def outcome(
     parts: Mapping[str, bool], measured: str, numbers: dict[str, Any], *, is_known: bool = True, because: str = ""
 ) -> Outcome:
-    """The outcome of a claim from its parts, by sender.
+    """The outcome of a claim from the truth of its parts, by sender.
 
-    is_known: Whether the data that the claim needs exist; without parts the outcome is unknown too.
-    because: Explanation appended to the parts that do not hold.
+    is_known: Whether the data that the claim needs exist. If there are no parts, the outcome is unknown, too.
+    because: Explanation that is appended to the parts that do not hold.
     """
     if not (parts and is_known):
         return Outcome("cannot be told", measured, numbers)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QUIC stacks of the study: availability, and building the missing ones from registries at the user's request.
+"""QUIC stacks of the study: find out which are available, and build missing ones from registries if the user asks for
+it.
 
-ngtcp2 comes from Debian. The other stacks are built by examples/programs/build.sh, with pinned versions, into the
+ngtcp2 comes from Debian. examples/programs/build.sh builds the other stacks in pinned versions and puts them into the
 cache.
 """
 
@@ -24,12 +25,12 @@ NGTCP2_PROGRAMS = ("gtlsserver", "gtlsclient", "openssl")
 
 
 def place() -> Path:
-    """Build directory of the transfer programs, which are in `bin/`."""
+    """Build directory of the transfer programs; the programs are in its `bin/`."""
     return cache_folder("programs").absolute()
 
 
 def missing() -> dict[str, str]:
-    """Unavailable stacks, each with the command to type; empty if all are available."""
+    """Stacks that are not available, each with the command to type; empty if none is missing."""
     found = {}
     for name in QUIC:
         if name == NGTCP2:
@@ -50,7 +51,7 @@ def fetch(on_message: Callable[[str], None]) -> None:
     script = example_file("programs/build.sh")
     make_directory(place())
     for name in missing():
-        # Packages of Debian must be installed by the administrator.
+        # Only the administrator can install packages of Debian.
         if name == NGTCP2:
             continue
         on_message(f"building {name} from its registry (minutes)")

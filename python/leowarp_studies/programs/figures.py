@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the study: goodput by sender and path, packets spuriously declared lost, a change packet by packet."""
+"""Figures of the study: goodput by sender and path, packets spuriously declared lost, and a change packet by packet."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CONDITIONS = {
     MOVING: {"color": BEFORE, "marker": "o", "label": "as it is"},
     STILL: {"color": AFTER, "marker": "s", "markerfacecolor": "white", "label": "control: nothing changes, order kept"},
 }
-"""Marker shapes complement colours, for grey printers."""
+"""Marker shapes distinguish series in addition to colours, for grey printers."""
 CLOSE = (QUINN, NGTCP2)
-"""Stacks whose packets are shown."""
+"""Stacks whose packets are shown one by one."""
 CLOSE_S = (-0.15, 0.45)
-"""Part of the run around the change that is shown."""
+"""Period around the change that is shown, in s."""
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -60,8 +60,8 @@ def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Late packets, packets declared lost, and those that the sender recognised as spurious, by sender; means over
-    runs.
+    """Means over runs by sender: late packets, packets declared lost, and those of the latter that the sender
+    recognised as spurious.
 
     Raises TraceError if no packet was late.
     """
@@ -87,7 +87,7 @@ def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """One change with every datagram of two stacks: sending and arrival times.
+    """One change with every datagram of two stacks, each with its sending and arrival time.
 
     Raises TraceError if the runs of both stacks are missing.
     """
@@ -101,7 +101,7 @@ def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_title(BY_NAME[name].label, loc="left")
         axes.set_xlabel("after the change, ms")
     panels[0].set_ylabel("datagram, from the first one after the change")
-    # A panel without losses has no marks for lost packets.
+    # A panel without losses has no marks for lost packets, so the legend is taken from the panel with most entries.
     fullest = max(panels, key=lambda axes: len(axes.get_legend_handles_labels()[1]))
     drawn.legend(*fullest.get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return drawn
@@ -114,8 +114,8 @@ def _first_run(frames: Mapping[str, Any], sender: str) -> Path | None:
 
 
 def _datagrams(run: Path) -> pd.DataFrame:
-    """Packets of the transfer's connection, from its source: `number` (0: the first after the change), `sent_ms,
-    received_ms` after the change, `is_late`, by number; limited to `CLOSE_S` at either end."""
+    """Packets of the transfer's connection that its source sent, in order of `number` (0: the first after the change):
+    `sent_ms, received_ms` after the change, and `is_late`. Only packets within `CLOSE_S` at either end are included."""
     opened = Run(run)
     flow = max((flow for flow in opened.summary["flows"] if flow["kind"] == "udp"), key=lambda flow: flow["sent_pkts"])
     echoes = opened.echoes(flow["flow"]).sort_values("sent_ns")
@@ -124,7 +124,7 @@ def _datagrams(run: Path) -> pd.DataFrame:
         "received_ms": (echoes["received_ns"].to_numpy(dtype="float64", na_value=np.nan) - BEFORE_S * 1e9) / 1e6,
     })  # fmt: skip
     frame["number"] = np.arange(len(frame)) - int((frame["sent_ms"] < 0).sum())
-    # A packet was overtaken if a packet that was sent later had already arrived.
+    # A packet was overtaken if another packet that was sent later had already arrived.
     frame["is_late"] = frame["received_ms"] > frame["received_ms"][::-1].cummin()[::-1]
     shown = [frame[column].between(1e3 * CLOSE_S[0], 1e3 * CLOSE_S[1]) for column in ("sent_ms", "received_ms")]
     return frame[shown[0] | shown[1]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of a sender's loss detection, read from the logs that its programs left in a run."""
+"""Decisions of a sender's loss detection. They are read from the logs that its programs left in a run directory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from leowarp import TraceError
 from leowarp.base import layout
 
 LOST, RECEIVED = "recovery:packet_lost", "transport:packet_received"
-"""Events of qlog (draft-ietf-quic-qlog-quic-events), under the names that ngtcp2 uses."""
+"""Events of qlog (draft-ietf-quic-qlog-quic-events), with the names that ngtcp2 uses."""
 
 
 @dataclass(frozen=True)
 class Losses:
     """Packet counts of a sender.
 
-    declared_pkts: Declared lost.
+    declared_pkts: Packets declared lost.
     found_spurious_pkts: Packets declared lost that were acknowledged later; None if the stack does not report this.
     """
 
@@ -29,7 +29,7 @@ class Losses:
 
 
 def client_lines(run: Path) -> list[tuple[int, str]]:
-    """Output of the client of flow 0: virtual time in ns, and the line.
+    """Output of the client of flow 0, as pairs of virtual time in ns and line.
 
     run: Run directory.
     """
@@ -43,9 +43,9 @@ def client_lines(run: Path) -> list[tuple[int, str]]:
 
 
 def done_ns(run: Path, size_bytes: int) -> int:
-    """Time on the run's clock when the client of flow 0 had received all bytes.
+    """Time, on the run's clock, at which the client of flow 0 had received all bytes.
 
-    Raises TraceError if the client did not report the end.
+    Raises TraceError if the client did not report that it received them.
     """
     for at_ns, text in client_lines(run):
         if text.startswith(f"{size_bytes} bytes"):
@@ -54,7 +54,7 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """Counts of flow 0's server: from the statistics that its client printed, else from its qlog.
+    """Counts of flow 0's server. They come from the statistics that its client printed, or else from its qlog.
 
     Raises TraceError if neither exists.
     """
@@ -95,7 +95,7 @@ def from_qlog(lines: Iterable[str]) -> Losses:
 
 def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for line in lines:
-        # Nine of ten lines are other events, and a qlog has megabytes.
+        # Other lines are skipped: nine of ten lines are other events, and a qlog has megabytes.
         if LOST in line or (RECEIVED in line and '"ack"' in line):
             event = json.loads(line.lstrip("\x1e"))
             yield event["name"], event["data"]

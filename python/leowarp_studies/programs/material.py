@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the study: groups of runs from the study engine; claims and figures from their run directories."""
+"""Make the study: the study engine makes groups of runs, and claims and figures use their run directories."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LEAD = (
     "expected was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE = "programs.csv"
-"""File beside the page with all runs for programs."""
+"""File beside the page with all runs, to be read by other programs."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -47,9 +47,9 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Material:
     """Make the missing runs and the figures; see `leowarp.study.Room`.
 
-    quick: True for one change and one seed.
+    quick: True for a shorter study, with one change and one seed.
     fetch: True to build missing stacks from their registries.
-    Raises HostError if no QUIC stack is available, or one cannot be built.
+    Raises HostError if no QUIC stack is available, or if one cannot be built.
     Raises LeowarpError: The first failure, if no run could be made.
     """
     if fetch:
@@ -95,7 +95,7 @@ def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Materia
 
 
 def _warnings(rows: Mapping[str, Any], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
+    """Texts for the top of the page: a list of what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(
@@ -106,7 +106,7 @@ def _warnings(rows: Mapping[str, Any], *, quick: bool) -> list[str]:
 
 
 def _stacks(missing: Mapping[str, str]) -> str:
-    """The available stacks, as HTML."""
+    """HTML list of the available stacks."""
     rows = [
         [sender.label, sender.congestion_control, sender.version, missing.get(sender.name, "yes")] for sender in SENDERS
     ]
@@ -115,7 +115,7 @@ def _stacks(missing: Mapping[str, str]) -> str:
 
 
 def _data_section(parts: Any) -> str:
-    """Location of the results, as HTML."""
+    """HTML section that says where the results are."""
     note = (
         f'A row a run: <a href="{TABLE}">{TABLE}</a>, <a href="pages.csv">pages.csv</a>, '
         '<a href="videos.csv">videos.csv</a>. '

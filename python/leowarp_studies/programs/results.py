@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs for claims and figures: one row per run, from its packets and from its sender's own counts."""
+"""The study's runs for claims and figures, one row per run. Values come from the packets and from the sender's own
+counts."""
 
 from __future__ import annotations
 
@@ -28,20 +29,20 @@ from leowarp_studies.programs.runs import (
 from leowarp_studies.programs.senders import KERNEL
 
 DATA = DIRECTIONS[0]
-"""Packets from source to destination."""
+"""Direction of packets from source to destination."""
 BIN_NS = 100_000_000
 """Width of the trace's table `bins`."""
 AFTER_S = 3
-"""Length of time after a change that is evaluated."""
+"""Time after a change that is evaluated, in s."""
 DIP_BINS = 3
-"""Minimum length of a dip, 300 ms: two round trips of the longest path with a full queue."""
+"""Minimum length of a dip: 300 ms, which is two round trips of the longest path with a full queue."""
 DIPPED_RATIO = 0.9
 WARM_S = 5
-"""Time after the start before shares are counted, so that slow start is over."""
+"""Shares are counted from this time after the start on, so that slow start is over."""
 BEYOND_PKTS = 128
 """Number of packet numbers that aioquic's receiver keeps (quic/recovery.py, QuicPacketNumberWindow)."""
 CHANGE_S = {CHANGES: BEFORE_S, STARLINK: RECONFIGURATION_S}
-"""Time of the path change on the run's clock."""
+"""Time on the run's clock at which the path changes."""
 
 
 def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
@@ -49,12 +50,13 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
     rows: Rows of the study engine, by group.
     Returns: Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
-        lost_pkts, late_pkts`, `beyond_pkts` (late by more than `BEYOND_PKTS`), `declared_pkts` (declared lost; for TCP,
-        retransmitted), `spurious_pkts` (declared lost beyond those really lost; for TCP, retransmissions whose original
-        arrived too), `found_spurious_pkts` (recognised by the sender itself; null if it does not report them),
-        `share_ratio` (share of the data that arrived for the transfer and the competing one), `bytes` (arrived in
-        `AFTER_S` after the change), and relative to the same sender on the unchanging path `missing_ratio` (of the
-        link's capacity), `dip_ratio, recovery_ns`; `run` (directory). Null where a column does not apply to a group.
+        lost_pkts, late_pkts`, and `run` (directory). `beyond_pkts`: packets late by more than `BEYOND_PKTS`.
+        `declared_pkts`: packets declared lost; for TCP, retransmitted. `spurious_pkts`: packets declared lost minus
+        those really lost; for TCP, retransmissions whose original arrived too. `found_spurious_pkts`: declarations that
+        the sender itself recognised as spurious; null if it does not report them. `share_ratio`: the transfer's share
+        of the data that arrived for it and the competing transfer. `bytes`: bytes that arrived within `AFTER_S` after
+        the change. Relative to the same sender on the unchanging path: `missing_ratio` (a share of the link's
+        capacity), `dip_ratio, recovery_ns`. A column is null if it does not apply to a group.
     """
     found = []
     for group in rows:
@@ -65,7 +67,7 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
 
 def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Values of a run, and its arrived bytes in bins from the change on."""
+    """Values of a run, and the bytes that arrived from the change on, in bins."""
     sample, condition, sender = parts_of(name)
     run = Run(directory)
     transfer = TRANSFERS[group]
@@ -78,7 +80,7 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
         completion_ns = losses.done_ns(directory, transfer.size_bytes) - start_ns
         said = losses.of_run(directory)
         declared, heard = said.declared_pkts, said.found_spurious_pkts
-        # Every lost packet is eventually declared lost, since the client receives all bytes: further declarations were
+        # The client receives all bytes, so every lost packet is eventually declared lost. Any further declarations were
         # spurious.
         spurious = declared - flow["lost_pkts"]
     if completion_ns is None:
@@ -99,7 +101,7 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
 
 
 def _transfer_flow(run: Run, sender: str) -> dict[str, Any]:
-    """Summary of the flow that carries the transfer: the TCP flow, or the largest connection of a program."""
+    """Summary of the flow that carries the transfer: the TCP flow, or the program's connection with most packets."""
     flows = run.summary["flows"]
     if sender in KERNEL:
         return flows[0]
@@ -121,19 +123,19 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """Share of a transfer in the data that arrived for it and the competing transfer while both had data to send; None
-    if one had ended before."""
+    """A transfer's share of the data that arrived for it and the competing transfer, counted while both had data to
+    send. None if one had ended before."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
-    # The last bin in which both have data is incomplete.
+    # The last bin in which both have data is incomplete, so it is left out.
     until = min(int(np.flatnonzero(each)[-1]) if each.any() else 0 for each in both)
     one, other = (float(each[:until].sum()) for each in both)
     return one / (one + other) if until else None
 
 
 def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.DataFrame:
-    """The frame with effects of a change: relative to the same sender on the unchanging path, which is identical up to
-    the change."""
+    """The frame with columns for the effects of a change. Each run is compared with the same sender on the unchanging
+    path, which is identical up to the change."""
     still = {
         (row.group, row.sample, row.sender): series[place]
         for place, row in enumerate(frame.itertuples())
@@ -156,11 +158,12 @@ def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.D
 
 
 def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
-    """Depth and duration of a dip relative to another series.
+    """Depth and duration of a dip in one series relative to another.
 
-    mine, theirs: Bytes in bins of `BIN_NS` from the change on; `theirs` without the change.
+    mine, theirs: Bytes in bins of `BIN_NS`, from the change on; `theirs` is from the run without the change.
     Returns dip_ratio: Largest missing share in `DIP_BINS` consecutive bins; 0 if nothing is missing.
-    Returns recovery_ns: Time until the end of the last such bins below `DIPPED_RATIO`; 0 if there are none.
+    Returns recovery_ns: Time until the end of the last `DIP_BINS` consecutive bins that are below `DIPPED_RATIO`; 0 if
+        there are none.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
     (0.5, 400000000.0)

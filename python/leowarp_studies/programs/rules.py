@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footer of every figure."""
+"""Text below every figure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts about the runs for the footers of figures.
+    """Facts about the runs, for the text below figures.
 
     kernel: Name and version of the guest's kernel, or "not recorded".
     """
@@ -16,6 +16,6 @@ class Rules:
     kernel: str
 
     def footer(self, *rules: str) -> str:
-        """Rules of a figure as one paragraph."""
+        """The rules of a figure as one paragraph."""
         stacks = "ngtcp2, quinn, quic-go and aioquic with their defaults, computing takes no virtual time"
         return " · ".join((*rules, stacks, f"kernel: {self.kernel}"))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: every sender over the same paths, each with a control in which the path does not change.
+"""Runs of the study: every sender over the same paths. Each run has a control in which the path does not change.
 
-Transfers have a fixed size, so that a stack ends by itself and reports its counts. Rates are 10 to 20 Mbit/s, below
-those of leowarp's other studies, because a QUIC stack costs some 10 us per system call; queues hold the same time.
+Transfers have a fixed size, so that a stack ends by itself and then reports its counts. Rates are 10 to 20 Mbit/s,
+lower than in leowarp's other studies, because a QUIC stack costs some 10 us per system call. Queues hold packets for
+the same time as there.
 """
 
 from __future__ import annotations
@@ -22,22 +23,25 @@ from leowarp_studies.programs.senders import CUBIC, KERNEL, SENDERS, Transfer
 CHANGES, STARLINK, MOBILE, SHARE = "changes", "starlink", "mobile", "share"
 """Groups of runs."""
 MOVING, STILL = "moving", "still"
-"""Conditions: the unmodified path, and the control: frozen routes, no reconfiguration, order kept by the link."""
+"""Conditions: the unmodified path, and the control. In the control routes are frozen, there is no reconfiguration, and
+the link keeps the order."""
 
 RATE_BPS = 20_000_000
 QUEUE_PKTS = 150
-"""Madrid to Tokyo: the bandwidth-delay product of 92 ms x 20 Mbit/s is 152 packets of 1514 bytes."""
+"""From Madrid to Tokyo, the bandwidth-delay product is 152 packets of 1514 bytes (92 ms x 20 Mbit/s)."""
 STARLINK_RATE = "20 Mbit/s"
 STARLINK_QUEUE = "400 pkts"
-"""Median capacity; the profile has 250 Mbit/s and 5000 packets, which give the same waiting time."""
+"""Queue for the study's median capacity. The profile has 250 Mbit/s and 5000 packets, which give the same waiting
+time."""
 MOBILE_RATE = "10 Mbit/s"
 RECONFIGURATION_S = 12
-"""Time of the first reconfiguration with the profile's clock."""
+"""Time of the first reconfiguration on the profile's clock."""
 NEVER = {"access.period": "1 h", "access.phase": "30 min"}
-"""No reconfiguration within a run: the slot lasts another half hour."""
+"""A slot longer than any run, so that no reconfiguration occurs within a run: the slot at its start lasts another half
+hour."""
 FULL_PACKETS = {"mobile.data_bits": 12_000, "mobile.codeword_bits": 72_000}
-"""IP packets of 1500 bytes, with codewords of the same rate, 1/6: the channel's default of 1,115 bytes could not carry
-QUIC's minimum of 1,200 (RFC 9000, 14)."""
+"""Keys for IP packets of 1500 bytes, with codewords of the same rate, 1/6. The channel's default of 1,115 bytes could
+not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""
 
 TRANSFERS = {
     CHANGES: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
@@ -46,7 +50,7 @@ TRANSFERS = {
     SHARE: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
 }
 LATER_S = {CHANGES: 40, STARLINK: 52, MOBILE: 599, SHARE: 50}
-"""Time limit for a transfer after its start; a run ends with its transfer."""
+"""Time limit for a transfer, counted from its start; a run ends with its transfer."""
 SEEDS = (1, 2, 3)
 QUICK_SEEDS = (1,)
 
@@ -55,9 +59,9 @@ QUICK_SEEDS = (1,)
 class One:
     """A run.
 
-    sample: Condition that all senders share: a change or a seed.
+    sample: The change or seed, which all senders share.
     condition: `MOVING` or `STILL`.
-    keys: Keys of the scenario, flows included.
+    keys: Keys of the scenario, including its flows.
     """
 
     sample: str
@@ -68,12 +72,12 @@ class One:
 
     @property
     def name(self) -> str:
-        """Name of the scenario, used to find its row."""
+        """Scenario name, by which the run's row is found."""
         return f"{self.sample}.{self.condition}.{self.sender}"
 
 
 def parts_of(name: str) -> tuple[str, str, str]:
-    """Sample, condition and sender encoded in a scenario's name.
+    """Sample, condition and sender that a scenario's name contains.
 
     >>> parts_of("seed-1.still.quic-go")
     ('seed-1', 'still', 'quic-go')
@@ -93,10 +97,10 @@ def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Ite
 
 
 def looked_at() -> tuple[Change, ...]:
-    """Changes at which the sender's own station, which has the queue of a saturated path, switches to another
-    satellite.
+    """Changes at which the sender's own station switches to another satellite: on a saturated path, that station has
+    the queue.
 
-    The first such change of each pair of `cures`.
+    For each pair of cities of `cures`, the first such change is used.
     """
     found: dict[str, Change] = {}
     for change in route_changes.changes(each=5):
@@ -125,10 +129,10 @@ def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
 
 
 def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) -> Part:
-    """A group of runs over an example's path.
+    """A group of runs over the path of an example scenario.
 
     ones: Runs that can be made on this machine.
-    whole: Number of runs if nothing is missing.
+    whole: Number of runs if no stack is missing.
     """
     content = {
         "name": name,
@@ -141,7 +145,7 @@ def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) ->
 
 
 def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Runs of a quick study."""
+    """Filter that selects the runs of a quick study."""
     return lambda values, seed: values["name"] in names
 
 
@@ -155,15 +159,16 @@ def _lasting(group: str) -> dict[str, str]:
 
 
 def links() -> dict[str, Any]:
-    """Slower links with shorter queues, as keys of a scenario."""
+    """Keys of a scenario with slower links and shorter queues."""
     return {f"{section}.{key}": value for section in ("isl", "ground")
             for key, value in (("rate", f"{RATE_BPS} bit/s"), ("queue", f"{QUEUE_PKTS} pkts"))}  # fmt: skip
 
 
 def at(change: Change, condition: str) -> dict[str, Any]:
-    """The scenario's path around a change."""
+    """Keys of a scenario whose path changes at `change`."""
     stations = [{"name": change.pair.source}, {"name": change.pair.destination}]
-    # Routes are computed at the run's start and every 30 s; if frozen, the first ones stay.
+    # Routes are computed at the run's start and every 30 s. In the control the interval is longer than the run, so the
+    # first routes stay.
     interval = "30 s" if condition == MOVING else "3600 s"
     start = {"run.start": f"{change.at_s - BEFORE_S} s"}
     return {"constellation.preset": change.pair.preset, "stations": stations, "routing.interval": interval} | start
@@ -193,18 +198,18 @@ def _share(senders: Sequence[str], programs: Path) -> Iterator[One]:
 
 
 def sample_of(change: Change) -> str:
-    """The sample of runs around a change."""
+    """Name of the sample with the runs around a change."""
     return f"{change.pair.name}-{change.at_s}"
 
 
 def starlink(seed: int, condition: str) -> dict[str, Any]:
-    """The access link, as keys of a scenario."""
+    """Scenario keys of the access link."""
     keys = {"run.seed": seed, "access.capacity": STARLINK_RATE, "access.queue": STARLINK_QUEUE}
     return keys | {"access.period": "15 s", "access.phase": "12 s"} | (NEVER if condition == STILL else {})
 
 
 def mobile(seed: int, condition: str) -> dict[str, Any]:
-    """The mobile channel, as keys of a scenario."""
+    """Scenario keys of the mobile channel."""
     keys = {"run.seed": seed, "mobile.rate": MOBILE_RATE, "mobile.resequencing": condition == STILL}
     return keys | FULL_PACKETS
 

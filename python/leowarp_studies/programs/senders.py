@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders: the kernel's TCP, and QUIC stacks from their registries and Debian, each with its defaults."""
+"""Senders: the kernel's TCP, and QUIC stacks from Debian and from other registries, each with its defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLIENT_AFTER_S = 0.5
 CUBIC, BBR = "cubic", "bbr"
 NGTCP2, QUINN, QUIC_GO, AIOQUIC = "ngtcp2", "quinn", "quic-go", "aioquic"
 STORAGE = "256 MiB"
-"""Space for the page that ngtcp2's server serves, and its qlog: some 900 bytes per packet."""
+"""Space for two files of ngtcp2's server: the page that it serves, and its qlog of some 900 bytes per packet."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Sender:
 
     name, label: Name in runs, and label in figures.
     congestion_control: Default congestion control of the stack, as text.
-    version: Pinned version, or origin.
+    version: Pinned version, or where the stack comes from.
     """
 
     name: str
@@ -50,7 +50,7 @@ BY_NAME = {sender.name: sender for sender in SENDERS}
 KERNEL = (CUBIC, BBR)
 QUIC = tuple(sender.name for sender in SENDERS if sender.is_quic)
 FIXED = (QUINN, QUIC_GO, AIOQUIC)
-"""Stacks with the thresholds of RFC 9002: 3 packets, and 9/8 of the RTT."""
+"""Stacks that use the thresholds of RFC 9002: 3 packets, and 9/8 of the RTT."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Transfer:
     """A transfer of a fixed size.
 
     source, destination: Stations.
-    start_s: Time at which TCP's first SYN, or a QUIC client's first datagram, is sent, to within about a millisecond.
+    start_s: Time at which TCP's first SYN or a QUIC client's first datagram is sent; accurate to about a millisecond.
     """
 
     source: str
@@ -83,7 +83,7 @@ class Transfer:
 
 
 def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
-    """Command lines of server and client. Each client prints a line that begins with `<size> bytes` when it has
+    """Command lines of server and client. Each client prints a line that begins with `<size> bytes` once it has
     received all bytes."""
     if sender != NGTCP2:
         program = programs / "bin" / f"{sender}-transfer"
@@ -93,7 +93,8 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
         "-out cert -days 30 -subj /CN=b 2> log; mkdir qlog; "
         "exec gtlsserver -q --qlog-dir qlog -d {run_dir} {server} {port} key cert'"
     )
-    # The server writes the end of its qlog after the connection has drained, three probe timeouts later.
+    # The server writes the end of its qlog when the connection has drained, three probe timeouts later. The client side
+    # waits for this.
     client = (
         "sh -c 'set -e; gtlsclient -q --exit-on-all-streams-close {server} {port} https://b:4433/page; "
         f"echo {size_bytes} bytes; sleep 3'"
@@ -102,5 +103,5 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
 
 
 def labels(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Senders by label."""
+    """Values by the label of the sender instead of its name."""
     return {BY_NAME[name].label: value for name, value in names.items()}

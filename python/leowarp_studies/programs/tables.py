@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's tables, for the page."""
+"""The study's tables, which the page shows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders of page loads and films: a protocol, a congestion control, and a player's buffer."""
+"""Senders of page loads and films: combinations of a protocol, a congestion control, and a player's buffer."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LIVE, FILM = "live", "film"
 
 @dataclass(frozen=True)
 class Way:
-    """How objects are fetched: the version of HTTP, and the sender with its congestion control.
+    """One way to fetch objects: a version of HTTP, and a sender with its congestion control.
 
     name, label: Name in runs, and label in figures.
-    http: Value of `--http` for the programs that come with leowarp.
+    http: Value of the option `--http` of leowarp's own programs.
     sender: A name in `senders.BY_NAME`.
     """
 
@@ -30,7 +30,7 @@ class Way:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Stacks that must be available; the client for HTTP/3 is aioquic for every server."""
+        """Stacks that must be available. For HTTP/3, aioquic is the client whichever the server."""
         return frozenset({self.sender, AIOQUIC}) if self.http == "3" else frozenset()
 
 
@@ -42,21 +42,22 @@ WAYS = (
     Way("http3-ngtcp2", "HTTP/3, ngtcp2", "3", NGTCP2),
     Way("http3-aioquic", "HTTP/3, aioquic", "3", AIOQUIC),
 )
-"""HTTP/1.1 uses six connections, the other versions one. Both stacks of HTTP/3 use CUBIC here."""
+"""HTTP/1.1 uses six connections, and the other versions use one. Both stacks of HTTP/3 use CUBIC here."""
 BY_NAME = {way.name: way for way in WAYS}
 LOADED = ("http1-cubic", "http2-cubic", "http2-bbr", "http3-ngtcp2", "http3-aioquic")
-"""Entries used for page loads."""
+"""Names of `WAYS` that page loads use."""
 PLAYED = ("http1-cubic", "http1-bbr", "http3-aioquic")
-"""Entries used for DASH, one segment at a time over one connection. There HTTP/2 behaves like HTTP/1.1, and ngtcp2's
-server has no manifest of a live stream."""
+"""Names of `WAYS` that DASH players use. A player fetches one segment at a time over one connection. With this, HTTP/2
+behaves like HTTP/1.1, so it is left out. ngtcp2 is left out because its server cannot serve the manifest of a live
+stream."""
 
 
 @dataclass(frozen=True)
 class Player:
-    """A DASH player with the rule of dash.js.
+    """A DASH player that selects bit rates by the rule of dash.js.
 
-    ways: Ways in which the video is played.
-    served, played: Options of server and client.
+    ways: Names of `WAYS` with which the video is played.
+    served, played: Command-line options of the server and of the client.
     """
 
     name: str
@@ -67,16 +68,16 @@ class Player:
 
 
 PLAYERS = (
-    # Playback begins three segments behind the live edge; two of them exist then.
+    # Playback begins three segments behind the live edge, where two of them already exist.
     Player(LIVE, "live, 2 s of buffer", PLAYED, "--live --segment 1", "--latency 3 --begin 2 --target 2"),
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
 )
 PLAY_S = 20
-"""Time for which the viewer watches."""
+"""Time for which the viewer watches, in s."""
 
 
 def names_there(senders: frozenset[str]) -> tuple[str, ...]:
-    """Names of the entries that can run with the available stacks."""
+    """Names of `WAYS` that can run with the available stacks."""
     return tuple(way.name for way in WAYS if way.needs <= senders)
 
 
@@ -86,7 +87,7 @@ def page_flow(name: str, ends: tuple[str, str], start_s: float, timeout_s: int, 
     name: A name in `BY_NAME`.
     ends: Stations of server and client.
     start_s: When the client starts.
-    timeout_s: Time after which a page load has failed.
+    timeout_s: Time after which a page load counts as failed.
     programs: Build directory of the stacks of examples/programs.
     """
     return _flow(name, ends, start_s, "", f"page {{server}} {{port}} --timeout {timeout_s}", programs)
@@ -95,13 +96,13 @@ def page_flow(name: str, ends: tuple[str, str], start_s: float, timeout_s: int, 
 def video_flow(
     name: str, player: Player, ladder_kbps: str, ends: tuple[str, str], start_s: float, programs: Path
 ) -> dict[str, Any]:
-    """A film or live stream as a flow of a scenario; parameters as for `page_flow`."""
+    """A film or live stream as a flow of a scenario; the parameters are those of `page_flow`."""
     served = f"{player.served} --ladder {ladder_kbps}"
     return _flow(name, ends, start_s, served, f"video {{server}} {{port}} {player.played} --play {PLAY_S}", programs)
 
 
 def sysctl(name: str) -> dict[str, str]:
-    """`tcp.sysctl` with the congestion control for programs."""
+    """Value of `tcp.sysctl` that sets the congestion control of programs."""
     sender = BY_NAME[name].sender
     return {"net.ipv4.tcp_congestion_control": sender if sender == BBR else CUBIC}
 
@@ -111,7 +112,7 @@ def _flow(name: str, ends: tuple[str, str], start_s: float, served: str, client:
     python = str(programs / "aioquic" / "bin" / "python3") if way.http == "3" else "python3"
     server = f"{python} {{applications}} serve {{port}} {served}".rstrip() + (" --http3" if way.http == "3" else "")
     if way.sender == NGTCP2:
-        # The server delivers files, and makes its key and certificate when it starts.
+        # The server delivers files. It makes its key and certificate when it starts.
         server = (
             "sh -c 'set -e; python3 {applications} serve {port} --files page; openssl req -x509 -newkey rsa:2048 "
             "-nodes -keyout key -out cert -days 30 -subj /CN=b 2> log; "

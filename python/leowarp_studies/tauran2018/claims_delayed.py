@@ -17,13 +17,13 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import OFF, ON
 
 HIGH_SNR_DB = 11
-""""High SNR" of the study as numbers: 11, 12 and 13 dB of its 7 to 13."""
+""""High SNR" in the study is taken to mean 11, 12 and 13 dB of its range from 7 to 13 dB."""
 
 GREATLY_RATIO = 0.1
-""""Greatly decreases" of the study as a number."""
+""""Greatly decreases" in the study is taken to mean a decrease by this share."""
 
 WAIT_MS = 10.0
-"""Number in the study: in 10 % of the pairs, the second packet arrives more than 10 ms after the first."""
+"""Waiting time in the study: in 10 % of the pairs, the second packet arrives more than 10 ms after the first."""
 
 STUDY_CHANGE = {"reno": 706 / 1068 - 1, "cubic": 789 / 1333 - 1, "hybla": 20688 / 6969 - 1}
 """Relative change of retransmissions from 7 dB to 13 dB: the study's table 1."""
@@ -33,21 +33,25 @@ SIGNS = {
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
-"""Columns with signs of loss at the sender, each per packet sent, because a faster session sends more."""
+"""Columns with signs of loss at the sender. They are given per packet sent, because a faster session sends more
+packets."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
-"""Columns of claim 4.11 that rise with delayed ACKs; the others fall."""
+"""Columns of claim 4.11 that rise with delayed ACKs. Its other columns fall."""
 
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
 def helps_newreno(frames: Frames) -> Outcome:
-    """The effect of delayed ACKs on NewReno without resequencing: goodput, and signs of loss per packet sent.
+    """The effect of delayed ACKs on NewReno without resequencing: change of goodput, and of signs of loss per packet
+    sent.
 
-    Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 is 10 % less.
+    Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 means 10 %
+        less.
     """
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
-    # The intervals decide, not the medians: with five seeds at seven SNRs, a median may be on either side by chance.
+    # The whole interval decides, not the median: with five seeds at seven SNRs, a median may be on either side by
+    # chance.
     parts = {"goodput": gain.above(0.0)} | {column: change.below(0.0) for column, change in signs.items()}
     text = (
         f"with delayed ACKs: goodput {ev.percent(gain)} (5 % or more: {'yes' if gain.median >= 0.05 else 'no'}); per "
@@ -59,10 +63,10 @@ def helps_newreno(frames: Frames) -> Outcome:
 
 # Implements claim 4.5 of tauran2018 (figures 3, 4).
 def leaves_cubic(frames: Frames) -> Outcome:
-    """Effect of delayed ACKs on CUBIC without resequencing, whose goodput should change by less than 10 %.
+    """The effect of delayed ACKs on CUBIC without resequencing. Its goodput should change by less than 10 %.
 
-    An interval that contains 0 is not enough for "stays": with few seeds, it always contains 0. The median is therefore
-    checked.
+    An interval that contains 0 does not show that goodput stays: with few seeds, every interval contains 0. The median
+    is therefore tested.
 
     Returns: Numbers as for `helps_newreno`, without timeouts.
     """
@@ -89,7 +93,8 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
-    """Effect of delayed ACKs with resequencing, at all SNRs and from `HIGH_SNR_DB` on, for NewReno and CUBIC.
+    """The effect of delayed ACKs on NewReno and CUBIC with resequencing, at all SNRs and at those from `HIGH_SNR_DB`
+    on.
 
     Returns: Numbers: `<name>_change`, `<name>_high_snr_change`.
     """
@@ -99,11 +104,11 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {f"{ev.label(name)} loses": cost.below(0.0) for name, cost in all_snrs.items()}
-    # "Greatly" is tested as a tenth in the median.
+    # "Greatly" is taken to mean that the median falls by a tenth.
     parts |= {
         f"{ev.label(name)} greatly": cost.known and cost.median <= -GREATLY_RATIO for name, cost in all_snrs.items()
     }
-    # "Most" is tested as the larger loss in the median, whatever the other algorithm loses.
+    # "Most" is taken to mean that CUBIC's median falls more than NewReno's, however much that falls.
     parts["CUBIC most, at high SNR"] = high["cubic"].below(0.0) and high["cubic"].median < high["reno"].median
     text = (
         "goodput with delayed ACKs, with resequencing: "
@@ -126,11 +131,11 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """Hybla's goodput with and without delayed ACKs, compared with the study's numbers and with the other two
+    """Hybla's goodput with and without delayed ACKs. It is compared with the study's numbers and with the two other
     algorithms.
 
-    tcp_hybla.c increases the window per ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged
-    segment. Delayed ACKs therefore slow only Hybla's growth.
+    tcp_hybla.c increases the window for each ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it for each
+    acknowledged segment. Delayed ACKs therefore slow only Hybla's growth.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `worst_change`.
     """
@@ -144,7 +149,7 @@ def hybla(frames: Frames) -> Outcome:
     others = [curves[name, ON] for name in ("reno", "cubic")]
     parts = {
         "loses by delayed ACKs": ev.effect(frames, "goodput_bps", "hybla", resequencing=False).below(0.0),
-        # The tolerance is half of 40 %, because the study's number is the worst of seven points of a figure.
+        # The tolerance is half of 40 %, because the study's number is the worst of a figure's seven points.
         "up to 40 %": -0.6 <= worst <= -0.2,
         # The claim is tested at every SNR, because the study's text refers to all of them.
         "above both": all(
@@ -154,8 +159,8 @@ def hybla(frames: Frames) -> Outcome:
         ),
         "above 850 kbit/s": min(value.median for value in curves["hybla", ON]) > 850e3,
         "the others under 650": max(value.median for curve in others for value in curve) < 650e3,
-        # The tolerance is a factor instead of a margin: goodput depends on losses after HARQ, which depend on
-        # assumptions (design/lms-harq.md).
+        # The tolerance is a factor: goodput depends on losses after HARQ, which depend on assumptions
+        # (design/lms-harq.md).
         "1141 to 1764 kbit/s": _near_both(curves["hybla", OFF], 1.5),
     }
     twice = _near_both(curves["hybla", OFF], 2.0)
@@ -175,7 +180,7 @@ def hybla(frames: Frames) -> Outcome:
 
 
 def _hybla_elsewhere(frames: Frames) -> str:
-    """Cost of delayed ACKs to Hybla where fewer losses cut its window."""
+    """Text about how much delayed ACKs cost Hybla where fewer losses cut its window."""
     rows = frames["profiles"]
     rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
     texts = []
@@ -193,12 +198,13 @@ def _hybla_elsewhere(frames: Frames) -> str:
 
 # Implements claim 4.8 of tauran2018 (figure 6).
 def slows_growth(frames: Frames) -> Outcome:
-    """Ratio of the times until the window reaches 500 packets, with and without delayed ACKs, for one flow over a path
-    without loss.
+    """Time until the window reaches 500 packets, with delayed ACKs divided by without, for one flow over a path without
+    loss.
 
-    Returns: Numbers: `<name>_ratio`, 1.2 if it takes 20 % longer; infinite if the window never reaches the size.
+    Returns: Numbers: `<name>_ratio`, which is 1.2 if it takes 20 % longer, and infinite if the window never reaches 500
+        packets.
     """
-    # At 500 of the path's 807 packets, slow start has not filled the path, so no queue slows it yet.
+    # The path holds 807 packets. At 500, slow start has not filled it yet, so no queue slows the growth.
     most = growth.GROWN_PKTS[1]
     slower = {
         name: frames["growth"][name, ON].reaches_s(most) / frames["growth"][name, OFF].reaches_s(most)
@@ -216,10 +222,10 @@ def slows_growth(frames: Frames) -> Outcome:
 
 # Implements claim 4.9 of tauran2018 (table 1).
 def retransmissions(frames: Frames) -> Outcome:
-    """Retransmissions per session with delayed ACKs: order of the algorithms, and decrease with SNR.
+    """Retransmissions per session with delayed ACKs: the order of the algorithms, and the decrease with SNR.
 
-    Returns: Numbers: `<name>_pkts`, a median per SNR; `<name>_change` from the lowest SNR to the highest, and
-        `<name>_steps_down` of `steps`.
+    Returns: Numbers: `<name>_pkts`, a median per SNR; `<name>_change` from the lowest to the highest SNR; and
+        `<name>_steps_down` of `steps`, the number of steps between SNRs that go down.
     """
     curves = {
         name: ev.curve(frames, "retransmissions_pkts", name, resequencing=False, delayed_ack=ON)
@@ -238,10 +244,10 @@ def retransmissions(frames: Frames) -> Outcome:
     }
     steps = len(curves["reno"]) - 1
     for name in ("reno", "cubic"):
-        # A sign alone would accept a decrease smaller than the spread over seeds.
+        # If only the sign were tested, a decrease smaller than the spread over seeds would pass.
         parts[f"{ev.label(name)} by half of the study's or more"] = change[name] <= STUDY_CHANGE[name] / 2
         parts[f"{ev.label(name)} at two steps of three"] = 3 * down[name] >= 2 * steps
-    # The study's table 1: Hybla's retransmissions rise from 6,969 at 7 dB to 20,688 at 13 dB.
+    # In the study's table 1, Hybla's retransmissions rise from 6,969 at 7 dB to 20,688 at 13 dB.
     parts["Hybla does not"] = curves["hybla"][-1].median >= curves["hybla"][0].median
     text = (
         "retransmissions a session by SNR: "
@@ -265,18 +271,19 @@ def retransmissions(frames: Frames) -> Outcome:
 
 # Implements claim 4.10 of tauran2018 (text).
 def pairs_wait(frames: Frames) -> Outcome:
-    """Share of ACKs for two segments whose second segment came `WAIT_MS` or more after the first, with resequencing.
+    """Share of the ACKs for two segments whose second segment came `WAIT_MS` or more after the first, with
+    resequencing.
 
-    A wait ends at the latest with the receiver's timer, at 40 ms (TCP_DELACK_MIN).
+    The receiver's timer ends a wait after at most 40 ms (TCP_DELACK_MIN).
 
-    Returns: Numbers: `<name>_ratio` of the pairs, median over SNRs.
+    Returns: Numbers: `<name>_ratio`, the share of the pairs, as a median over SNRs.
     """
     shares = {
         name: middle([trace.long_pairs_ratio(WAIT_MS) for trace in _traces(frames, name, ON)])
         for name in ("reno", "cubic")
     }
     parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
-    # The target is 10 % of the pairs, with a tolerance of a third.
+    # The study has 10 % of the pairs; this range has a tolerance of a third.
     tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "
@@ -291,12 +298,12 @@ def pairs_wait(frames: Frames) -> Outcome:
 
 # Implements claim 4.11 of tauran2018 (figure 7).
 def timeouts_rise(frames: Frames) -> Outcome:
-    """The effect of delayed ACKs with resequencing on the RTT, its variation, the RTO and retransmissions by timeout.
+    """The effect of delayed ACKs with resequencing on the RTT, its variation, the RTO, and retransmissions by timeout.
 
     The study names two causes: the lower RTO, and the delay that delayed ACKs add.
 
-    Linux's RTO is never below SRTT plus 200 ms (TCP_RTO_MIN), so it need not follow the variation. The cause gives the
-    share of time at that floor, and a separate sample has sessions without the floor.
+    Linux's RTO is never below SRTT plus 200 ms (TCP_RTO_MIN), so it does not have to follow the variation. The
+    verdict's cause gives the share of time at this minimum. A separate sample has sessions without the minimum.
 
     Returns: Numbers: `<name>_<column>_change`.
     """
@@ -321,7 +328,8 @@ def timeouts_rise(frames: Frames) -> Outcome:
         f"{', '.join(f'{what} {ev.percent(changes[name, column])}' for column, what in columns.items())}"
         for name in ("reno", "cubic")
     )
-    # The RTO has a floor of SRTT plus 200 ms, which hides changes of the variation: even 5 % less is substantial.
+    # The RTO is at least SRTT plus 200 ms, which hides changes of the variation. A decrease by 5 % is therefore
+    # substantial.
     strong = all(value.median <= -0.05 for (_, column), value in changes.items() if column == "rto_us")
     cause = ""
     if not all(parts.values()) and "traces" not in frames:
@@ -342,7 +350,7 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
 
 def _near_both(curve: list[Middle], factor: float) -> bool:
-    """Whether the ends of a curve are within a factor of the study's values at 7 and 13 dB."""
+    """Whether both ends of a curve are within this factor of the study's values at 7 and 13 dB."""
     return all(
         value.known and expected_bps / factor <= value.median <= expected_bps * factor
         for value, expected_bps in ((curve[0], 1141e3), (curve[-1], 1764e3))
@@ -350,7 +358,8 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
 
 
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
-    """Reason why a claim does not fully hold: the parts, and counts from the sessions; empty if it holds."""
+    """Text that says why a claim does not fully hold: the parts that fail, and counts from the sessions. It is empty if
+    the claim holds."""
     if all(parts.values()):
         return ""
     named = not_so({SIGNS.get(what, what): held for what, held in parts.items()})
@@ -358,12 +367,12 @@ def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: b
 
 
 def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
-    """Traces with resequencing, one per SNR, of seed 1."""
+    """Traces of seed 1 with resequencing, one per SNR."""
     return ev.traces(frames, name, resequencing=True, delayed_ack=delayed)
 
 
 def _waits_text(frames: Frames, name: str) -> str:
-    """For the causes of verdicts: waiting times of pairs, pooled over SNRs, as shares of all pairs."""
+    """Text for the causes of verdicts: waiting times of pairs from all SNRs together, as shares of all pairs."""
     waits = [trace.pair_waits() for trace in _traces(frames, name, ON)]
     wait_ms, count = (np.concatenate([each[part] for each in waits]) for part in (0, 1))
     shares = ", ".join(f"{limit} ms {count[wait_ms >= limit].sum() / count.sum():.1%}" for limit in (1, 5, 20, 35))

@@ -14,30 +14,30 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import OFF, ON
 
 LINK_BPS = 40e6
-"""Goodput over an error-free link in the study."""
+"""Goodput over an error-free link, according to the study."""
 PAYLOAD_RATIO = 1075 / 1115
-"""Headers of a packet: 20 bytes of IP and 20 of TCP, without timestamps."""
+"""Share of payload in a packet: 20 bytes of IP and 20 of TCP are headers, and there are no timestamps."""
 
 OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
-"""The two algorithms of the study, with and without delayed ACKs."""
+"""Two of the study's algorithms, each with and without delayed ACKs."""
 
 
 # Implements claim 4.1 of tauran2018 (text).
 def residual_loss(frames: Frames) -> Outcome:
-    """Share of packets lost on the link after all HARQ retransmissions, by SNR.
+    """Share of packets that are lost on the link after all HARQ retransmissions, by SNR.
 
-    The share refers to TCP's packets, not to all codewords: TCP sends few while the channel is bad, so the two differ.
-    Both are listed.
+    The share is of TCP's packets. A share of all codewords would differ, because TCP sends few packets while the
+    channel is bad. Both shares are listed.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
     """
     lost = packets_lost(frames)
     low, high = lost[min(lost)], lost[max(lost)]
-    # Medians suffice: the loss falls by about a third per dB, far more than the spread over seeds.
+    # Comparing medians suffices: per dB the loss falls by about a third, much more than the spread over seeds.
     falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(lost.values()))
     parts = {
-        # The tolerance is a factor of 2: the channel rebuilt from published tables with all defaults loses 8.1 % of all
-        # codewords at 7 dB. The threshold, the bits per transmission and the speed are assumptions
+        # The tolerance is a factor of 2: with all defaults, the channel rebuilt from published tables loses 8.1 % of
+        # all codewords at 7 dB. The threshold, the bits of each transmission and the speed are assumptions
         # (design/lms-harq.md).
         "about 4 % at 7 dB": 0.02 <= low.median <= 0.08,
         "under 0.5 % at 13 dB": high.median < 0.005,
@@ -54,7 +54,7 @@ def residual_loss(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        # Shares are means over the seeds, which add up to 100 % together with the lost share, as in the figure.
+        # These shares are means over the seeds. Together with the lost share they add up to 100 %, as in the figure.
         shares = channel[channel["snr_db"] == min(lost)].mean(numeric_only=True)
         decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
         cause = (
@@ -68,7 +68,8 @@ def residual_loss(frames: Frames) -> Outcome:
 
 
 def packets_lost(frames: Frames) -> dict[float, Middle]:
-    """Share of packets sent on the link and finally lost, by SNR: median over all NewReno and CUBIC sessions."""
+    """Share of the packets sent on the link that are finally lost, by SNR, as a median over all NewReno and CUBIC
+    sessions."""
     rows: pd.DataFrame = frames["sessions"]
     rows = rows[rows["congestion_control"].isin(["reno", "cubic"])]
     return {snr_db: middle(rows.loc[rows["snr_db"] == snr_db, "lost_ratio"]) for snr_db in ev.snrs_db(frames)}
@@ -76,9 +77,9 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 
 # Implements claim 4.2 of tauran2018 (figure 3).
 def goodput_is_low(frames: Frames) -> Outcome:
-    """Goodput without resequencing at each SNR, and on the same path without fading.
+    """Goodput without resequencing at each SNR, compared with goodput on the same path without fading.
 
-    The path without fading shows that the channel is the limit, not the path; the last 40 of its 60 s count.
+    The path without fading shows that the channel is the limit. Its runs last 60 s, of which the last 40 s count.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `without_errors_bps`.
     """
@@ -87,7 +88,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
         for control, delayed in OURS
     }
     highest = max(value.median for values in curves.values() for value in values)
-    # Capacity of the path: it suffices if one of the congestion controls reaches it.
+    # This is the capacity of the path, so one congestion control that reaches it is enough.
     free_bps = max(_settled_bps(frames, control) for control in ("reno", "cubic"))
     parts = {
         f"{ev.label(control)}, {delayed}": all(value.median < LINK_BPS / 10 for value in values)
@@ -109,7 +110,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
 
 
 def _settled_bps(frames: Frames, control: str) -> float:
-    """Goodput in the last 40 s of 60 over the link without fading, without delayed ACKs."""
+    """Goodput over the link without fading, without delayed ACKs, in the last 40 s of 60 s."""
     trace = frames["growth"][control, OFF]
     late = trace.goodput_t_s >= 20
     return float(trace.goodput_bps[late].mean())
@@ -119,9 +120,9 @@ def _settled_bps(frames: Frames, control: str) -> float:
 def signs_of_loss_stay(frames: Frames) -> Outcome:
     """Duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
 
-    The test uses a share of packets instead of a count: a faster session sends more packets, so it has more of both.
+    The test uses shares, because a faster session sends more packets and therefore has more of both.
 
-    Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, 0 to 1.
+    Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, from 0 to 1.
     """
     parts, lines, numbers = {}, [], {}
     stays_half = True
@@ -134,7 +135,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
             first, last = values[0].median, values[-1].median
             what = f"{ev.label(control)}, {delayed}, {name}"
             parts[f"{what}: high"] = all(value.median >= least for value in values)
-            # The factor is 0.8 instead of 1, because seeds move either end by some per cent.
+            # The factor is 0.8 instead of 1, because either value varies by some per cent with the seeds.
             parts[f"{what}: does not fall"] = last >= 0.8 * first
             stays_half &= last >= 0.5 * first
             lines.append(f"{what}: {ev.over_snr(values, 100, 1)}")
@@ -150,9 +151,9 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
 # Implements claim 4.12 of tauran2018 (text).
 def resequencing_helps(frames: Frames) -> Outcome:
-    """Goodput with resequencing relative to that without, paired by SNR and seed, so that both have the same fading.
+    """Goodput with resequencing divided by that without, paired by SNR and seed, so that both have the same fading.
 
-    The study makes the statement for sessions with delayed ACKs. Sessions without are listed too.
+    The study says this of sessions with delayed ACKs. Sessions without delayed ACKs are listed too.
 
     Returns: Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
     """
@@ -163,8 +164,8 @@ def resequencing_helps(frames: Frames) -> Outcome:
             ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
-        # Pairs have the same SNR and seed: a deep fade affects both, and would otherwise outweigh the effect of packet
-        # order.
+        # Both sessions of a pair have the same SNR and seed. A deep fade affects both; otherwise it would outweigh the
+        # effect of packet order.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
         if delayed == ON:
@@ -184,7 +185,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
-"""Wording shared by the descriptions of all tests on sessions."""
+"""Wording that the descriptions of all tests on sessions share."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",

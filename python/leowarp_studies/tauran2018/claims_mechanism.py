@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of the study's section about causes (4.13 to 4.15, 4.20): waiting times of ACKs, phases of growth, duplicate
-ACKs."""
+"""Claims of the study's section about causes (4.13 to 4.15, 4.20): waiting times of ACKs, phases of window growth, and
+duplicate ACKs."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import LABELS, ON
 
 ROUND_MS = 20.0
-"""Time from one HARQ transmission to the next. The study has 10 ms without and 70 ms with three retransmissions; even
-spacing is an assumption."""
+"""Time from one HARQ transmission to the next. The study says that a packet takes 10 ms without retransmissions and 70
+ms with three; equal times between transmissions are an assumption."""
 WAIT_MS = 10.0
-"""Limit of a long waiting time in the study (claim 4.10)."""
+"""From this waiting time on, the study calls a wait long (claim 4.10)."""
 NEAR_MS = 2.5
-"""A waiting time this close to a round counts as one round: the packets of a burst start some tenths of a ms apart."""
+"""A waiting time counts as one round if it differs by at most this: the packets of a burst start some tenths of a ms
+apart."""
 TIMER_MS = 38.0
-"""Longer waiting times may come from the delayed-ACK timer, which is two rounds long."""
+"""A longer waiting time may be caused by the delayed-ACK timer, which is two rounds long."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
-"""Share near a round if waiting times were spread evenly from half a round to `TIMER_MS`."""
+"""Share that would be near a round if waiting times were spread evenly from half a round to `TIMER_MS`."""
 
 
 # Implements claim 4.13 of tauran2018 (text).
 def waits_follow_rounds(frames: Frames) -> Outcome:
-    """Share of late second packets that came one HARQ round late, with resequencing.
+    """Among pairs whose second packet is late, the share in which it is late by one HARQ round, with resequencing.
 
     Returns: Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.
     """
@@ -61,7 +62,7 @@ def waits_follow_rounds(frames: Frames) -> Outcome:
 def cubic_grows_more_often(frames: Frames) -> Outcome:
     """Share of time in slow start or recovery: CUBIC's minus NewReno's, with delayed ACKs and without resequencing.
 
-    The study infers it from retransmissions (its table 1); here it is read from the sender's socket.
+    The study infers this share from retransmissions (its table 1). Here it is read from the sender's socket.
 
     Returns: Numbers: `<name>_ratio` (one value per SNR), `difference` (median over SNRs, with its interval).
     """
@@ -69,7 +70,7 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
         name: [trace.growing_ratio for trace in ev.traces(frames, name, resequencing=False, delayed_ack=ON)]
         for name in ("reno", "cubic", "hybla")
     }
-    # Pairs have the same SNR, and had the same fading: traces are sorted by SNR, with one per algorithm.
+    # Traces are sorted by SNR, one per algorithm. Each pair therefore has the same SNR and the same fading.
     difference = middle([more - less for less, more in zip(shares["reno"], shares["cubic"], strict=True)])
     verdict: Verdict = "holds" if difference.above(0.0) else "does not hold"
     each = "; ".join(
@@ -88,7 +89,7 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
 
 # Implements claim 4.15 of tauran2018 (figures 4, 5).
 def fewer_duplicate_acks(frames: Frames) -> Outcome:
-    """Duplicate ACKs per packet sent: with resequencing minus without, paired by SNR and seed.
+    """Duplicate ACKs per packet sent, with resequencing minus without, paired by SNR and seed.
 
     Returns: Numbers: `<name>_<on or off>_difference`; 0.1 means 10 more per 100 packets.
     """
@@ -122,7 +123,7 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
 
 # Implements claim 4.20 of tauran2018 (text).
 def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
-    """Share of pairs whose second packet came `WAIT_MS` or more after the first: with resequencing minus without.
+    """Share of pairs whose second packet came `WAIT_MS` or more after the first, with resequencing minus without.
 
     Returns: Numbers: `<name>_difference`, median over SNRs with its interval (0.1 means 10 more per 100 pairs);
         `<name>_ordered_ratio` and `<name>_shuffled_ratio`, one value per SNR.
@@ -135,7 +136,7 @@ def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
             [trace.long_pairs_ratio(WAIT_MS) for trace in ev.traces(frames, name, resequencing=order, delayed_ack=ON)]
             for order in (True, False)
         )
-        # Sessions are paired by SNR, as in claim 4.14.
+        # As in claim 4.14, sessions are paired by SNR.
         difference = middle([more - less for more, less in zip(ordered, shuffled, strict=True)])
         parts[name] = difference.above(0.0)
         doubled &= middle(ordered).median >= 2 * middle(shuffled).median

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about why delayed ACKs help only some senders (4.16 to 4.19): late packets that count as losses, losses
-without congestion, and gains smaller than the counts suggest."""
+"""Claims about why delayed ACKs help only some senders (4.16 to 4.19): late packets count as losses, losses occur
+without congestion, and gains are smaller than the counts suggest."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import ALGORITHMS
 
 AGGRESSIVE = ("cubic", "hybla")
-"""Algorithms that the study calls aggressive, in contrast to NewReno."""
+"""Algorithms that the study calls aggressive; it contrasts them with NewReno."""
 
 
 # Implements claim 4.16 of tauran2018 (text).
 def newreno_gains_most(frames: Frames) -> Outcome:
-    """Change of goodput by delayed ACKs without resequencing: NewReno's minus that of the others, by SNR and seed.
+    """Change of goodput that delayed ACKs cause without resequencing: NewReno's minus that of each other algorithm, by
+    SNR and seed.
 
-    Returns: Numbers: `<name>_change` (-0.1 is 10 % less), `<name>_behind` (NewReno's change minus that of the other
+    Returns: Numbers: `<name>_change` (-0.1 means 10 % less), `<name>_behind` (NewReno's change minus that of the other
         algorithm).
     """
     changes = {
         name: ev.effects(frames, "goodput_bps", name, resequencing=False).set_index(ev.KEY)["change"]
         for name in ALGORITHMS
     }
-    # Sessions are paired by SNR and seed, and had the same fading.
+    # Sessions are paired by SNR and seed, so both of a pair have the same fading.
     behind = {name: middle((changes["reno"] - changes[name]).dropna()) for name in AGGRESSIVE}
     parts = {f"NewReno gains more than {ev.label(name)}": value.above(0.0) for name, value in behind.items()}
     text = (
@@ -53,10 +54,10 @@ def newreno_gains_most(frames: Frames) -> Outcome:
 
 # Implements claim 4.17 of tauran2018 (text).
 def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
-    """Share of all retransmissions that were spurious, without resequencing.
+    """Share of spurious retransmissions among all retransmissions, without resequencing.
 
-    A spurious retransmission repeats bytes that had arrived, or that were still in flight and arrived later. After a
-    timeout, a sender without SACK retransmits its whole window, so retransmissions by timeout are listed too.
+    A retransmission is spurious if the original of its bytes had arrived, or was still in flight and arrived later.
+    After a timeout, a sender without SACK retransmits its whole window, so retransmissions by timeout are listed too.
 
     Returns: Numbers: `<name>_<on or off>_ratio`, 0 to 1.
     """
@@ -86,16 +87,17 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
 
 # Implements claim 4.18 of tauran2018 (text).
 def something_counteracts(frames: Frames) -> Outcome:
-    """CUBIC's signs of loss and its goodput with delayed ACKs, without resequencing, compared with NewReno's.
+    """CUBIC's signs of loss and its goodput with delayed ACKs, compared with NewReno's, without resequencing.
 
-    Claim 4.5 covers two of the signs; the study adds timeouts where it infers another mechanism.
+    Two of the signs are those of claim 4.5. The study adds timeouts when it infers that another mechanism acts.
 
-    Returns: Numbers: the columns of `SIGNS` for CUBIC, `cubic_change` and `reno_change` of goodput.
+    Returns: Numbers: the columns of `SIGNS` for CUBIC; `cubic_change` and `reno_change` of goodput.
     """
     signs = {column: ev.effect(frames, column, "cubic", resequencing=False) for column in SIGNS}
     gain = {name: ev.effect(frames, "goodput_bps", name, resequencing=False) for name in ("reno", "cubic")}
     parts = {f"fewer {SIGNS[column]}": change.below(0.0) for column, change in signs.items()}
-    # "Especially when using CUBIC" is tested as half of the gain of NewReno, whose signs of loss decrease too.
+    # "Especially when using CUBIC" is taken to mean that CUBIC gains less than half of what NewReno gains, whose signs
+    # of loss decrease too.
     parts["counteracted"] = gain["cubic"].known and gain["cubic"].median < gain["reno"].median / 2
     text = (
         "with delayed ACKs CUBIC has per packet sent "
@@ -113,10 +115,10 @@ def something_counteracts(frames: Frames) -> Outcome:
 
 # Implements claim 4.19 of tauran2018 (text).
 def losses_are_errors(frames: Frames) -> Outcome:
-    """Packets lost on the link as a share of those lost on the link or in its queue.
+    """Packets lost on the link, as a share of those lost on the link or in its queue.
 
     Returns: Numbers: `<name>_<with or without>_ratio`, a median over sessions; `<name>_<with or without>_pooled_ratio`,
-        over all lost packets.
+        the share of all lost packets together.
     """
     parts, lines = {}, []
     numbers: dict[str, Any] = {}

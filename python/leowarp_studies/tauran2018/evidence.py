@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers shared by tests, causes, figures and tables of several claims: effects of delayed ACKs, and their reasons."""
+"""Numbers that tests, causes, figures and tables of several claims share: effects of delayed ACKs, and their
+reasons."""
 
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ from leowarp_studies.tauran2018.runs import LABELS, OFF, ON
 from leowarp_studies.tauran2018.traces import Trace
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name; incomplete if runs are missing."""
+"""Data sets of the study by name. A data set is missing if its runs are."""
 
 KEY = ["snr_db", "seed"]
-"""Columns that pair runs with the same fading."""
+"""Two runs with equal values in these columns have the same fading, so they are compared."""
 
 TIMER_MS = 35.0
-"""An ACK of one segment after this waiting time was sent by the 40 ms timer."""
+"""An ACK of one segment that was sent after at least this waiting time was sent by the 40 ms timer."""
 
 EFFECT_TEXT = (
     "Change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "
@@ -41,7 +42,7 @@ def sessions(
 ) -> pd.DataFrame:
     """Rows of the study's own sessions: one row per SNR and seed.
 
-    delayed_ack, snr_db: Filters; all rows if not given.
+    delayed_ack, snr_db: Filters; None selects all rows.
     """
     rows: pd.DataFrame = frames["sessions"]
     mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
@@ -60,7 +61,7 @@ def snrs_db(frames: Frames) -> list[float]:
 def median(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str, snr_db: float
 ) -> Middle:
-    """Median over seeds of a column, with its interval, at one point of a curve."""
+    """Median of a column over seeds, with its interval, at one point of a curve."""
     return middle(
         sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)[column]
     )
@@ -69,7 +70,7 @@ def median(
 def curve(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str
 ) -> list[Middle]:
-    """Medians over seeds of a column at each SNR, the lowest first.
+    """Medians of a column over seeds, one per SNR, the lowest SNR first.
 
     Returns: One median per entry of `snrs_db`.
     """
@@ -82,48 +83,50 @@ def curve(
 def effect(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
 ) -> Middle:
-    """Change of a column by delayed ACKs, see `EFFECT_TEXT`; only SNRs from `from_db` on."""
+    """Median of the change of a column that delayed ACKs cause; see `EFFECT_TEXT`. Only SNRs from `from_db` on
+    count."""
     return middle(effects(frames, column, congestion_control, resequencing=resequencing, from_db=from_db)["change"])
 
 
 def effects(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
 ) -> pd.DataFrame:
-    """The pairs: `snr_db, seed, change`.
+    """The change in each pair of sessions: `snr_db, seed, change`.
 
-    Differences instead of ratios, because a session of 600 s may have no timeout at all. If both sessions have no
-    timeout, nothing has changed; if only the session without delayed ACKs has none, the change is infinite.
+    A change is based on a difference, not on a ratio, because a session of 600 s may have no timeout at all. If neither
+    session of a pair has a timeout, nothing has changed. If no session without delayed ACKs has one at this SNR, any
+    other change is infinite.
     """
     rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]
     with_them, without = (rows[rows["delayed_ack"] == each].set_index(KEY)[column] for each in (ON, OFF))
-    # Sessions are paired by SNR and seed: a failed session removes its pair, not the point.
+    # Sessions are paired by SNR and seed. A failed session removes only its pair, not the whole point.
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
-    # If timeouts occur only with delayed ACKs, the change is infinite, which a median can handle.
+    # If timeouts occur only with delayed ACKs, the change is infinite. A median can handle this.
     with np.errstate(divide="ignore", invalid="ignore"):
-        # The change is relative to the mean at this SNR, not to the session's own count: with few timeouts, the ratio
-        # of two small numbers would vary widely.
+        # The change is relative to the mean at this SNR, not to the count of one session: with few timeouts, a ratio of
+        # two small numbers would vary widely.
         change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
     both["change"] = change
     return both.reset_index()[[*KEY, "change"]]
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Data sets in which the sessions are those of Reno and CUBIC with growth by ACKs (`BY_ACKS`), for the functions
-    above."""
+    """Data sets whose sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). They replace the
+    frames of the functions above."""
     return {"sessions": frames["by_acks"]}
 
 
 def like_by_acks(frames: Frames) -> dict[str, Any]:
-    """The study's own sessions, limited to the SNRs and seeds that were also run with growth by ACKs."""
+    """The study's own sessions at those SNRs and seeds that were also run with windows that grow per ACK."""
     pairs = frames["by_acks"][KEY].drop_duplicates()
     return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
 
 
 def percent(value: Middle) -> str:
-    """`-12 % (-20 to -5)`.
+    """Text such as `-12 % (-20 to -5)`.
 
     >>> percent(Middle(-0.12, -0.2, -0.05, 5, 0.9375))
     '-12.0 % (-20.0 to -5.0)'
@@ -143,17 +146,17 @@ def kbps(value: Middle) -> str:
 
 
 def over_snr(values: list[Middle], scale: float = 1.0, digits: int = 0) -> str:
-    """Medians of a curve, the lowest SNR first."""
+    """Text with the medians of a curve, the lowest SNR first."""
     return ", ".join(f"{value.median * scale:.{digits}f}" if value.known else "unknown" for value in values)
 
 
 def label(congestion_control: str) -> str:
-    """Names for figures and tables."""
+    """Name of a congestion control in figures and tables."""
     return LABELS[congestion_control]
 
 
 def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) -> str:
-    """Counts per session, with and without delayed ACKs, as means over all SNRs and seeds."""
+    """Text with counts per session, with and without delayed ACKs, as means over all SNRs and seeds."""
     parts = []
     for delayed_ack in (ON, OFF):
         rows = sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack)
@@ -163,12 +166,12 @@ def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) 
 
 
 def _counts(rows: pd.DataFrame) -> str:
-    """Means over the sessions as text; nan if there are none."""
+    """Text with means over the sessions; nan if there are no sessions."""
 
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
 
-    # Convert a ratio of sent packets back into a count, like the other numbers of the sentence.
+    # The ratio of sent packets is converted back into a count, because the other numbers of the sentence are counts.
     spurious = float((rows["spurious_ratio"] * rows["sent_pkts"]).mean()) if len(rows) else math.nan
     return (
         f"{mean('sent_pkts'):,.0f} packets sent, {100 * mean('late_ratio'):.1f} % of them overtaken, "
@@ -180,7 +183,7 @@ def _counts(rows: pd.DataFrame) -> str:
 
 
 def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delayed_ack: str) -> list[Trace]:
-    """All SNRs in ascending order."""
+    """Traces of an algorithm at all SNRs, in ascending order."""
     kept: Mapping[tuple[str, str, bool, float], Trace] = frames["traces"]
     return [
         trace
@@ -190,7 +193,7 @@ def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delay
 
 
 def floor_text(frames: Frames, congestion_control: str) -> str:
-    """Share of time at which Linux's minimum RTO was in force, with resequencing."""
+    """Text with the share of time in which the RTO was Linux's minimum, with resequencing."""
     shares = [
         f"{delayed} {np.mean([trace.floor_ratio for trace in own]):.0%}"
         for delayed in (ON, OFF)
@@ -200,13 +203,13 @@ def floor_text(frames: Frames, congestion_control: str) -> str:
 
 
 def held_back_text(frames: Frames, congestion_control: str) -> str:
-    """Waiting times of ACKs with delayed ACKs and resequencing, over all SNRs."""
+    """Text with the waiting times of ACKs over all SNRs, with delayed ACKs and resequencing."""
     own = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
     single = floats(waits["segments_pkts"]) == 1
-    # The limit is 5 ms below the timer's 40: the timer runs in ticks of the kernel's clock, and starts when the segment
-    # was processed.
+    # The limit is 5 ms below the timer's 40 ms, because the timer runs in ticks of the kernel's clock and starts only
+    # when the segment has been processed.
     timer = single & (wait_ms >= TIMER_MS)
     return (
         f"{label(congestion_control)}: {count[timer].sum() / count.sum():.0%} of the ACKs wait for the timer, "

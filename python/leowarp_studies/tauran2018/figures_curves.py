@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures over SNR, with delayed ACKs on and off (figs. 3, 4, 5 and 7)."""
+"""Figures whose horizontal axis is the SNR, with delayed ACKs on and off (figs. 3, 4, 5 and 7)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STYLES: dict[str, dict[str, Any]] = {
     OFF: {"color": AFTER, "linestyle": (0, (5, 1.5)), "marker": "s", "markerfacecolor": "white",
           "label": "off: every segment acknowledged"},
 }  # fmt: skip
-"""Marker shapes and dashes complement colours, for grey printers."""
+"""Marker shapes and dashes distinguish series in addition to colours, for grey printers."""
 
 
 @dataclass(frozen=True)
 class Row:
     """A row of panels.
 
-    column: Column of the sessions.
+    column: Column of the sessions to show.
     scale: Factor for the values.
     label: Label of the axis, with the unit.
     """
@@ -47,28 +47,28 @@ BY_TIMEOUT = Row("timeout_retransmissions_ratio", 100, "retransmitted by\ntimeou
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 3, and Hybla."""
+    """Figure 3 of the study, and the same for Hybla."""
     return _grid(frames, rules, (GOODPUT,), ALGORITHMS, resequencing=False, height_in=2.2)
 
 
 def signs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 4."""
+    """Figure 4 of the study."""
     return _grid(frames, rules, (TIMEOUTS, DUPLICATES, SPURIOUS), ALGORITHMS, resequencing=False, height_in=4.6)
 
 
 def resequencing(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 5."""
+    """Figure 5 of the study."""
     rows = (GOODPUT, TIMEOUTS, DUPLICATES, SPURIOUS)
     return _grid(frames, rules, rows, ALGORITHMS, resequencing=True, height_in=5.8)
 
 
 def timeouts(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 7."""
+    """Figure 7 of the study."""
     return _grid(frames, rules, (BY_TIMEOUT,), ALGORITHMS, resequencing=True, height_in=2.2)
 
 
 def timers(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """RTT variation and RTO."""
+    """Variation of the RTT, and RTO."""
     rows = (Row("rttvar_us", 1e-3, "RTT variation,\nms"), Row("rto_us", 1e-3, "RTO, ms"))
     return _grid(frames, rules, rows, ALGORITHMS[:2], resequencing=True, height_in=3.4)
 
@@ -77,7 +77,8 @@ def _grid(
     frames: Mapping[str, Any], rules: Rules, rows: Sequence[Row], algorithms: Sequence[str], *, resequencing: bool,
     height_in: float,
 ) -> Figure:  # fmt: skip
-    """One row of panels per quantity, one column per congestion control; each panel has its own scale, from 0."""
+    """Draw one row of panels per quantity and one column per congestion control. Each panel has its own scale, which
+    starts at 0."""
     order = "packets put in order by the link" if resequencing else "packets not put in order"
     drawn = new_figure(PAGE_IN, height_in, rules.footer(SESSION_RULES, STUDY_TCP, order, rules.counted))
     panels = drawn.subplots(len(rows), len(algorithms), sharex=True, squeeze=False)
@@ -86,7 +87,7 @@ def _grid(
         for axes, control in zip(row, algorithms, strict=True):
             for place, delayed in enumerate((ON, OFF)):
                 values = ev.curve(frames, quantity.column, control, resequencing=resequencing, delayed_ack=delayed)
-                # Points are shifted by 0.06 dB to either side, so that the intervals of on and off do not hide each
+                # Points are shifted by 0.06 dB to either side. Otherwise the intervals of on and off would hide each
                 # other.
                 _line(axes, snrs_db + 0.06 * (2 * place - 1), values, quantity.scale, STYLES[delayed])
             axes.margins(y=0.08)
@@ -104,7 +105,7 @@ def _grid(
 
 
 def _line(axes: Axes, x: np.ndarray, values: Sequence[Middle], scale: float, style: Mapping[str, Any]) -> None:
-    """Medians with their intervals; a point without a value is a gap."""
+    """Draw medians with their intervals; a point without a value leaves a gap."""
     medians = np.array([value.median for value in values]) * scale
     spread = np.array([[value.median - value.low, value.high - value.median] for value in values]).T * scale
     axes.errorbar(x, medians, yerr=spread, markersize=3.2, markeredgewidth=0.8, capsize=1.8, elinewidth=0.7, **style)

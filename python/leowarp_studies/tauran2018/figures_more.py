@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 6, packets lost after HARQ, waiting times of ACKs, other TCPs, and effects of the assumptions."""
+"""Figure 6, packets lost after HARQ, waiting times of ACKs, other TCPs, and the effect of the assumptions."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ BDP_PKTS = 40e6 * 0.18 / 8 / 1115
 """Bandwidth-delay product of the path without HARQ, for a round trip of 180 ms."""
 
 WINDOW_S = 5.0
-"""Upper limit of figure 6: enough for slow start."""
+"""Figure 6 ends at this time at the latest; slow start takes less."""
 
 STUDY_LOST = ((7, 0.04), (13, 0.005))
-"""Claim 4.1: share of packets finally lost, according to the study's text."""
+"""Share of packets that are finally lost, according to the study's text (claim 4.1)."""
 
 ORDERED: dict[bool, dict[str, Any]] = {
     True: {"color": BEFORE, "marker": "o", "label": "with resequencing"},
     False: {"color": BAD, "marker": "^", "markerfacecolor": "white", "label": "without"},
 }
-"""With and without resequencing, distinguished by shape and colour."""
+"""Styles of sessions with and without resequencing, which differ in shape and colour."""
 
 
 def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 6."""
+    """Figure 6 of the study."""
     growth = frames["growth"]
     drawn = new_figure(PAGE_IN, 2.3, rules.footer("one flow", STUDY_TCP, path=UNFADED_RULES))
     controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
-    # The axis ends when the slowest flow has filled the path and a queue of the same length; if it never does, the time
-    # is infinite, hence the next line.
+    # The axis ends when the slowest flow has filled the path and a queue of the same length. If it never does, this
+    # time is infinite, so the next line limits it.
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):
         for delayed, style in (*STYLES.items(), (ADAPTIVE, adaptive)):
             if (control, delayed) in growth:
                 trace = growth[control, delayed]
-                # The curves have no markers, which suit some seven points: window samples are too dense.
+                # The curves have no markers: markers suit curves of some seven points, and here samples are dense.
                 line = {key: value for key, value in style.items() if not key.startswith("marker")}
                 axes.plot(trace.t_s, trace.cwnd_pkts, **line)
         axes.axhline(BDP_PKTS, color="#555555", linewidth=0.7, linestyle=":")
@@ -77,13 +77,13 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Residual loss, and number of retransmissions per codeword."""
+    """Share of packets lost, and number of retransmissions per codeword."""
     channel: pd.DataFrame = frames["codewords"]
     drawn = new_figure(PAGE_IN, 2.5, rules.footer(SESSION_RULES, STUDY_TCP, rules.counted))
     left, right = drawn.subplots(1, 2)
     lost = packets_lost(frames)
     snrs_db = np.array(list(lost))
-    # Points are shifted by 0.06 dB to either side, as in the figures over SNR, so that the two intervals do not hide
+    # As in the figures over SNR, points are shifted by 0.06 dB to either side, so that the two intervals do not hide
     # each other.
     _points(left, snrs_db - 0.06, list(lost.values()), color=BEFORE, marker="o", linestyle="-", label="packets of TCP")
     each = [middle(rows["lost_ratio"]) for _, rows in channel.groupby("snr_db")]
@@ -91,15 +91,15 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
             linestyle=(0, (5, 1.5)), label="all codewords")  # fmt: skip
     left.plot(*np.array([(snr_db, 100 * ratio) for snr_db, ratio in STUDY_LOST]).T, "x", color="black", markersize=5,
               label="the study's text (13 dB: less)")  # fmt: skip
-    # Loss falls by a factor of about ten over the SNRs.
+    # Between the lowest and the highest SNR, loss falls by a factor of about ten.
     left.set_yscale("log")
     left.set_yticks([0.2, 0.5, 1, 2, 5, 10, 20], ["0.2", "0.5", "1", "2", "5", "10", "20"])
     left.minorticks_off()
     left.set_ylabel("lost for good, %")
     left.set_xlabel("SNR, dB")
     left.legend(loc="lower left")
-    # Means add up to 100 %, as the shares of each seed do, because each seed has equally many codewords. Medians of
-    # single shares do not add up to 100 %.
+    # All seeds have the same number of codewords, so the means of the shares add up to 100 %. Medians of the single
+    # shares would not.
     shares = channel.groupby("snr_db").mean(numeric_only=True)
     columns = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     names = ["at once", "after 1", "2", "3 retransmissions", "lost"]
@@ -120,14 +120,14 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _points(axes: Axes, x: np.ndarray, values: Sequence[Middle], **style: Any) -> None:
-    """Medians in percent with their intervals."""
+    """Draw medians in percent with their intervals."""
     medians = np.array([value.median for value in values]) * 100
     spread = np.array([[value.median - value.low, value.high - value.median] for value in values]).T * 100
     axes.errorbar(x, medians, yerr=spread, markersize=3.2, capsize=1.8, elinewidth=0.7, **style)
 
 
 def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Distribution of the time between the two packets of a delayed-ACK pair."""
+    """Distribution of the time between the two packets of a pair that one delayed ACK acknowledges."""
     drawn = new_figure(
         PAGE_IN, 2.3, rules.footer(SESSION_RULES, STUDY_TCP, "delayed ACKs on, packets put in order", "seed 1")
     )
@@ -137,13 +137,13 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
                 if (name, delayed, ordered) == (control, ON, True)}  # fmt: skip
         if not kept:
             raise TraceError(f"there is no session of {ev.label(control)} with resequencing and delayed ACKs")
-        # The panels show the lowest and the highest SNR; `fromkeys` because a group may have only one.
+        # The panels show the lowest and the highest SNR. `fromkeys` is needed because a group may have only one SNR.
         for place, snr_db in enumerate(dict.fromkeys((min(kept), max(kept)))):
             wait_ms, count = kept[snr_db].pair_waits()
             later = 100 * (1 - np.cumsum(count) / count.sum())
             axes.step(wait_ms, later, where="post", color=OKABE_ITO[place], linestyle=("-", (0, (5, 1.5)))[place],
                       label=f"{snr_db:g} dB")  # fmt: skip
-        # The cross marks 10 ms or more in 10 % of the cases (claim 4.10).
+        # The cross marks the study's number: 10 ms or more in 10 % of the cases (claim 4.10).
         axes.plot(10, 10, "x", color="black", markersize=5, label="the study's text")
         axes.set_yscale("log")
         axes.set_ylim(0.1, 110)
@@ -158,7 +158,7 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def profiles(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput by profile and delayed ACKs, at the SNR that every reproduction includes."""
+    """Goodput by TCP profile and delayed ACKs, at the one SNR that every reproduction includes."""
     rows: pd.DataFrame = frames["profiles"]
     snr_db = 10.0
     here = rows[rows["snr_db"] == snr_db]
@@ -190,7 +190,7 @@ _DECADES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def _all_tcps() -> list[tuple[str, str]]:
-    """(profile, delayed ACKs) in the order of the rows: the study's TCP first."""
+    """Pairs (profile, delayed ACKs) in the order of the rows, with the study's TCP first."""
     order = {ON: 0, OFF: 1, ADAPTIVE: 2}
     tcps = {(STUDY_PROFILE, ON), (STUDY_PROFILE, OFF), *OTHER_TCPS}
     names = ["newreno", "classic", "linux"]
@@ -198,7 +198,7 @@ def _all_tcps() -> list[tuple[str, str]]:
 
 
 def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput and the effect of delayed ACKs, with one assumption changed at a time."""
+    """Goodput, and the effect of delayed ACKs, if one assumption at a time is changed."""
     rows: pd.DataFrame = frames["assumptions"]
     settings = [(BASE, "as in all other figures")] + [
         (setting(each, value), f"{each.label}: {value}") for each in ASSUMPTIONS for value in each.others
@@ -218,12 +218,12 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
             here = mine[mine["setting"] == name]
             for ordered, style in ORDERED.items():
                 there = here[here["resequencing"] == ordered]
-                # Goodput is shown without delayed ACKs, because a quick reproduction has no other runs.
+                # This is the goodput without delayed ACKs, because a quick reproduction has no other runs.
                 off = there[there["delayed_ack"] == OFF]
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)
                 else:
-                    # Sessions are paired by seed: both of a pair had the same fading.
+                    # Sessions are paired by seed, so both of a pair have the same fading.
                     both = there[there["delayed_ack"] == ON].merge(off, on="seed", suffixes=("_on", "_off"))
                     change = (both["goodput_bps_on"] / both["goodput_bps_off"] - 1) * 100
                     _dot(axes, place, middle(change), 1.0, style)
@@ -240,27 +240,27 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _has(rows: pd.DataFrame, control: str, what: str) -> bool:
-    """Whether a panel has runs: a quick reproduction has only Reno without delayed ACKs."""
+    """Whether a panel has runs. A quick reproduction has only those of Reno without delayed ACKs."""
     changed = rows[(rows["congestion_control"] == control) & (rows["setting"] != BASE)]
     wanted = {OFF} if what == "goodput" else {ON, OFF}
     return wanted <= set(changed["delayed_ack"])
 
 
 def _dot(axes: Axes, place: float, value: Middle, scale: float, style: Mapping[str, Any]) -> None:
-    """A median with its interval; nothing where there is no run."""
+    """Draw a median with its interval, or nothing if there is no run."""
     if value.known:
         axes.plot([value.low * scale, value.high * scale], [place, place], color=style["color"], linewidth=1.2)
         axes.plot(value.median * scale, place, linestyle="none", markersize=3.6, **style)
 
 
 def _seeds(rows: pd.DataFrame) -> str:
-    """Text for the footer of a figure; the varied settings may have fewer seeds than the base."""
+    """Text below a figure about seeds: settings that differ from the base may have fewer seeds than the base."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"up to {count} seeds"
 
 
 def _legend_once(drawn: Figure, axes: Axes) -> None:
-    """A figure's legend, taken from one panel, with each name once."""
+    """Add a legend to a figure. It is taken from one panel and has each name once."""
     handles, texts = axes.get_legend_handles_labels()
     named = dict(zip(texts, handles, strict=True))
     drawn.legend(list(named.values()), list(named), loc="outside upper right", ncols=len(named))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: groups of runs from the study engine; claims and figures from their data sets and kept
+"""Reproduction of the study: the study engine makes groups of runs, and claims and figures use their data sets and kept
 traces."""
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ LEAD = (
 )
 
 LINUX, NO_FLOOR, CHARGED = "Linux 6.12", "no RTO floor", "retransmissions take capacity"
-"""Samples: the study's own sessions, and what the others change."""
+"""Names of the samples: the study's own sessions, and sessions in which something else is changed."""
 
 TABLE = "curves.csv"
-"""File beside the page with all points of the figures for programs."""
+"""File beside the page with all points of the figures, to be read by programs."""
 
 CLAIM_FRAMES = {
     "sessions": ("first", "main"),
@@ -44,7 +44,7 @@ CLAIM_FRAMES = {
     "traces": ("first",),
     "timers": ("first", "main"),
 }
-"""Data sets that claims name in `Claim.runs`, with the groups of runs that each is built from."""
+"""Data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -52,7 +52,7 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
     """Make the missing runs and the figures; see `leowarp.study.Room`.
 
-    quick: True for fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
+    quick: True for a shorter study, with fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
     scheduler: Address of a Dask scheduler.
     Raises LeowarpError: The first failure, if no group has the runs that claims need.
     """
@@ -91,12 +91,12 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures; an input is left out if it lacks a point that a claim needs."""
+    """Inputs of claims and figures. An input is left out if a point that a claim needs is missing."""
     frames: dict[str, Any] = {}
-    # Only traces of seed 1 are read: those of the other sessions are not kept.
+    # Only traces of seed 1 can be read, because those of other sessions are not kept.
     kept = _views(rows["first"], folder / "first")
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
-    # Claims evaluate whole curves: with a missing point they would compare other SNRs than stated.
+    # Claims evaluate whole curves. If a point were missing, they would compare other SNRs than they state.
     if len(sessions) and results.complete(sessions):
         frames["sessions"] = frames["timers"] = sessions
         frames["codewords"] = results.codewords(
@@ -112,7 +112,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         for name in ("growth", "growth_by_acks")
         for row, view in _views(rows[name], folder / name)
     }
-    # Claim 4.8 compares four algorithms; sessions with growth by ACKs are for the cause and may be missing.
+    # Claim 4.8 compares four algorithms. Sessions with windows that grow per ACK are only for the cause, so they may be
+    # missing.
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
     for name, beside in (("profiles", _same(sessions, "profiles")), ("assumptions", _same(sessions, "assumptions"))):
@@ -131,22 +132,23 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Sessions in which one thing differs, for the claims whose runs are included.
+    """Sessions that differ in one thing from the study's own. They are used for the claims whose runs they include.
 
-    Without the RTO's floor, only claim 4.11; if retransmissions take capacity, all claims that use only sessions.
+    Without the minimum of the RTO, this is only claim 4.11. If retransmissions take capacity, these are all claims that
+    use only sessions.
     """
     samples: list[tuple[str, dict[str, Any]]] = []
     if "rto_floor" in frames:
         samples.append((NO_FLOOR, {"timers": frames["rto_floor"]}))
     if "capacity" in frames:
-        # Without fading there are no retransmissions, so the growth of the window is the same.
+        # Without fading there are no retransmissions, so the window grows in the same way.
         growth = {"growth": frames["growth"]} if "growth" in frames else {}
         samples.append((CHARGED, {"sessions": frames["capacity"], "timers": frames["capacity"]} | growth))
     return samples
 
 
 def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
-    """The study's own sessions for comparison with a group: the same SNRs and seeds."""
+    """The study's own sessions at the SNRs and seeds of a group, for comparison with this group."""
     if not len(sessions):
         return sessions
     snrs_db, seeds = {
@@ -163,7 +165,7 @@ def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunVi
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
+    """Texts for the top of the page: a list of what a quick reproduction leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         few = ", ".join(f"{snr_db:g}" for snr_db in runs.FEW_SNRS_DB)
@@ -175,7 +177,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section() -> str:
-    """Location of the results, as HTML."""
+    """HTML section that says where the results are."""
     note = (
         f'Every point of the figures: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the groups first, '
         "growth and growth_by_acks stand in their <code>runs/</code>."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures: few columns, with consistent names that contain units."""
+"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ COLUMNS = {
     "rto_us": "flow0_rto_p50_us",
     "cwnd_pkts": "flow0_cwnd_p50_pkts",
 }
-"""Fields of each session's row, by their name in `summary.json`. Retransmissions are counted by the sender;
-retransmitted and spurious packets are counted from the trace."""
+"""Columns of a session, with their names in `summary.json`. The sender counts retransmissions. Retransmitted packets
+and spurious ones are counted from the trace."""
 
 
 def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows from the study engine, without failed runs.
 
-    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed`, those of `COLUMNS`, and per packet
-    sent `timeouts_ratio`, `lost_ratio` (on the link, relative to the packets it transmitted), `late_ratio` (packets
-    overtaken in transit). `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; nan without a
-    retransmission or a loss.
+    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and those of `COLUMNS`. Three more
+    are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link, divided by those that it
+    transmitted), `late_ratio` (packets overtaken on their way, per packet sent). `spurious_of_retransmitted_ratio` and
+    `link_of_lost_ratio` are shares; they are nan if nothing was retransmitted or lost.
 
-    Raises TraceError if a column is missing because an older version made the runs.
+    Raises TraceError if a column is missing because an older version of leowarp made the runs.
     """
     rows = rows[rows["status"] == "ok"]
     frame = pd.DataFrame({"congestion_control": rows["congestion_control"], "delayed_ack": rows["delayed_ack"]})
@@ -63,7 +63,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
         frame[name] = rows[column].astype("float64")
     frame["timeouts_ratio"] = frame["timeouts"] / frame["sent_pkts"]
     frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
-    # The share refers to the link's packets: packets dropped by its queue never reached the channel.
+    # Packets that the link's queue dropped never reached the channel, so they are not counted here.
     frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
     frame["spurious_of_retransmitted_ratio"] = frame["spurious_pkts"] / frame["retransmitted_pkts"]
     frame["link_of_lost_ratio"] = frame["lost_pkts"] / (frame["lost_pkts"] + frame["dropped_pkts"])
@@ -71,22 +71,24 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """Whether all curves are complete: every congestion control, order and delayed-ACK setting at each SNR."""
+    """Whether no point of a curve is missing: every congestion control, packet order and delayed-ACK setting has each
+    SNR."""
     points = frame.groupby(["congestion_control", "resequencing", "delayed_ack", "snr_db"]).ngroups
     return points == len(runs.ALGORITHMS) * 2 * 2 * frame["snr_db"].nunique()
 
 
 def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
-    """Effect of the channel on all codewords, with or without a packet: it is computed without a run.
+    """Effect of the channel on all codewords, including those that carry no packet. It is computed without a run.
 
-    Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after that number of retransmissions).
+    Columns: `snr_db, seed, lost_ratio`, and `decoded0_ratio` to `decoded3_ratio` (decoded after this number of
+        retransmissions).
 
-    No errors of runs are raised: the channel is a function of the plan and the seed.
+    No run is involved, so no run's error can be raised: the channel is a function of the plan and the seed.
     """
     rows = []
     for snr_db in snrs_db:
         for seed in seeds:
-            # Seed and length equal those of the sessions, so the fading is exactly theirs.
+            # The seed and the length are those of the sessions, so the fading is exactly the same.
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
             assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"

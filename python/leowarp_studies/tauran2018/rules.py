@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footer of every figure: the rules that shape the results."""
+"""Text below every figure: the rules that shape the results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STUDY_TCP = "profile newreno: no SACK, three duplicate ACKs"
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts about the runs for the footers of figures.
+    """Facts about the runs, for the text below figures.
 
     kernel: Name and version of the guest's kernel, or "not recorded".
     seeds: Number of seeds of the study's own sessions.
@@ -30,7 +30,7 @@ class Rules:
     seeds: int
 
     def footer(self, *rules: str, path: str = PATH_RULES) -> str:
-        """Rules of a figure as one paragraph."""
+        """The rules of a figure as one paragraph."""
         return " · ".join((path, *rules, f"kernel: {self.kernel}"))
 
     @property

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: its own sessions, sessions on other TCPs, window growth alone, and one assumption changed at a
-time.
+"""Runs of the study: its own sessions, sessions on other TCPs, runs for window growth alone, and sessions with one
+changed assumption.
 
-Each group is a separate study (a scenario, parameters, seeds), made and resumed by the study engine.
+Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
 SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
 """SNRs of the study: 7 to 13 dB."""
 FEW_SNRS_DB = (7, 10, 13)
-"""Seeds of the other TCPs, and of a quick reproduction."""
+"""SNRs of the runs on other TCPs, and of a quick reproduction."""
 
 SEEDS, QUICK_SEEDS = 5, 2
 PROFILE_SEEDS, ASSUMPTION_SEEDS = 3, 2
@@ -28,8 +28,8 @@ DURATION_S, GROWTH_S = 600, 60
 
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
-"""Linux's algorithms with one change: their windows grow per ACK, as in ns-2's Reno, instead of per acknowledged
-segment. The modified algorithms are modules, which are examples of leowarp."""
+"""Linux's algorithms with one change: the window grows with each ACK, as in ns-2's Reno, instead of with each
+acknowledged segment. The changed algorithms are kernel modules, which come with leowarp as examples."""
 
 LABELS = {
     "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
@@ -37,13 +37,13 @@ LABELS = {
 }  # fmt: skip
 
 ON, OFF, ADAPTIVE = "on", "off", "adaptive"
-"""Delayed ACKs: after every second segment or 40 ms; none; Linux's default."""
+"""Settings of delayed ACKs: an ACK after every second segment or 40 ms; none; Linux's default."""
 
 STUDY_PROFILE = "newreno"
 OTHER_TCPS = (
     (STUDY_PROFILE, ADAPTIVE), ("classic", OFF), ("classic", ON), ("linux", OFF), ("linux", ON), ("linux", ADAPTIVE),
 )  # fmt: skip
-"""Profile and delayed ACKs of the group `profiles`."""
+"""Combinations of TCP profile and delayed ACKs in the group `profiles`."""
 
 PROFILE_TEXT = {
     "newreno": "as the study's NewReno: three duplicate ACKs, no SACK; nothing is taken back",
@@ -52,23 +52,23 @@ PROFILE_TEXT = {
 }
 
 RTO_FLOOR = {"net.ipv4.tcp_rto_min_us": "1000"}
-"""Minimum of the RTT variation term (RFC 6298, 2.3): only the clock's granularity, instead of Linux's 200 ms. The RTO
-is then SRTT plus four times RTTVAR, as in the study."""
+"""Keys that set the minimum of the RTT variation term (RFC 6298, 2.3) to the clock's granularity, instead of Linux's
+200 ms. The RTO is then SRTT plus four times RTTVAR, as in the study."""
 
 DEEP = "20000 pkts"
-"""Queue of the group `growth`, which never overflows."""
+"""Queue of the group `growth`, which is so long that it never overflows."""
 
 ASSUMPTION_SNR_DB = 10
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """A value that the study does not state.
+    """An assumption: a value that the study does not state.
 
     name, label: Name in runs, and label in figures.
     key: Dotted key of the scenario.
     default: Value in all other runs.
-    others: Further values that are tried.
+    others: Further values that are tried, one at a time.
     why: Reason for the default; design/lms-harq.md has more.
     """
 
@@ -80,53 +80,54 @@ class Assumption:
     why: str
 
 
-# Reason for each default, and sensitivity of the results to it: design/lms-harq.md.
+# Reasons for the defaults, and how results depend on them: design/lms-harq.md.
 ASSUMPTIONS = (
-    # The default is a car on a road between trees. At 60 km/h it moves 1 m in the 60 ms of three retransmissions, so
-    # that all of them may be within one fade.
+    # The default is a car on a road between trees. At 60 km/h it moves by 1 m in the 60 ms of three retransmissions, so
+    # all of them may be within the same fade.
     Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
                "a car; how many looks at the fading three retransmissions get hangs on it"),
-    # Perez-Fontan's tables were measured in S band; at 2.2 GHz the multipath changes over half a wavelength, 7 cm.
+    # Perez-Fontan's tables were measured in the S band. At 2.2 GHz, the multipath changes over half a wavelength, 7 cm.
     Assumption("carrier", "carrier", "mobile.carrier", "2.2 GHz", ("1.5 GHz", "4 GHz"),
                "the tables are of S band; the multipath's pace hangs on it"),
-    # The channel is unknown before the first transmission; a half is neutral between delay and symbols
+    # Before the first transmission the channel is unknown. A half favours neither a short delay nor few symbols
     # (design/lms-harq.md).
     Assumption("first_target", "first transmission decodes with", "mobile.first_target", "50 %", ("10 %", "90 %"),
                "which bits the first transmission has: in adaptive HARQ, those that decode with this probability"),
-    # Monte Carlo simulation of the code at low rates: half of the codewords decode at 1.13 to 1.14 times the data bits,
-    # nine in ten at 1.16 to 1.17.
+    # In a Monte Carlo simulation of the code at low rates, half of the codewords are decoded with 1.13 to 1.14 times
+    # the data bits, and nine in ten with 1.16 to 1.17 times.
     Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
                "typical of the turbo code at low rate (own Monte Carlo)"),
     # This is the only default that was chosen after losses had been computed. The authors' abstracts describe
-    # `received` (arXiv 1411.3625, 1501.01471). Only `received` of the three models stays between the two extreme
+    # `received` (arXiv 1411.3625, 1501.01471). Only the model `received` stays between the two extreme
     # models at 13 dB.
     Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
                "the paper's own rule is not public"),
-    # The size is the content of a codeword. ns-2's TCP has 1000 bytes of data and 40 of headers by default. A path
+    # The size is that of a codeword's content. ns-2's TCP has by default 1000 bytes of data and 40 of headers. A path
     # without MTU discovery carries 576 bytes (RFC 1122, 3.3.3).
     Assumption("packet", "IP packet", "network.mtu", "1115 B", ("1040 B", "576 B"),
                "one codeword; smaller ones share a codeword's fate with the next"),
-    # 40 Mbit/s x 180 ms are 807 packets of 1,115 bytes.
+    # The bandwidth-delay product is 807 packets of 1,115 bytes (40 Mbit/s x 180 ms).
     Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
                "about half of the path's bandwidth-delay product"),
-    # The choice of satellite decides how often the route changes, and thus how often packets overtake each other for
-    # reasons other than HARQ.
+    # The choice of satellite decides how often the route changes. It thereby decides how often packets overtake each
+    # other for reasons other than HARQ.
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
-    # The study names no time; another start time shows the influence of the chosen 600 s.
+    # The study names no time. Other start times show how far results depend on these 600 s.
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
-"""Changes are made one at a time; the default is not among the others."""
+"""One assumption is changed at a time. Its default is not among the other values."""
 
 BASE = "base"
-"""Setting of a run with all assumptions at their defaults."""
+"""Name of the setting in which all assumptions have their defaults."""
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups, the study's own first."""
+    """All groups, starting with the study's own."""
     return (
-        # Seed 1 is a separate group, because whole run directories of all seeds would be five times as large.
+        # Only seed 1 keeps its run directories, so it is a separate group: the directories of all seeds would take five
+        # times the space.
         _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
         _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),
         _growth("growth", "figure 6: no loss, no HARQ", ALGORITHMS[:2], (ON, OFF, ADAPTIVE)),
@@ -140,12 +141,12 @@ def parts() -> tuple[Part, ...]:
 
 
 def snr_text(snr_db: float) -> str:
-    """An SNR in the notation of scenarios."""
+    """An SNR as scenarios write it."""
     return f"{snr_db:g} dB"
 
 
 def setting(assumption: Assumption, value: Any) -> str:
-    """Name of the runs with one assumption changed.
+    """Name of the runs in which an assumption has this value.
 
     >>> setting(ASSUMPTIONS[0], "3 km/h")
     'speed-3-km-h'
@@ -154,19 +155,20 @@ def setting(assumption: Assumption, value: Any) -> str:
 
 
 def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Part:
-    """Sessions over all SNRs, with and without resequencing and delayed ACKs; seeds are numbered from `first`."""
+    """Sessions at all SNRs, with and without resequencing and with and without delayed ACKs. Seeds are numbered from
+    `first`."""
     content = _content(name, SNRS_DB, ALGORITHMS, first, seeds)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:
         content["keep"] = {"runs": "all"}
-    # The group has resequencing on and off, and delayed ACKs on and off.
+    # The two factors of 2 are for resequencing and for delayed ACKs, each on and off.
     count = len(SNRS_DB) * len(ALGORITHMS) * 2 * 2 * seeds
     return Part(name, why, content, count, _few(QUICK_SEEDS, FEW_SNRS_DB))
 
 
 def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequence[str]) -> Part:
-    """Window of one flow over a link without loss and with constant delay, without a constellation."""
-    # Without fading, the SNR has no effect; one seed suffices, because nothing is random.
+    """Window growth of one flow over a link without loss, with constant delay and without a constellation."""
+    # Without fading the SNR has no effect. One seed suffices, because nothing is random.
     content = _content(name, (13,), algorithms, 1, 1)
     content["parameters"] |= {
         "mobile.resequencing": {"label": "resequencing", "values": [True]},
@@ -177,21 +179,22 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
         "tcp.profile": STUDY_PROFILE,
         "observe.packets": "none",
         "mobile.fading": False,
-        # With the sessions' queue of 500 packets, slow start would end at a drop, and the growth with it.
+        # With the sessions' queue of 500 packets, a drop would end slow start and thereby the growth.
         "mobile.queue": DEEP,
         "run.duration": f"{GROWTH_S} s",
-        # The window is sampled more often than in the sessions: slow start doubles the window every 180 ms.
+        # The window is sampled more often than in the sessions, because slow start doubles it every 180 ms.
         "observe.sockets": "10 ms",
     }
     content["keep"] = {"runs": "all"}
     return Part(name, why, content, len(algorithms) * len(delayed_acks),
-                # Claims compare on with off; Linux's default is only in the figure.
+                # Claims compare on with off. Linux's default is only in the figure, so a quick reproduction leaves it
+                # out.
                 lambda values, seed: values["tcp.delayed_ack"] != ADAPTIVE)  # fmt: skip
 
 
 def _profiles() -> Part:
-    """Other TCPs at fewer SNRs and seeds: profile and delayed ACKs vary together, because only some combinations make
-    sense.
+    """Other TCPs at fewer SNRs and with fewer seeds. Profile and delayed ACKs vary together, because only some
+    combinations make sense.
     """
     content = _content("profiles", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["together"] = [
@@ -207,7 +210,8 @@ def _profiles() -> Part:
 
 
 def _by_acks() -> Part:
-    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs: the effect of Linux's growth per segment."""
+    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. They show what Linux's growth per segment
+    changes."""
     content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,
@@ -215,13 +219,13 @@ def _by_acks() -> Part:
 
 
 def _assumptions() -> Part:
-    """Sessions with one assumption changed at a time, at one SNR: each differs from the base in one key."""
+    """Sessions with one changed assumption at a time, at one SNR. Each setting differs from the base in one key."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
-    # One assumption is changed at a time, with defaults for the others: the keys vary together, with one row per
-    # setting.
+    # The keys vary together, one row per setting. In each row one assumption is changed, and the others have their
+    # defaults.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
-    # The scenario's name is varied like any key: it becomes the column `name`, by which figures identify the setting.
+    # The scenario's name is varied like any key. It becomes the column `name`, from which figures know the setting.
     together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
     for mine in ASSUMPTIONS:
         together[mine.key] = [value if each is mine else mine.default for each, value in settings]
@@ -233,8 +237,8 @@ def _assumptions() -> Part:
 
 
 def _rto_floor() -> Part:
-    """Sessions with resequencing and an RTO without Linux's floor, to see whether the RTO then follows the RTT's
-    variation."""
+    """Sessions with resequencing in which the RTO lacks Linux's minimum. They show whether the RTO then follows the
+    RTT's variation."""
     content = _content("rto_floor", FEW_SNRS_DB, ALGORITHMS[:2], 1, SEEDS)
     content["set"] |= {"tcp.sysctl": RTO_FLOOR}
     content["parameters"] |= {
@@ -246,7 +250,7 @@ def _rto_floor() -> Part:
 
 
 def _capacity() -> Part:
-    """Sessions over a link on which retransmissions take capacity from new codewords."""
+    """Sessions over a link on which retransmissions take capacity away from new codewords."""
     content = _content("capacity", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["set"] |= {"mobile.retransmissions_take_capacity": True}
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
@@ -256,7 +260,7 @@ def _capacity() -> Part:
 
 
 def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Runs of a quick reproduction: those of the first seeds at some SNRs."""
+    """Filter for a quick reproduction: it selects runs of the first seeds at some SNRs."""
     wanted = {snr_text(snr_db) for snr_db in snrs_db}
     return lambda values, seed: seed <= seeds and values["mobile.snr"] in wanted
 
@@ -264,11 +268,12 @@ def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], i
 def _content(
     name: str, snrs_db: Sequence[float], algorithms: Sequence[str], first_seed: int, seeds: int
 ) -> dict[str, Any]:
-    """Content of a study file over algorithms, resequencing on and off, SNRs and seeds.
+    """Content of a study file that varies algorithms, resequencing on and off, SNRs and seeds.
 
-    Algorithms with growth per ACK are modules that are compiled for the guest; the others are in its kernel.
+    Algorithms with windows that grow per ACK are kernel modules compiled for the guest. The others are in the guest's
+    kernel.
     """
-    # The modules are examples that come with leowarp, compiled for the guest when a run needs them.
+    # These modules are examples that come with leowarp. They are compiled for the guest when a run needs them.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]
     return {
         "name": name,

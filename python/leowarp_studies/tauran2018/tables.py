@@ -17,7 +17,8 @@ STUDY_RETRANSMISSIONS = {
     7: (1068, 1333, 6969), 8: (932, 1100, 16914), 9: (925, 1105, 23073), 10: (789, 949, 16782), 11: (748, 923, 22399),
     12: (742, 780, 23852), 13: (706, 789, 20688),
 }  # fmt: skip
-"""Table 1 of the study, for comparison: packets retransmitted in 600 s with delayed ACKs, NewReno, CUBIC, Hybla."""
+"""Table 1 of the study, for comparison: numbers of packets retransmitted in 600 s with delayed ACKs by NewReno, CUBIC
+and Hybla."""
 
 CELLS = (
     ("goodput_bps", 1e-3, 0, "goodput, kbit/s"),
@@ -32,15 +33,15 @@ CELLS = (
 
 
 def retransmissions(frames: Mapping[str, Any]) -> str:
-    """Table 1: the study's numbers next to leowarp's."""
+    """Table 1, with the study's numbers beside leowarp's."""
     rows = []
     for snr_db in ev.snrs_db(frames):
         mine = [
             ev.median(frames, "retransmissions_pkts", control, resequencing=False, delayed_ack=ON, snr_db=snr_db)
             for control in ALGORITHMS
         ]
-        # The study's numbers are only for comparison: claim 4.9 is about the order of these numbers and their course
-        # over SNRs.
+        # The study's numbers are only for comparison. Claim 4.9 is about the order of leowarp's numbers and how they
+        # change with SNR.
         theirs = STUDY_RETRANSMISSIONS.get(int(snr_db), ())
         rows.append([f"{snr_db:g}", *(value.text(1, 0) for value in mine), *theirs])
     names = [ev.label(control) for control in ALGORITHMS]
@@ -50,8 +51,8 @@ def retransmissions(frames: Mapping[str, Any]) -> str:
 
 
 def delayed(frames: Mapping[str, Any]) -> str:
-    """All sessions with the study's TCP: one row per congestion control, resequencing and delayed-ACK setting, over all
-    SNRs."""
+    """All sessions with the study's TCP, over all SNRs. There is one row per congestion control, resequencing and
+    delayed-ACK setting."""
     rows = []
     for ordered in (False, True):
         for control in ALGORITHMS:
@@ -71,7 +72,7 @@ def delayed(frames: Mapping[str, Any]) -> str:
 
 
 def profiles(frames: Mapping[str, Any]) -> str:
-    """Other TCPs at each of their SNRs."""
+    """Table of other TCPs at each of their SNRs."""
     sessions: pd.DataFrame = frames["profiles"]
     rows = []
     for keys, mine in sessions.groupby(["congestion_control", "resequencing", "profile", "delayed_ack"], sort=True):
@@ -94,7 +95,7 @@ def profiles(frames: Mapping[str, Any]) -> str:
 
 
 def by_acks(frames: Mapping[str, Any]) -> str:
-    """Effect of delayed ACKs with windows that grow per segment, and with windows that grow per ACK."""
+    """Table with the effect of delayed ACKs if windows grow per segment, and if they grow per ACK."""
     same, theirs = ev.like_by_acks(frames), ev.by_acks(frames)
     frame_of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
     snrs_db = ev.snrs_db(theirs)
@@ -119,7 +120,7 @@ def by_acks(frames: Mapping[str, Any]) -> str:
 
 
 def assumptions() -> str:
-    """Values that the study does not state, leowarp's choice, and the reason."""
+    """Table of the values that the study does not state, with leowarp's choices and their reasons."""
     rows = [
         [each.label, str(each.default), ", ".join(str(value) for value in each.others), each.why]
         for each in ASSUMPTIONS
@@ -129,8 +130,8 @@ def assumptions() -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """Every point of the figures for programs: `congestion_control, resequencing, delayed_ack, snr_db, quantity,
-    median, low, high, count`; the quantity's name contains its unit."""
+    """Every point of the figures, for programs: columns `congestion_control, resequencing, delayed_ack, snr_db,
+    quantity, median, low, high, count`. The name of a quantity contains its unit."""
     rows = []
     keys = ["congestion_control", "resequencing", "delayed_ack", "snr_db"]
     for values, mine in frames["sessions"].groupby(keys, sort=True):

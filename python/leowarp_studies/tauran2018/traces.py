@@ -15,25 +15,26 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
 from leowarp.report import RunView
 
 RTO_MIN_US = 200_000
-"""TCP_RTO_MIN: Linux adds to SRTT four times the RTT's variation, but at least this value (tcp_rtt_estimator)."""
+"""TCP_RTO_MIN of Linux. The RTO is SRTT plus four times the RTT's variation, but at least SRTT plus this value
+(tcp_rtt_estimator)."""
 
 FLOOR_SLACK_US = 5_000
-"""SRTT and RTO are rounded to ticks of the kernel's clock."""
+"""Tolerance, because SRTT and RTO are rounded to ticks of the kernel's clock."""
 
 PAIR = 2
-"""Number of segments acknowledged by an ACK of a delayed pair."""
+"""Number of segments that the ACK of a delayed pair acknowledges."""
 
 
 @dataclass(frozen=True)
 class Trace:
     """One session.
 
-    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). Samples of the sender's socket, like
-        `delivered_pkts` (acknowledged so far), `rwnd_limited_us` (total time limited by the receiver's window),
-        `ssthresh_pkts` (nan: not set yet) and `ca_state` (the kernel's number).
-    goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). Bytes received in order, per second.
-    waits: `segments_pkts, wait_ns, acks_pkts`: ACKs by number of acknowledged segments and waiting time of the first
-        segment.
+    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). Samples of the sender's socket.
+        Further columns are `delivered_pkts` (acknowledged so far), `rwnd_limited_us` (total time limited by the
+        receiver's window), `ssthresh_pkts` (nan: not set yet) and `ca_state` (the kernel's number).
+    goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). Bytes received in order, in each second.
+    waits: `segments_pkts, wait_ns, acks_pkts`: number of ACKs, by the number of segments that they acknowledge and by
+        the waiting time of the first segment.
     """
 
     seed: int
@@ -52,31 +53,31 @@ class Trace:
 
     @property
     def floor_ratio(self) -> float:
-        """Share of the samples at which the RTO has Linux's minimum: SRTT plus 200 ms."""
-        # Before the first round trip SRTT is 0, and RTO the initial second (RFC 6298, 2.1).
+        """Share of the samples in which the RTO is Linux's minimum, SRTT plus 200 ms."""
+        # Before the first round trip, SRTT is 0 and the RTO is the initial second (RFC 6298, 2.1).
         known = (self.srtt_us > 0) & np.isfinite(self.rto_us)
-        # RFC 6298, 2.4 has 1 s as the minimum RTO; Linux has SRTT plus 200 ms (tcp_rtt_estimator, tcp_rto_min).
+        # The minimum RTO is 1 s in RFC 6298, 2.4, and SRTT plus 200 ms in Linux (tcp_rtt_estimator, tcp_rto_min).
         at_floor = np.abs(self.rto_us - self.srtt_us - RTO_MIN_US)[known] <= FLOOR_SLACK_US
         return float(at_floor.mean()) if known.any() else float("nan")
 
     @property
     def growing_ratio(self) -> float:
-        """Share of the samples in slow start or in recovery, after a timeout or without one."""
-        # A window below its threshold is in slow start; without a threshold, any window is.
+        """Share of the samples in slow start or in recovery, with or without a timeout."""
+        # A sender whose window is below its threshold is in slow start. Without a threshold, any sender is.
         slow_start = ~(self.cwnd_pkts >= self.ssthresh_pkts)
         return float((slow_start | np.isin(self.ca_state, RECOVERY_STATES)).mean()) if len(self.t_s) else float("nan")
 
     @property
     def acks_per_segment_ratio(self) -> float:
-        """Number of ACKs divided by the segments that they acknowledge."""
-        # A row represents all ACKs with the same waiting time and number of segments, so rows are weighted by their
-        # ACKs.
+        """Number of ACKs divided by the number of segments that they acknowledge."""
+        # A row stands for all ACKs with the same waiting time and number of segments, so it is weighted by their
+        # number.
         segments = floats(self.waits["segments_pkts"]) * floats(self.waits["acks_pkts"])
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
-        """ACKs for two segments: waiting times in ms, ascending, and the number of ACKs with each."""
-        # The metrics group ACKs by equal waiting time, so counts are used instead of single rows.
+        """For ACKs of two segments: the waiting times in ms, ascending, and the number of ACKs with each."""
+        # The metrics have one row for all ACKs with the same waiting time, so the counts are used.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
 
@@ -86,12 +87,12 @@ class Trace:
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
 
     def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
-        """Among pairs that waited from half a HARQ round to `longest_ms`, the share with a waiting time of whole
-        rounds.
+        """Share of the pairs that waited for a whole number of HARQ rounds, among those that waited from half a round
+        to `longest_ms`.
 
-        round_ms: Time from one transmission to the next.
-        within_ms: Largest distance from a multiple of the round that still counts.
-        Returns: A share from 0 to 1; nan without such pairs.
+        round_ms: Time from one HARQ transmission to the next.
+        within_ms: Largest difference from a whole number of rounds that still counts.
+        Returns: A share from 0 to 1; nan if there are no such pairs.
         """
         wait_ms, count = self.pair_waits()
         long = (wait_ms >= round_ms / 2) & (wait_ms < longest_ms)
@@ -99,13 +100,13 @@ class Trace:
         return float(count[long & near].sum() / count[long].sum()) if count[long].sum() else float("nan")
 
     def reaches_s(self, cwnd_pkts: float) -> float:
-        """Time at which the window first reached a size; infinite if never."""
+        """Time at which the window first reached this size; infinite if it never did."""
         there = np.flatnonzero(self.cwnd_pkts >= cwnd_pkts)
         return float(self.t_s[there[0]]) if len(there) else float("inf")
 
 
 def trace_of(run: RunView) -> Trace:
-    """The only flow of a kept run."""
+    """Trace of the only flow of a kept run."""
     flow = run.main_flow
     samples = run.tables.of_flow("sockets", flow)
     carried = goodput(run.tables, flow, "in_order", 1_000_000_000)

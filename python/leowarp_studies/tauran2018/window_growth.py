@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why delayed ACKs slow the growth of some windows: the window grows either per ACK or per acknowledged segment."""
+"""Why delayed ACKs slow the growth of some windows: a window grows either with each ACK or with each acknowledged
+segment."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import BY_ACKS, OFF, ON
 
 GROWN_PKTS = (100, 500)
-"""Window sizes of claim 4.8; this path's bandwidth-delay product is 807 packets."""
+"""Window sizes that claim 4.8 uses. The bandwidth-delay product of this path is 807 packets."""
 
 
 HELD_MS = 10
-"""Time limited by the receiver's window below which nothing is reported; a packet takes 0.2 ms."""
+"""Shorter limits by the receiver's window are not reported; a packet takes 0.2 ms."""
 
 
 TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else the same".format(
@@ -23,7 +24,7 @@ TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else
 
 
 def reaches_text(frames: Frames, name: str) -> str:
-    """Times at which the window reached each size in `GROWN_PKTS`."""
+    """Text with the times at which the window reached each size in `GROWN_PKTS`."""
     least, most = GROWN_PKTS
     on, off = ([frames["growth"][name, delayed].reaches_s(pkts) for pkts in GROWN_PKTS] for delayed in (ON, OFF))
     return (
@@ -33,7 +34,7 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """Times for Linux's algorithms with growth per ACK; empty without such runs."""
+    """Text with these times for Linux's algorithms changed to grow per ACK; empty without such runs."""
     there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
     if not there:
         return ""
@@ -41,10 +42,10 @@ def by_acks_growth_text(frames: Frames) -> str:
 
 
 def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) -> str:
-    """Effect of delayed ACKs if the window grows per ACK; empty without such runs."""
+    """Text with the effect of delayed ACKs if the window grows per ACK; empty without such runs."""
     if "by_acks" not in frames:
         return ""
-    # The cause is tested instead of argued: the module differs from Linux's algorithm only in this point.
+    # This tests the cause: the module differs from Linux's algorithm only in how its window grows.
     theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS[control], resequencing=resequencing)
     same = ev.effect(ev.like_by_acks(frames), "goodput_bps", control, resequencing=resequencing)
     return (
@@ -54,7 +55,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
 
 
 def growth_text(frames: Frames) -> str:
-    """Unit of the window's growth: ACKs, or acknowledged segments."""
+    """Text about the growth of the window per ACK and per acknowledged segment."""
     texts = []
     for name in ("reno", "cubic"):
         on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))
@@ -69,19 +70,20 @@ def growth_text(frames: Frames) -> str:
 
 
 def held_text(frames: Frames) -> str:
-    """Time for which the receiver's window limited the sender until it reached the larger size of `GROWN_PKTS`; empty
-    if never.
+    """Text with the time for which the receiver's window limited the sender, until its window reached the larger size
+    of `GROWN_PKTS`. It is empty if the limit does not matter.
 
-    The kernel counts this time (`tcpi_rwnd_limited`): a limited window does not show the effect of delayed ACKs.
+    The kernel counts this time (`tcpi_rwnd_limited`). A window limited in this way does not show the effect of delayed
+    ACKs.
     """
     texts, held = [], False
     for name in ("reno", "cubic"):
         traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
         held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
-        # A limit in either session invalidates the comparison of on and off.
+        # A limit in one of the two sessions is enough to invalidate the comparison of on and off.
         held |= max(held_ms) >= HELD_MS
         texts.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
-    # The limit is reported only if it matters: otherwise the growth is TCP's own.
+    # Below `HELD_MS` nothing is reported, because the growth is then TCP's own.
     if not held:
         return ""
     return f". Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(texts)}"
@@ -90,13 +92,13 @@ def held_text(frames: Frames) -> str:
 def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:
     """Growth of the window from 20 to `GROWN_PKTS[1]` packets, per ACK and per acknowledged segment."""
     trace = frames["growth"][name, delayed]
-    # In slow start, every packet in flight is acknowledged once per round trip; the socket's counter gives the number.
+    # In slow start, every packet in flight is acknowledged once per round trip. The socket counts the packets.
     grows = (trace.cwnd_pkts >= 20) & (trace.t_s <= trace.reaches_s(GROWN_PKTS[1]))
     if grows.sum() < 2:
         return float("nan"), float("nan")
     grown = np.ptp(trace.cwnd_pkts[grows])
     segments = np.ptp(trace.delivered_pkts[grows])
-    # The ratio is computed over the whole session, like the count of ACKs: in the group `growth` nothing is lost, so
-    # every ACK is for data in order.
+    # The ratio is that of the whole session, as is the count of ACKs. In the group `growth` nothing is lost, so every
+    # ACK is for data in order.
     acks_a_segment = trace.acks_per_segment_ratio
     return float(grown / (segments * acks_a_segment)), float(grown / segments)

@@ -17,23 +17,24 @@ from leowarp_studies.torres2020.simulation import THRESHOLD_PKTS
 TWO_SEQUENCES = ((1, 2, 4, 5, 3, 6), (1, 2, 5, 4, 3, 6))
 """The two arrival sequences of section 2."""
 LATE_RATIO = (1 / 6, 2 / 6)
-"""Share of late packets in each sequence: the study's 16.6 % and 33.3 %."""
+"""Share of late packets in each sequence; the study has 16.6 % and 33.3 %."""
 INVOLVED_RATIO = (3 / 6, 3 / 6)
-"""Share of packets 3, 4 and 5 in each sequence: the study's 50 %."""
+"""Share that packets 3, 4 and 5 are of each sequence; the study has 50 %."""
 
 STUDY_ENTROPY_NATS = {0.8585: 3.3, 0.075: 0.75}
-"""Jitter in ms -> E_r, from the study's text on figure 8 (normal distribution, "approximately")."""
+"""E_r by jitter in ms, from the study's text about figure 8 (normal distribution, "approximately")."""
 
 
 # Implements claim 2.9 of torres2020 (section II).
 def sums_of_density(frames: Frames) -> Outcome:
-    """Equations (3) and (4) in packets: each packet has one displacement, and the displacements sum to 0.
+    """Equations (3) and (4), counted in packets: each packet has exactly one displacement, and the displacements sum to
+    0.
 
-    (3) is tested as a count instead of a normalised sum, which is always 1: the packets in RD plus those beyond the
-    threshold are all that arrived. (4) is exact in packets if none is beyond the threshold.
+    A normalised sum is always 1, so (3) is tested as a count: the packets in RD and those beyond the threshold must add
+    up to all that arrived. (4) is exact in packets if no packet is beyond the threshold.
 
-    Returns: Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets in RD or beyond the threshold, relative
-        to those received), `beyond_ratio`, `mean_pkts` (sum i RD[i]).
+    Returns: Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets in RD or beyond the threshold, divided by
+        those received), `beyond_ratio`, `mean_pkts` (sum i RD[i]).
     """
     counted_ratio, beyond_ratio, mean_pkts = {}, {}, {}
     for (name, jitter_ms), rd in frames["counted"].items():
@@ -46,7 +47,7 @@ def sums_of_density(frames: Frames) -> Outcome:
     parts = {
         "(3)": all(value == 1 for value in counted_ratio.values()),
         "(4), no packet beyond the threshold": bool(inside) and all(abs(mean_pkts[key]) < 1e-9 for key in inside),
-        # The tolerance is 0.01 packets: by chance alone, a mean over 65,535 packets, each displaced by 80 packets,
+        # The tolerance is 0.01 packets. If 65,535 packets were displaced by 80 packets each, at random, their mean
         # would deviate by more.
         "(4), packets beyond it": all(abs(mean_pkts[key]) < 0.01 for key in beyond),
     }
@@ -72,13 +73,14 @@ def sums_of_density(frames: Frames) -> Outcome:
 
 # Implements claim 2.10 of torres2020 (section II).
 def percentages_mislead(frames: Frames) -> Outcome:
-    """The study's two sequences: percentages by two definitions of "out of order", and MD and E_r.
+    """The study's two sequences, described by two percentages with different definitions of "out of order", and by MD
+    and E_r.
 
-    Late: the packet arrives after a packet that was sent later (RFC 4737). Involved: the packet overtook another, or
-    was overtaken. A third definition is the study's own displacement (equation 1), for which packet 4 of the second
-    sequence is in place.
+    "Late": the packet arrives after a packet that was sent later (RFC 4737). "Involved": the packet overtook another,
+    or was overtaken. A third definition is the study's own displacement (equation 1). By this one, packet 4 of the
+    second sequence is in place.
 
-    Returns: Numbers, one value per sequence: `late_ratio`, `involved_ratio`, `displaced_ratio`,
+    Returns: Numbers, each with one value per sequence: `late_ratio`, `involved_ratio`, `displaced_ratio`,
         `mean_displacement_pkts`, `entropy_nats`.
     """
     late = [float(reordering.ratio(np.array(sequence)) or 0.0) for sequence in TWO_SEQUENCES]
@@ -88,8 +90,8 @@ def percentages_mislead(frames: Frames) -> Outcome:
     parts = {
         "late: 16.6 % and 33.3 %": bool(np.allclose(late, LATE_RATIO)),
         "3, 4 and 5: 50 % in both": bool(np.allclose(involved, INVOLVED_RATIO)),
-        # By one definition the sequences are equal, by the other one is twice as bad: a percentage misses the
-        # difference.
+        # By one definition the sequences are equal, and by the other one of them is twice as bad. A percentage
+        # therefore misses the difference.
         "readings disagree": bool(np.isclose(involved[0], involved[1])) and not np.isclose(late[0], late[1]),
     }
     return Outcome(
@@ -106,7 +108,7 @@ def percentages_mislead(frames: Frames) -> Outcome:
 
 # Implements claim 2.11 of torres2020 (figure 8).
 def entropy_at_two_jitters(frames: Frames) -> Outcome:
-    """E_r of the path at the two jitters at which the study's algorithms collapse, computed without TCP.
+    """E_r of the path, computed without TCP, at the two jitters at which the study's algorithms collapse.
 
     Returns: Numbers by jitter: `entropy_nats`.
     """
@@ -116,7 +118,7 @@ def entropy_at_two_jitters(frames: Frames) -> Outcome:
         mine = probes[(probes["distribution"] == "normal") & (probes["jitter_ns"] == round(jitter_ms * 1e6))]
         found[f"{jitter_ms:g} ms"] = float(mine["entropy_nats"].iloc[0]) if len(mine) else float("nan")
     off = {key: value - STUDY_ENTROPY_NATS[float(key.split()[0])] for key, value in found.items()}
-    # "Approximately", with two digits, is tested with a tolerance of one unit of the first decimal.
+    # The study gives "approximately" with two digits; the tolerance is one unit of the first decimal.
     parts = {key: abs(value) <= 0.1 for key, value in off.items()}
     tight = all(abs(value) <= 0.05 for value in off.values())
     cause = "" if all(parts.values()) else "; ".join(
@@ -139,7 +141,7 @@ def _involved_ratio(sequence: Sequence[int]) -> float:
     0.5
     """
     arrived = np.array(sequence)
-    # For each pair, find whether the packet that arrived first was sent later.
+    # For each pair of packets, find whether the one that arrived first was sent later.
     turned = np.triu(arrived[:, None] > arrived[None, :])
     return float((turned.any(axis=0) | turned.any(axis=1)).mean())
 

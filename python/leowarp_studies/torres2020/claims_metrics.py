@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the metrics themselves, from probes (2.1 to 2.4)."""
+"""Claims about the metrics themselves, checked with probes (2.1 to 2.4)."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from leowarp_studies.torres2020.runs import SHAPE_US
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS, PROBE_RATE_PKTS_PER_S
 
 STUDY_MD_PKTS = {"uniform": 7.1, "normal": 6.6, "exponential": 5.3}
-"""Values of figure 4 at 1 ms according to the study's text, "approximate"."""
+"""MD in figure 4 at 1 ms; the study's text calls the values "approximate"."""
 
 MD_ORDER = ("uniform", "normal", "exponential")
-"""The study's order of the distributions in figure 4, largest first."""
+"""Distributions in the study's order of figure 4, the largest value first."""
 ENTROPY_ORDER = ("normal", "uniform", "exponential")
-"""The study's order of the distributions in figure 5."""
+"""Distributions in the study's order of figure 5."""
 
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
 """The study's example of an arrival sequence (table 1)."""
 EXAMPLE_DENSITY = {-4: 0.25, 0: 0.25, 2: 0.5}
-"""RD of the study's example (table 2): displacement in packets -> share."""
+"""RD of this example (table 2): share of packets by displacement."""
 
 STRAIGHT_MS = (0.6, 4.0)
-"""Range in which the closed form is accurate to 3 %, by calculation (design/exponential-jitter.md)."""
+"""Range of jitter in which the closed form is calculated to be accurate to 3 % (design/exponential-jitter.md)."""
 
 
 # Implements claim 2.1 of torres2020 (tables 1, 2).
 def worked_example(frames: Frames) -> Outcome:
-    """The study's example, computed with the library that evaluates every run; no run is needed.
+    """The study's example, computed with the library that evaluates every run; this claim needs no run.
 
-    RD and MD are exact fractions; the tolerance of 1e-12 is for rounding of doubles. The study prints the entropy with
-    two decimals.
+    RD and MD are exact fractions. The tolerance of 1e-12 allows for the rounding of doubles. For the entropy, the study
+    prints two decimals.
 
-    Returns: Numbers: `density` (displacement in packets -> share), `mean_displacement_pkts`, `entropy_nats`.
+    Returns: Numbers: `density` (share of packets by displacement), `mean_displacement_pkts`, `entropy_nats`.
     """
     density_found = reordering.density(np.array(EXAMPLE), threshold_pkts=simulation.THRESHOLD_PKTS)
     density = dict(zip(density_found.displacement_pkts.tolist(), density_found.share.tolist(), strict=True))
@@ -49,7 +49,7 @@ def worked_example(frames: Frames) -> Outcome:
         "RD": density.keys() == EXAMPLE_DENSITY.keys()
         and all(abs(density[index] - share) < 1e-12 for index, share in EXAMPLE_DENSITY.items()),
         "MD": abs(md - 2) < 1e-12,
-        # RD 1/4, 1/4, 1/2 gives 1/4 ln 4 + 1/4 ln 4 + 1/2 ln 2 = 1.0397.
+        # With an RD of 1/4, 1/4 and 1/2, the entropy is 1/4 ln 4 + 1/4 ln 4 + 1/2 ln 2 = 1.0397.
         "E_r": round(entropy, 2) == 1.04,
     }
     return Outcome(
@@ -63,25 +63,28 @@ def worked_example(frames: Frames) -> Outcome:
 
 # Implements claim 2.2 of torres2020 (figures 2, 3).
 def shape_mirrors(frames: Frames) -> Outcome:
-    """Kolmogorov distance between RD, with displacements divided by the packet rate, and each distribution of delay.
+    """Kolmogorov distance between RD and each distribution of delay. Displacements are divided by the packet rate for
+    this.
 
-    With equal variance, uniform and normal are 0.057 apart; the exponential is 0.21 from the uniform and 0.16 from the
-    normal. A small distance is therefore not enough: the configured distribution must be the nearest.
+    If variances are equal, the distance between uniform and normal is 0.057, between uniform and exponential 0.21, and
+    between normal and exponential 0.16. A small distance is therefore not enough: no other distribution may be nearer
+    than the configured one.
 
-    Returns: Numbers: `distance`, measured distribution -> distribution compared with -> 0 to 1.
+    Returns: Numbers: `distance`, from 0 to 1, by measured distribution and by the distribution with which it is
+        compared.
     """
     shapes = frames["shapes"]
     distance: dict[str, dict[str, float]] = {}
     for name in DISTRIBUTIONS:
         share = shapes[name].share / shapes[name].share.sum()
-        # A packet displaced by k was delayed by (k +- 1/2) / R more than the mean. The step of the measured
-        # distribution lies between two whole displacements, hence the half.
+        # The delay of a packet displaced by k was (k +- 1/2) / R above the mean. The half is added because the measured
+        # distribution function steps between two whole displacements.
         x = (shapes[name].displacement_pkts + 0.5) / PROBE_RATE_PKTS_PER_S / (SHAPE_US / 1e6)
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
-    # 0.06 is about the distance between uniform and normal, so only the nearest distribution decides between uniform
-    # and normal.
+    # 0.06 is about the distance between uniform and normal. For these two, only the second condition (nearest
+    # distribution) decides.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
     cause = "" if all(parts.values()) else "Kolmogorov distance to each: " + "; ".join(
@@ -103,9 +106,10 @@ def shape_mirrors(frames: Frames) -> Outcome:
 
 # Implements claim 2.3 of torres2020 (figure 4).
 def displacement_grows(frames: Frames) -> Outcome:
-    """MD over jitter for each distribution: value at 1 ms, deviation from a line through 0, and order.
+    """MD over jitter for each distribution: its value at 1 ms, how far it deviates from a line through 0, and the order
+    of the distributions.
 
-    Linearity is tested where the closed form predicts it (`STRAIGHT_MS`); the whole grid is listed too.
+    Linearity is tested where the closed form predicts it (`STRAIGHT_MS`). Deviations over all jitters are listed too.
 
     Returns: Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
         `ordered_from_ms`.
@@ -117,15 +121,15 @@ def displacement_grows(frames: Frames) -> Outcome:
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     per_ms = {name: float((straight[name] / straight.index).mean()) for name in DISTRIBUTIONS}
     bent = {name: _bent(straight, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # The deviation is relative to the slope of the straight part: beyond it, the threshold of 200 packets bends the
-    # line.
+    # The deviation is relative to the line through the straight part. Beyond this part, the threshold of 200 packets
+    # bends the curve.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # The order must be strict at every point of the grid, as "throughout" says; there is one seed per probe, so a tie
-    # counts as a reversal.
+    # As the study says "throughout", the order must be strict at every jitter. There is one seed per probe, so equal
+    # values count as a violation.
     order_from_ms = ev.ordered_from_ms(jittered, MD_ORDER)
     parts = {f"{name} at 1 ms": abs(value) <= 0.03 for name, value in off.items()}
-    # Only jitters between 0.6 and 4 ms count: below, displacements are small whole numbers; above, tails exceed the
-    # threshold of 200.
+    # Only jitters from 0.6 to 4 ms count. Below, displacements are small whole numbers; above, tails exceed the
+    # threshold of 200 packets.
     parts |= {f"{name} linear": value <= 0.05 for name, value in bent.items()}
     parts["order"] = order_from_ms == float(jittered.index[0])
     return Outcome(
@@ -142,18 +146,18 @@ def displacement_grows(frames: Frames) -> Outcome:
 
 # Implements claim 2.4 of torres2020 (figure 5).
 def entropy_grows(frames: Frames) -> Outcome:
-    """E_r over the logarithm of jitter for each distribution: linearity and order.
+    """E_r over the logarithm of jitter for each distribution: is it linear, and what is the order of the distributions?
 
-    Scaling a delay by c shifts the entropy of a continuous distribution by ln(c). If the jitter does not exceed the
-    spacing of packets, displacements are small whole numbers and the shift differs.
+    If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). This does not hold for
+    a jitter up to the spacing of packets: displacements are then small whole numbers.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """
     table = ev.pivot(frames["probes"], "entropy_nats")
     jittered = table[table.index > 0]
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
-    # Below 0.2 ms, uniform jitter is above normal: near the packet spacing (0.121 ms), displacements are small whole
-    # numbers.
+    # Below 0.2 ms, E_r of uniform jitter exceeds that of normal jitter: near the packet spacing (0.121 ms),
+    # displacements are small whole numbers.
     wide = jittered[jittered.index >= 0.2]
     logarithm = {name: _over_logarithm(straight, name) for name in DISTRIBUTIONS}
     whole = {name: _over_logarithm(wide, name) for name in DISTRIBUTIONS}
@@ -181,18 +185,18 @@ def entropy_grows(frames: Frames) -> Outcome:
 
 
 def _over_logarithm(table: pd.DataFrame, name: str) -> tuple[float, float, float]:
-    """Slope, intercept and R2 of E_r over ln(jitter)."""
+    """Slope, intercept and R2 of E_r as a function of ln(jitter)."""
     return ev.straight_line(np.log(table.index.to_numpy()), table[name].to_numpy())
 
 
 def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
-    """Largest relative deviation of MD from `per_ms` times the jitter."""
+    """Largest relative deviation of MD from the line `per_ms` times jitter."""
     return float((table[name] / (table.index * per_ms) - 1).abs().max())
 
 
 def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_from_ms: float | None) -> str:
-    """Reason why claim 2.3 does not fully hold: what produces the study's value at 1 ms, and where the order
-    reverses."""
+    """Text that says why claim 2.3 does not fully hold: how the study's value at 1 ms may have arisen, and up to where
+    the order is violated."""
     causes = []
     if abs(at_one["exponential"] / STUDY_MD_PKTS["exponential"] - 1) > 0.03:
         closed = simulation.closed_form_pkts("exponential", 1e-3)
@@ -213,26 +217,26 @@ def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_
 
 
 def _last_out_of_order_ms(jittered: pd.DataFrame, order_from_ms: float | None) -> float:
-    """Largest jitter of the grid at which the order is violated."""
+    """Largest jitter at which the order is violated."""
     index = jittered.index if order_from_ms is None else jittered.index[jittered.index < order_from_ms]
     return float(index[-1])
 
 
 def _simulated_entropy(jitter_ms: float) -> str:
-    """Calculated E_r of each distribution at a jitter, for the causes of verdicts."""
+    """Text for the causes of verdicts: calculated E_r of each distribution at this jitter."""
     return f"at {jitter_ms:g} ms " + ", ".join(
         f"{name} {ev.simulated_entropy(name, jitter_ms):.4f}" for name in ENTROPY_ORDER
     )
 
 
 def _order_text(order: tuple[str, ...], from_ms: float | None) -> str:
-    """An order, and the jitter from which it holds, as text."""
+    """Text with an order, and with the jitter from which it holds."""
     kept = " > ".join(order)
     return f"{kept} at no end of the grid" if from_ms is None else f"{kept} from {from_ms:g} ms on"
 
 
 def _listed(names: list[str]) -> str:
-    """Names in a row, or "none"."""
+    """The names as text, or "none"."""
     return ", ".join(names) if names else "none"
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about uses of the two metrics (2.12 to 2.15): comparing protocols, and small variations of delay.
+"""Claims about uses of the two metrics (2.12 to 2.15): to compare protocols, and to show small variations of delay.
 
-If a TCP never collapses, the claim's test cannot show anything: "cannot be told".
+If throughput never collapses with a TCP, the test of a claim cannot show anything; the verdict is then "cannot be
+told".
 """
 
 from __future__ import annotations
@@ -27,33 +28,35 @@ from leowarp_studies.torres2020.runs import SHAPE_US
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 AXES = {"entropy_nats": "E_r", "mean_displacement_pkts": "MD", "jitter_ms": "jitter"}
-"""Columns of a curve against which throughput is plotted."""
+"""Columns of a curve that can be its horizontal axis."""
 METRICS = ("mean_displacement_pkts", "entropy_nats")
 
 CLEAR = 0.25
-"""Chosen meaning of "clearly": a quarter of the axis."""
+""""Clearly" is taken to mean a quarter of the axis."""
 SMALL_MS, LARGER_MS = 0.075, 1.0
-"""Jitters that the paper names: 0.75 % and 10 % of the largest."""
+"""Jitters that the paper names: 0.75 % and 10 % of the largest one."""
 
 
 # Implements claim 2.12 of torres2020 (sections IV, V).
 def entropy_separates(frames: Frames) -> Outcome:
-    """Distance between the algorithms' collapses along each axis, with normal jitter: see `_separation`."""
+    """Distance on each axis between the jitters at which the algorithms collapse, with normal jitter; see
+    `_separation`."""
     return as_measured(frames, _separation, ("normal",), FIGURE_8)
 
 
 # Implements claim 2.13 of torres2020 (section V).
 def metrics_compare(frames: Frames) -> Outcome:
-    """Whether throughput falls sharply with each metric, and algorithms differ: see `_edges`."""
+    """Whether throughput falls sharply as each metric grows, and whether algorithms differ; see `_edges`."""
     return as_measured(frames, _edges, DISTRIBUTIONS, FIGURE_8)
 
 
 # Implements claim 2.14 of torres2020 (section IV).
 def entropy_follows_displacements(frames: Frames) -> Outcome:
-    """Order of the distributions by displacement of packets, compared with the order by E_r, at one jitter.
+    """Whether the distributions have the same order by displacement of packets and by E_r, at one jitter.
 
-    All values come from the same probes. "Larger displacements" refers to the tail: the displacement that 1 % of the
-    packets exceed, and the largest. Mean displacements have a different order (claim 2.3), which is listed too.
+    All values come from the same probes. "Larger displacements" refers to the tail, so two values are used: the
+    displacement that 1 % of the packets exceed, and the largest one. By mean displacement the order is different (claim
+    2.3); it is listed too.
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
@@ -65,7 +68,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
         size, share = np.abs(rd.displacement_pkts), rd.share / rd.share.sum()
         order = np.argsort(size, kind="stable")
         reached = np.cumsum(share[order])
-        # The tolerance is 1e-12, because rounding may leave a share of exactly 99 % slightly too small.
+        # The tolerance of 1e-12 is needed because rounding may make a share of exactly 99 % slightly too small.
         found["percentile_99_pkts"][distribution] = float(size[order][np.argmax(reached >= 0.99 - 1e-12)])
         found["largest_pkts"][distribution] = float(size[share > 0].max())
         found["mean_displacement_pkts"][distribution] = float((size * share).sum())
@@ -92,7 +95,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
 
 # Implements claim 2.15 of torres2020 (section IV).
 def entropy_early(frames: Frames) -> Outcome:
-    """E_r and MD at a small jitter relative to their values at the largest jitter, for each distribution.
+    """E_r and MD at a small jitter, as shares of their values at the largest jitter, for each distribution.
 
     Returns: Numbers by jitter and distribution: `entropy_ratio`, `displacement_ratio`.
     """
@@ -127,10 +130,11 @@ def entropy_early(frames: Frames) -> Outcome:
 
 
 def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Places at which the algorithms fall below 50 %, as shares of each axis, and the distance between these places.
+    """For each axis: the places at which the algorithms fall below 50 %, as shares of the axis, and the largest
+    distance between these places.
 
-    An axis ends at the largest measured value. The place is the first point below the threshold, because all grids are
-    the same.
+    An axis ends at the largest measured value. An algorithm's place is its first point below 50 %. All algorithms have
+    the same jitters, so this is a fair comparison.
     """
     places: dict[str, dict[str, float]] = {column: {} for column in AXES}
     for (_, algorithm), line in lines.items():
@@ -145,15 +149,15 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     apart = {column: max(values.values()) - min(values.values()) for column, values in places.items()}
     numbers = {"place": places, "apart_ratio": apart}
     if not any(apart.values()):
-        # The collapses may still differ: a finer grid would show it.
+        # The collapses may differ nevertheless; this would need more jitters between the points.
         (at, *_) = places["jitter_ms"].values()
         return {}, f"all that fall below 50 % do at one point of the grid, {at:.1%} of the jitter axis", numbers
     parts = {
         "clear on the E_r axis": apart["entropy_nats"] >= CLEAR,
-        # The range is a fifth of the 10 ms, as in claim 2.5.
+        # The limit is a fifth of the 10 ms, as in claim 2.5.
         "little jitter": apart["jitter_ms"] <= 0.2,
-        # The paper says "more significant ... due to its logarithmic scale" in comparison with MD, whose scale is that
-        # of the jitter.
+        # The paper calls it "more significant ... due to its logarithmic scale" than MD, which grows in proportion to
+        # the jitter.
         "twice as clear as on the MD axis": apart["entropy_nats"] >= 2 * apart["mean_displacement_pkts"],
     }
     text = "falls below 50 % at "
@@ -167,7 +171,8 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each curve that collapses: whether it never rises, and the share of each axis between 90 % and half.
+    """For each curve that collapses: whether it never rises again, and the share of each axis over which it falls from
+    90 % to 50 %.
 
     The curves are those of bic for each distribution, and of all algorithms for the normal one. A rise of less than 5 %
     of the undisturbed throughput is ignored.
@@ -207,18 +212,19 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _rise(line: pd.DataFrame, metric: str) -> float:
-    """Rise of a curve above its preceding minimum, along a metric, as a share of the undisturbed throughput."""
+    """How far a curve rises above its lowest value so far as the metric grows, as a share of the undisturbed
+    throughput."""
     ratio = line.sort_values(metric, kind="stable")["ratio"].to_numpy()
     return float(np.max(ratio - np.minimum.accumulate(ratio)))
 
 
 def _order(values: dict[str, float]) -> tuple[str, ...]:
-    """Names sorted by value, the largest first."""
+    """The names sorted by value, the largest first."""
     return tuple(sorted(values, key=lambda name: -values[name]))
 
 
 def _percent(values: dict[str, float]) -> str:
-    """Ratios in the order of the distributions."""
+    """Text with the ratios, in the order of the distributions."""
     return ", ".join(f"{values[name]:.1%}" for name in DISTRIBUTIONS)
 
 

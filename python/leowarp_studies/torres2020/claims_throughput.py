@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the effect of reordering on TCP (2.5 to 2.8), and the TCP mechanism that decides each."""
+"""Claims about the effect of reordering on TCP (2.5 to 2.8). For each, runs show which TCP mechanism decides the
+result."""
 
 from __future__ import annotations
 
@@ -15,55 +16,55 @@ from leowarp_studies.torres2020.runs import PROFILES
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 WELL, COLLAPSED = 0.9, 0.5
-"""Shares of the undisturbed throughput: the study's "above 90 %", and half."""
+"""Shares of the undisturbed throughput: the study's "above 90 %", and a half."""
 
 FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
-"""The algorithms of the study's figure 8."""
+"""The algorithms in the study's figure 8."""
 STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
-"""E_r up to which each algorithm keeps its throughput, from the study's text on figure 8."""
+"""E_r up to which each algorithm keeps its throughput, from the study's text about figure 8."""
 SAME_ENTROPY = 3.8
 """Value of E_r at which the study compares the distributions."""
 
 
 # Implements claim 2.5 of torres2020 (figure 6).
 def collapse_against_displacement(frames: Frames) -> Outcome:
-    """MD at which throughput collapses, for each distribution: see `_collapse_md`."""
+    """MD at which throughput collapses for each distribution; see `_collapse_md`."""
     return as_measured(frames, _collapse_md, DISTRIBUTIONS, ("bic",))
 
 
 # Implements claim 2.6 of torres2020 (figure 7).
 def collapse_against_entropy(frames: Frames) -> Outcome:
-    """E_r at which throughput collapses, for each distribution: see `_collapse_entropy`."""
+    """E_r at which throughput collapses for each distribution; see `_collapse_entropy`."""
     return as_measured(frames, _collapse_entropy, DISTRIBUTIONS, ("bic",))
 
 
 # Implements claim 2.7 of torres2020 (figure 8).
 def four_algorithms(frames: Frames) -> Outcome:
-    """E_r up to which each of four algorithms keeps its throughput, with normal jitter: see
+    """E_r up to which each of the four algorithms keeps its throughput with normal jitter; see
     `_collapse_by_algorithm`."""
     return as_measured(frames, _collapse_by_algorithm, ("normal",), FIGURE_8)
 
 
 # Implements claim 2.8 of torres2020 (section V).
 def same_metric_other_throughput(frames: Frames) -> Outcome:
-    """Distance between distributions at equal MD and at equal E_r: see `_apart`."""
+    """Difference in throughput between distributions at equal MD and at equal E_r; see `_apart`."""
     return as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
 
 
 Lines = Mapping[tuple[str, str], pd.DataFrame]
-"""(distribution, algorithm) -> its curve."""
+"""Curves by distribution and algorithm."""
 
 Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
-"""Parts of a verdict, as text and as numbers."""
+"""Function that evaluates curves. It returns the parts of a verdict, a text and the numbers."""
 
 
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
-    """The verdict for one TCP: default Linux 6.12, or the TCP that the sample names (`profile`).
+    """The outcome for one TCP: default Linux 6.12, or the TCP that the sample names in `profile`.
 
-    The first sample's cause includes the same test on every other TCP.
+    The cause of the first sample also says what the same test gives on every other TCP.
     """
     profile = frames.get("profile", PROFILES[0])
-    # One group has the study's 16,740 runs, another the fourth algorithm of figure 8: together they are the study's
+    # One group has the study's 16,740 runs, and another the fourth algorithm of figure 8. Together they are the study's
     # transfers.
     every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
     parts, text, numbers = test(_lines(every, frames["path"], distributions, algorithms, profile))
@@ -78,16 +79,17 @@ def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algori
 
 
 def _verdict(parts: Mapping[str, bool]) -> Verdict:
-    """Verdict as in `holds_if`; without any part, the test had no data."""
+    """Verdict as by `holds_if`; "cannot be told" if there are no parts, because the test then had no data."""
     return holds_if(parts) if parts else "cannot be told"
 
 
 def _lines(
     transfers: pd.DataFrame, probes: pd.DataFrame, distributions: Sequence[str], algorithms: Sequence[str], profile: str
 ) -> Lines:
-    """One curve per distribution and algorithm, from transfers with one TCP.
+    """One curve per distribution and algorithm, from the transfers with one TCP.
 
-    Algorithms other than bic only have a curve for the normal distribution: no figure of the study shows the others.
+    Algorithms other than bic have a curve for the normal distribution only, because no figure of the study shows
+    others.
     """
     return {
         (distribution, algorithm): ev.curve(transfers, probes, distribution, algorithm, profile)
@@ -98,9 +100,9 @@ def _lines(
 
 
 def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Whether each curve falls below half, at which MD, and over what range of jitter.
+    """For each curve: whether it falls below half, at which MD, and over which range of jitter.
 
-    A curve collapses at its first point below half; the range begins at the last point above 90 %.
+    A curve collapses at its first point below half. The range begins at the last point that is at 90 % or above.
     """
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():
@@ -116,10 +118,10 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
             span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
     parts = {
         "collapses in all": len(half) == len(lines),
-        # "Quite different" is tested as by half, far more than the MDs of the distributions differ at equal jitter
-        # (0.87 to 0.74).
+        # "Quite different" is taken to mean a factor of 1.5. This is much more than the MDs of the distributions differ
+        # at equal jitter (0.87 to 0.74).
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
-        # "A small range of jitter" is tested as a fifth of the 10 ms that the study covers.
+        # "A small range of jitter" is taken to mean a fifth of the 10 ms that the study covers.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
     }
     wide = len(half) == len(lines) and max(half.values()) >= 1.25 * min(half.values())
@@ -128,22 +130,23 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Place of each curve's collapse on the axes of E_r and MD, and the study's two numbers at E_r 3.8.
+    """For each curve: where it collapses on the axes of E_r and MD, and its throughput at E_r 3.8, for which the study
+    has two numbers.
 
-    Places are shares of the largest measured value on each axis, because the two have no common scale.
+    The two axes have no common scale, so places are given as shares of the largest measured value.
     """
     place: dict[str, dict[str, float]] = {"entropy_nats": {}, "mean_displacement_pkts": {}}
     at_same, texts = {}, []
     for (name, _), line in lines.items():
         collapsed = ev.first_below(line, COLLAPSED)
-        # Throughput is interpolated linearly between grid points: E_r of a probe is never exactly 3.8.
+        # E_r of a probe is never exactly 3.8, so throughput is interpolated linearly between two points.
         at_same[name] = ev.ratio_at(line, "entropy_nats", SAME_ENTROPY)
         if collapsed is not None:
             for column, shares in place.items():
                 shares[name] = float(collapsed[column] / line[column].max())
         texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
     entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
-    # A curve that never collapses has no place on the axis, but the claim is about all three.
+    # A curve that never collapses has no place on the axis. The claim is about all three curves, so it then fails.
     whole = len(entropy) == len(lines)
     parts = {
         "in the middle half of the E_r axis": whole and all(0.25 <= value <= 0.75 for value in entropy.values()),
@@ -157,17 +160,17 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
 
 
 def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Whether the study's E_r of collapse lies between the last point at 90 % and the first below it, for each
-    algorithm.
+    """For each algorithm, whether the study's E_r of collapse is between the last point at 90 % and the first point
+    below it.
 
-    leowarp's grid only locates the collapse between two points, so the interval counts, with a margin of 0.3 on either
-    side.
+    The collapse is only known to be between two of leowarp's jitters. The study's value must be in this interval,
+    extended by 0.3 on either side.
     """
     texts, holds_to, parts, half = [], {}, {}, {}
     for (_, algorithm), line in lines.items():
         well, dip = ev.last_at_or_above(line, WELL), ev.first_below(line, WELL)
         holds_to[algorithm] = float(well["entropy_nats"])
-        # The collapse is somewhere between two points of the grid.
+        # The collapse is somewhere between these two points.
         parts[algorithm] = dip is not None and (
             holds_to[algorithm] - 0.3 <= STUDY_ENTROPY[algorithm] <= float(dip["entropy_nats"]) + 0.3
         )
@@ -179,8 +182,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
         for algorithm, value in half.items()
         if value is not None and abs(value - STUDY_ENTROPY[algorithm]) <= 0.6
     ]
-    # Algorithms are ordered by the last point at 90 %, not the first below: grids are the same, so the order is
-    # unaffected.
+    # Algorithms are ordered by the last point at 90 %. The first point below would give the same order, because all
+    # have the same jitters.
     parts["westwood first"] = all(holds_to["westwood"] < holds_to[name] for name in holds_to if name != "westwood")
     text = "; ".join(texts) + f"; below 50 % within 0.6 of the study's E_r: {', '.join(wide) or 'none'}"
     return parts, text, {"holds_to_entropy_nats": holds_to, "below_50_entropy_nats": half}
@@ -192,11 +195,11 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     apart: dict[str, tuple[float, float]] = {
         column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")
     }
-    # The interquartile range of seeds is the reference: a difference between curves below it may be chance.
+    # A difference between curves that is smaller than the interquartile range over seeds may be chance.
     noise = max(float((line["q3_ratio"] - line["q1_ratio"]).median()) for line in by_name.values())
     parts = {column: value >= max(0.1, noise) for column, (value, _) in apart.items()}
     (md, at_md), (entropy, at_entropy) = apart["mean_displacement_pkts"], apart["entropy_nats"]
-    # The softer threshold is 10 %, the harder one 20 %: a result that depends on a threshold is stated for two.
+    # The result is given for two thresholds, 10 % and 20 %, because it depends on the threshold.
     over = "both" if min(md, entropy) >= 0.2 else "one" if max(md, entropy) >= 0.2 else "neither"
     text = (
         f"largest difference between distributions {md:.0%} of the undisturbed throughput at equal MD ({at_md:.1f} "
@@ -207,7 +210,7 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _fall_text(line: pd.DataFrame) -> str:
-    """Range in which a curve keeps its throughput, and point at which it falls to half."""
+    """Text with the range in which a curve keeps its throughput, and with the point at which it is below half."""
     well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
     where = f"{well['jitter_ms']:g} ms (E_r {well['entropy_nats']:.2f}, MD {well['mean_displacement_pkts']:.1f})"
     if ev.first_below(line, WELL) is None:
@@ -222,8 +225,9 @@ def _fall_text(line: pd.DataFrame) -> str:
 
 
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
-    """The claim's test on each other TCP, and the sender's reactions in one transfer on each."""
-    # The cause is tested instead of argued, with TCPs that differ in one mechanism each.
+    """Text with the result of the claim's test on each other TCP, and the sender's reactions in one transfer on each
+    TCP."""
+    # This tests the cause: each of these TCPs differs in one mechanism.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     there = ev.profiles_of(mechanisms)
     verdicts = []
@@ -240,15 +244,16 @@ def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms:
 
 
 def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> str:
-    """The sender's reactions on each TCP at the jitter of the study's collapse."""
+    """Text with the sender's reactions on each TCP, at the jitter at which the study's transfers collapse."""
     at_ns = ev.telling_jitter_ns(mechanisms)
     did = (f"{profile} {ev.sender_did(mechanisms, profile, algorithm, at_ns)}" for profile in profiles)
     return f"{NAMES[algorithm]}, normal jitter of {at_ns / 1e6:g} ms: {'; '.join(did)}"
 
 
 def _falls(lines: Lines) -> str:
-    """Jitter from which each curve is below 90 %, and below 50 %."""
-    # Curves are named by what differs within the test: algorithms in claim 2.7, distributions in the other claims.
+    """Text with the jitters from which each curve is below 90 % and below 50 %."""
+    # A curve is named after the property that differs: the algorithm in claim 2.7, and the distribution in the other
+    # claims.
     several_algorithms = len({algorithm for _, algorithm in lines}) > 1
     texts = []
     for (distribution, algorithm), line in lines.items():

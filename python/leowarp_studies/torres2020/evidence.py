@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that several claims' tests, causes and figures share."""
+"""Numbers that tests, causes and figures of several claims share."""
 
 from __future__ import annotations
 
@@ -14,34 +14,36 @@ from leowarp_studies.torres2020 import simulation
 from leowarp_studies.torres2020.runs import PROFILES
 
 NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah": "YeAH"}
-"""Congestion control -> its name in texts."""
+"""Names of congestion controls in texts."""
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name (`material._frames`); incomplete if runs are missing.
+"""Data sets of the study by name (`material._frames`). A data set is missing if its runs are.
 
-`path` is another name of `probes` for claims about TCP: samples of other TCPs have the path, but no probes."""
+`path` has the same content as `probes`. Claims about TCP use it, because samples of other TCPs have the path, but no
+probes."""
 
 
 def curve(
     transfers: pd.DataFrame, probes: pd.DataFrame, distribution: str, congestion_control: str, profile: str = "linux"
 ) -> pd.DataFrame:
-    """One line of figures 6 to 8: a row for each jitter, in order.
+    """One curve of figures 6 to 8, with a row for each jitter, in order.
 
-    Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`; `ratio` (mean relative to the mean
-    without jitter), `q1_ratio, median_ratio, q3_ratio` (relative to the same); `mean_displacement_pkts, entropy_nats`
-    of the probe with that jitter.
+    Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`. `ratio` is the mean divided by the
+    mean without jitter; `q1_ratio, median_ratio, q3_ratio` are divided by the same value. `mean_displacement_pkts,
+    entropy_nats` are those of the probe with this jitter.
 
     transfers, probes: Tables from `results.transfers` and `results.probes`.
-    distribution, congestion_control, profile: Values that select the line.
-    Returns: Rows by jitter, which is 0 in the first row. Rates in bit/s, displacement in packets, entropy in nats.
-    Raises TraceError if there is no transfer without jitter as a reference.
+    distribution, congestion_control, profile: Values that select the transfers of the curve.
+    Returns: Rows sorted by jitter, which is 0 in the first row. Rates in bit/s, displacement in packets, entropy in
+        nats.
+    Raises TraceError if no transfer without jitter exists for comparison.
     """
     mine = transfers[
         (transfers["distribution"] == distribution)
         & (transfers["congestion_control"] == congestion_control)
         & (transfers["profile"] == profile)
     ]
-    # Rows are sorted by jitter, so that the first row has none: the other rows are divided by it.
+    # Rows are sorted by jitter. The first row has no jitter, and the others are divided by it.
     grouped = mine.groupby("jitter_ns", sort=True)
     rate = grouped["throughput_bps"]
     frame = pd.DataFrame(
@@ -57,33 +59,34 @@ def curve(
     if not len(frame) or frame["jitter_ns"].iloc[0] != 0:
         what = f"{NAMES[congestion_control]}, {distribution}, {profile}"
         raise TraceError(f"there is no transfer without jitter to compare with ({what})", "make the study's runs anew")
-    # Throughput of each algorithm relative to its own without jitter, as in the study.
+    # As in the study, the throughput of each algorithm is relative to its own throughput without jitter.
     undisturbed_bps = float(frame["mean_bps"].iloc[0])
     frame["ratio"] = frame["mean_bps"] / undisturbed_bps
     for name in ("q1", "median", "q3"):
         frame[f"{name}_ratio"] = frame[f"{name}_bps"] / undisturbed_bps
     measured = probes[probes["distribution"] == distribution][["jitter_ns", "mean_displacement_pkts", "entropy_nats"]]
-    # Transfers at each jitter are paired with the probe at the same jitter, as in the study's figures 6 to 8: MD and
-    # E_r are properties of the path, not of a transfer's own packets.
+    # As in the study's figures 6 to 8, transfers are paired with the probe at the same jitter: MD and E_r are
+    # properties of the path, not of a transfer's own packets.
     frame = frame.merge(measured, on="jitter_ns", how="inner")
     frame.insert(0, "jitter_ms", frame["jitter_ns"] / 1e6)
     return frame
 
 
 def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
-    """The first point of a curve below a share of the undisturbed throughput; None if there is none.
+    """The first point of a curve that is below a share of the undisturbed throughput; None if no point is.
 
-    line: As `curve`.
-    ratio: 0 to 1.
+    line: A result of `curve`.
+    ratio: The share, 0 to 1.
     """
     below = line[line["ratio"] < ratio]
     return None if below.empty else below.iloc[0]
 
 
 def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
-    """The last point before the first one below the share; the last point overall if there is none.
+    """The last point before the first one that is below the share; if no point is below it, the last point of the
+    curve.
 
-    A curve may rise again after its first fall; its useful range ends at the fall.
+    A curve may rise again after its first fall, but its useful range ends at this fall.
     """
     first = first_below(line, ratio)
     return line.iloc[-1] if first is None else line[line["jitter_ns"] < first["jitter_ns"]].iloc[-1]
@@ -92,15 +95,15 @@ def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
 def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray:
     """Shares of the undisturbed throughput at given values of `column`, interpolated linearly; nan outside the curve.
 
-    line: As `curve`.
+    line: A result of `curve`.
     column: `mean_displacement_pkts` or `entropy_nats`, which grow with the jitter.
     values: array of shape (n,)
     Returns: float64 array of shape (n,)
     """
     ordered = line.sort_values(column, kind="stable")
     x, y = ordered[column].to_numpy(), ordered["ratio"].to_numpy()
-    # The result outside is nan instead of the end's value: a curve has no information beyond the displacements of its
-    # path.
+    # Outside the curve, the result is nan instead of the nearest value, because nothing is known beyond the
+    # displacements of its path.
     return np.interp(values, x, y, left=np.nan, right=np.nan)
 
 
@@ -110,15 +113,16 @@ def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
 
 
 def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
-    """(largest difference between the ratios of curves at equal `column`, its place), over the range common to all.
+    """Two numbers: the largest difference between the ratios of curves at equal `column`, and the value of `column`
+    there. Only the range that all curves have in common is evaluated.
 
     lines: Curves by name.
-    column: Column that is held equal.
-    points: Number of places in the common range.
+    column: Column whose values are made equal.
+    points: Number of values at which the curves are compared.
     """
     low = max(float(line[column].min()) for line in lines.values())
     high = min(float(line[column].max()) for line in lines.values())
-    # Values are compared in the common range of all curves: outside it, some curves have no value.
+    # Outside their common range, some curves have no value.
     at = np.linspace(low, high, points)
     ratios = np.array([ratios_at(line, column, at) for line in lines.values()])
     apart = ratios.max(axis=0) - ratios.min(axis=0)
@@ -127,9 +131,9 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
 
 
 def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A metric of the probes: one row per jitter (ms, index), one column per distribution.
+    """Table of one of the probes' metrics, with a row per jitter (ms, index) and a column per distribution.
 
-    Jitters that some distribution lacks are left out.
+    A jitter is left out if a distribution lacks it.
     """
     table = probes.pivot(index="jitter_ns", columns="distribution", values=column).sort_index().dropna()
     table.index = table.index / 1e6
@@ -137,17 +141,17 @@ def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None:
-    """Smallest jitter from which on the columns are strictly in order; None if they are not in order at the largest
+    """Smallest jitter from which on the columns are in strict order; None if they are not in order at the largest
     jitter.
 
-    table: As `pivot`.
+    table: A result of `pivot`.
     order: Columns, the largest first.
 
     >>> ordered_from_ms(pd.DataFrame({"a": [1, 3, 4], "b": [2, 2, 2]}, index=[0.5, 1.0, 2.0]), ("a", "b"))
     1.0
     """
     values = table[list(order)].to_numpy()
-    # The order is strict: without jitter all values are 0, which is no order.
+    # Without jitter all values are 0. Equal values are not in order, so the comparison is strict.
     kept = (np.diff(values, axis=1) < 0).all(axis=1)
     broken = np.flatnonzero(~kept)
     if len(broken) == 0:
@@ -156,26 +160,26 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
 
 
 def simulated_entropy(distribution: str, jitter_ms: float) -> float:
-    """Calculated E_r of a probe, without kernel and network, for the causes of verdicts."""
+    """Calculated E_r of a probe, for the causes of verdicts. It uses neither kernel nor network."""
     return simulation.measured_pkts_nats(distribution, jitter_ms / 1e3)[1]
 
 
 def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
-    """Least squares: (slope, intercept, R squared).
+    """Fit a line by least squares: (slope, intercept, R squared).
 
     >>> [round(value, 6) for value in straight_line(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]))]
     [2.0, 1.0, 1.0]
     """
     slope, intercept = np.polyfit(x, y, 1)
-    # R2 = 1 - residual over total sum of squares.
+    # R2 is 1 minus the residual sum of squares divided by the total sum of squares.
     residual = y - slope * x - intercept
     return float(slope), float(intercept), 1 - float((residual**2).sum() / ((y - y.mean()) ** 2).sum())
 
 
 def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int, column: str) -> float:
-    """Median over seeds (normal jitter) of a column; nan if the runs lack it.
+    """Median of a column over seeds with normal jitter; nan if the runs lack the column.
 
-    mechanisms: Table from `results.transfers` for the runs on several TCPs.
+    mechanisms: Table from `results.transfers` with the runs on several TCPs.
     column: A name in `results.MORE_COLUMNS`.
     """
     mine = mechanisms[
@@ -188,7 +192,8 @@ def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, j
 
 
 def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int) -> str:
-    """Reactions of the sender's loss detection in a transfer as text: medians over seeds, normal jitter."""
+    """Text with the reactions of the sender's loss detection in a transfer with normal jitter, as medians over
+    seeds."""
 
     def median(column: str) -> str:
         value = median_of(mechanisms, profile, congestion_control, jitter_ns, column)
@@ -207,6 +212,6 @@ def profiles_of(mechanisms: pd.DataFrame) -> list[str]:
 
 
 def telling_jitter_ns(mechanisms: pd.DataFrame) -> int:
-    """The jitter of the study's own collapse, or the nearest jitter that was run."""
-    # 0.8585 ms: jitter at which the study's bic, highspeed and yeah collapse (figure 8).
+    """The jitter at which the study's own transfers collapse, or the nearest one that was run."""
+    # At 0.8585 ms, the study's bic, highspeed and yeah collapse (figure 8).
     return int(min(mechanisms["jitter_ns"].unique(), key=lambda jitter_ns: abs(int(jitter_ns) - 858_500)))

@@ -33,13 +33,13 @@ TCP_RULES = (
     "throughput: bytes delivered over the time they took; MD and E_r: of the probe with the same jitter"
 )
 
-# Marker shapes complement colours, for grey printers.
+# Marker shapes distinguish series in addition to colours, for grey printers.
 DOTS = ("o", "s", "^", "D", "v", "P")
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Further lines for the footers of figures: the kernel, and the number of seeds."""
+    """Lines for the text below figures: the kernel, and the number of seeds."""
 
     kernel: str
     seeds: int
@@ -49,7 +49,7 @@ class Rules:
 
     @property
     def spread(self) -> str:
-        """Explanation of the throughput lines."""
+        """Sentence that explains the lines of throughput."""
         return (
             f"line: mean of {self.seeds} seeds; thin line: median; band: their middle half"
             if self.seeds > 1
@@ -58,19 +58,20 @@ class Rules:
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`; a figure without its data is returned with the reason."""
+    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason."""
     return drawing.draw(KINDS, frames, folder, rules)
 
 
 def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 2: one-way delays at `SHAPE_US` with the distributions; filled without the shaper, outlined behind it."""
+    """Figure 2: distributions of one-way delays at `SHAPE_US`. Filled areas are without the shaper, and outlines are
+    behind it."""
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3
-    # The axis extends further to the right: the exponential distribution begins one sigma below the mean and has its
-    # tail above.
+    # The axis extends further to the right, because the exponential distribution begins one sigma below the mean and
+    # has its tail above it.
     x_ms = np.linspace(100 - 4 * sigma_ms, 100 + 6 * sigma_ms, 2001)
-    # Behind the shaper, packets are 0.121 ms apart: a bin covers two such steps.
+    # Behind the shaper, packets are 0.121 ms apart. A bin is twice as wide.
     edges = np.arange(x_ms[0], x_ms[-1], 2e3 / simulation.PROBE_RATE_PKTS_PER_S)
     for place, name in enumerate(DISTRIBUTIONS):
         style, shape = line_style(place), frames["shapes"][name]
@@ -87,39 +88,39 @@ def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _share_per_ms(delay_ns: np.ndarray, edges_ms: np.ndarray) -> np.ndarray:
-    """Density of delays, 1/ms."""
+    """Density of delays, in 1/ms."""
     return np.histogram(delay_ns / 1e6, edges_ms)[0] / len(delay_ns) / np.diff(edges_ms)
 
 
 def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 3: RD at the same jitter."""
+    """Figure 3: RD at the jitter of figure 2."""
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     shares = [
         Shares(frames["shapes"][name].displacement_pkts, frames["shapes"][name].share, name) for name in DISTRIBUTIONS
     ]
     draw_density(axes, shares, y_scale="linear")
-    # The axis is that of the study; the few packets of the exponential tail beyond it are in the data.
+    # The range of the axis is the study's. A few packets of the exponential tail are beyond it; the data contain them.
     axes.set_xlim(-45, 65)
     axes.legend(title=f"sigma = {SHAPE_US / 1e3:g} ms", title_fontsize=6.5)
     return figure
 
 
 def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 4: MD over jitter, with the closed forms; the inset shows the study's values at 1 ms."""
+    """Figure 4: MD over jitter, with the closed forms. The inset shows the study's values at 1 ms."""
     figure = new_figure(COLUMN_IN, 2.7, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     table = ev.pivot(frames["probes"], "mean_displacement_pkts")
     _by_distribution(axes, table)
     ends_ms = np.array([0.0, table.index.max()])
     inset = axes.inset_axes((0.6, 0.09, 0.38, 0.4))
-    # Lines extend to 2 ms, so that they cross the whole inset, whose axis ends at 1.3.
+    # Lines extend to 2 ms, so that they cross the whole inset, whose axis ends at 1.3 ms.
     _by_distribution(inset, table[table.index <= 2])
     for place, name in enumerate(DISTRIBUTIONS):
         closed = [simulation.closed_form_pkts(name, end_ms / 1e3) for end_ms in ends_ms]
         axes.plot(ends_ms, closed, color=line_style(place)["color"], linewidth=0.5, linestyle=":", zorder=1)
         inset.plot(1.0, STUDY_MD_PKTS[name], zorder=5, **_CROSS)
-    # The line is empty, only for the legend: the crosses are drawn in the inset.
+    # An empty line adds this entry to the legend; the crosses themselves are in the inset.
     axes.plot([], [], label="the study, at 1 ms", **_CROSS)
     axes.plot([], [], color="#555555", linewidth=0.5, linestyle=":", label="closed form, no threshold")
     inset.tick_params(labelsize=5)
@@ -174,7 +175,7 @@ def four_algorithms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """The four algorithms on each TCP, normal jitter."""
+    """The four algorithms on each TCP, with normal jitter."""
     figure = new_figure(PAGE_IN, 2.5, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     panels = figure.subplots(1, 4, sharey=True)
     for axes, algorithm in zip(panels, (*ALGORITHMS, FOURTH), strict=True):
@@ -187,7 +188,7 @@ def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """BIC over the three distributions on each TCP: the equivalent of figure 7 for each."""
+    """BIC with the three distributions on each TCP, as figure 7 shows it for one TCP."""
     profiles = ev.profiles_of(frames["mechanisms"])
     figure = new_figure(PAGE_IN, 4.2, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     grid = figure.subplots(-(-len(profiles) // _PANELS_A_ROW), _PANELS_A_ROW, sharey=True, sharex=True, squeeze=False)
@@ -228,13 +229,14 @@ def _by_metric(frames: Mapping[str, Any], rules: Rules, column: str, label: str)
 
 def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: int) -> None:
     style = line_style(place)
-    # Points are sorted by the metric instead of the jitter: where a metric does not grow, a line would run backwards.
+    # Points are sorted by the metric instead of by jitter. Otherwise a line would run backwards where the metric does
+    # not grow.
     line = line.sort_values(column, kind="stable")
     x = line[column]
     axes.fill_between(x, line["q1_bps"] / 1e6, line["q3_bps"] / 1e6, color=style["color"], alpha=0.2, linewidth=0)
     axes.plot(x, line["median_bps"] / 1e6, color=style["color"], linewidth=0.4)
     axes.plot(x, line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.2, linewidth=0.9, label=label, **style)
-    # Points are marked if some transfers took longer than their run, so that the mean depends on the end of the run.
+    # If some transfers took longer than their run, the mean depends on the end of the run. Such points are marked.
     late = line[line["unfinished"] > 0]
     if len(late):
         axes.plot(late[column], late["mean_bps"] / 1e6, **_CROSS)

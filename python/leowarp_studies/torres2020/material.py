@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: six groups of runs from the study engine; claims and figures from their data sets."""
+"""Reproduction of the study: the study engine makes six groups of runs, and claims and figures use their data sets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
     """Make the missing runs and the figures; see `leowarp.study.Room`.
 
-    quick: True for fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
+    quick: True for a shorter study, with fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
     scheduler: Address of a Dask scheduler.
     Raises LeowarpError: The first failure, if no group has a successful run.
     """
@@ -67,7 +67,8 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 LINUX = "Linux 6.12"
-"""The first sample: the study's own transfers. The other samples are the TCPs of `runs.PROFILES`, by name."""
+"""Name of the first sample, which has the study's own transfers. The other samples are the TCPs of `runs.PROFILES`, by
+name."""
 
 MECHANISMS = ("mechanisms-normal", "mechanisms-bic", "early-rack-normal", "early-rack-bic")
 """Groups of runs that together form one data set of all TCPs."""
@@ -81,20 +82,20 @@ CLAIM_PARTS = {
     "counted": ("shapes", "beyond"),
     "mechanisms": MECHANISMS,
 }
-"""Data sets that claims name in `Claim.runs`, with the groups of runs that each is built from."""
+"""Data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures; a group whose runs all failed is left out.
+    """Inputs of claims and figures. If all runs of a group failed, it is left out.
 
-    Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (distribution ->
-        `Shape`), `counted` ((distribution, jitter in ms) -> `Counted`).
-    Returns view: One of the kept runs, from which the kernel's name is read.
+    Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (`Shape` by
+        distribution), `counted` (`Counted` by (distribution, jitter in ms)).
+    Returns view: Any of the kept runs; the kernel's name is read from it.
     """
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
         frames[name] = results.transfers(tables[name])
-    # Several groups form one data set: only BIC was run on the other two distributions.
+    # These groups form one data set, because the other two distributions were run with BIC only.
     frames["mechanisms"] = results.joined({name: results.transfers(tables[name]) for name in MECHANISMS})
     if _some_ok(tables["probes"]):
         frames["probes"] = frames["path"] = results.probes(tables["probes"])
@@ -108,13 +109,14 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
         for row in tables["beyond"].itertuples()
         if row.status == "ok"
     }
-    # All six probes or none: figures 2 and 3 and claim 2.2 compare the distributions with each other.
+    # Either all six probes are included or none, because figures 2 and 3 and claim 2.2 compare the distributions with
+    # each other.
     if len(views) == len(tables["shapes"]):
         frames["shapes"] = {
             name: results.shape(views[name, runs.SHAPED].tables, views[name, runs.UNSHAPED].tables)
             for name in DISTRIBUTIONS
         }
-    # Claim 2.9 needs probes with packets beyond the threshold, and probes without.
+    # Claim 2.9 needs probes in which packets are beyond the threshold, and probes in which none is.
     if "shapes" in frames and len(beyond) == len(tables["beyond"]):
         inside = {
             (name, runs.SHAPE_US / 1e3): results.counted(views[name, runs.SHAPED].tables) for name in DISTRIBUTIONS
@@ -127,14 +129,15 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 
 def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """A sample for each TCP except the study's own: the same claims on its transfers, over a coarser grid."""
+    """A sample for each TCP except the study's own. The same claims are checked on its transfers, which have fewer
+    jitters."""
     if "mechanisms" not in frames or "path" not in frames:
         return []
     mechanisms: pd.DataFrame = frames["mechanisms"]
     samples = []
     for profile in ev.profiles_of(mechanisms):
         mine = mechanisms[mechanisms["profile"] == profile]
-        # A curve needs a transfer without jitter in each group; a failed group removes the sample.
+        # A curve needs a transfer without jitter. If one is missing because its runs failed, the TCP has no sample.
         points = mine[mine["jitter_ns"] == 0].groupby(["distribution", "congestion_control"]).ngroups
         if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
             continue
@@ -150,8 +153,8 @@ def _some_ok(rows: pd.DataFrame) -> bool:
 
 
 def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick reproduction leaves out, unfinished transfers, and warnings of the
-    runs.
+    """Texts for the top of the page: a list of what a quick reproduction leaves out, unfinished transfers, and the
+    warnings of the runs.
     """
     sentences = []
     if quick:
@@ -171,7 +174,8 @@ def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, 
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:
-    """Reactions of each TCP at the jitter of the study's collapse: medians over seeds."""
+    """HTML table with the reactions of each TCP at the jitter at which the study's transfers collapse, as medians over
+    seeds."""
     mechanisms = frames["mechanisms"]
     at_ns = ev.telling_jitter_ns(mechanisms)
     rows = []
@@ -207,11 +211,11 @@ _MECHANISM_COLUMNS = {
     "own E_r": ("own_entropy_nats", 1),
     "own extent, packets": ("own_extent_pkts", 1),
 }
-"""Heading -> column of the data set, and factor for its values."""
+"""Columns of this table: the heading, and then the column of the data set with a factor for its values."""
 
 
 def _data_section() -> str:
-    """Location of the results, as HTML."""
+    """HTML section that says where the results are."""
     example = (
         "import pandas as pd\n"
         'transfers = pd.read_parquet("transfers/results")\n'
@@ -221,7 +225,7 @@ def _data_section() -> str:
 
 
 def _grid_section() -> str:
-    """Jitters of the runs, and those that the study names, as HTML."""
+    """HTML section with the jitters of the runs, and with those that the study names."""
     named = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.NAMED_US)
     every = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.JITTERS_US)
     return (

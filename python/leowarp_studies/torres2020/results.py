@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures: few columns, with consistent names that contain units."""
+"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ TRANSFER_COLUMNS = (
     "distribution", "jitter_ns", "congestion_control", "profile", "seed", "bytes", "finished", "duration_s",
     "throughput_bps",
 )  # fmt: skip
-"""`throughput_bps`: received bytes divided by the time they took. For a transfer that was not complete at the end of
-its run (`finished` false): the delivered bytes over the whole run."""
+"""`throughput_bps` is the number of received bytes divided by the time that they took. If a transfer was not complete
+at the end of its run (`finished` is false), this is the delivered bytes divided by the whole run."""
 
 WHOLE_RUN, DENSITY = 0, 0
-"""Scope and kind of the rows in the table `densities` (design/interfaces.md, section 10)."""
+"""Numbers of scope and kind that select rows of the table `densities` (design/interfaces.md, section 10)."""
 
 PROBE_COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
     "entropy_nats": "flow0_entropy_nats",
     "density_beyond_pkts": "flow0_density_beyond_pkts",
 }
-"""Name used here -> column of a probe's data set."""
+"""Columns of a probe's data set, by the names used here."""
 
 MORE_COLUMNS = {
     "retransmissions_pkts": "flow0_retransmissions_pkts",
@@ -44,16 +44,18 @@ MORE_COLUMNS = {
     "own_entropy_nats": "flow0_entropy_nats",
     "own_extent_pkts": "flow0_reordering_extent_max_pkts",
 }
-"""Reactions of loss detection, and reordering of the transfer's own packets, from runs with packet records."""
+"""Columns about reactions of loss detection and about reordering of the transfer's own packets. Only runs with packet
+records have them."""
 
 
 @dataclass(frozen=True)
 class Shape:
     """One probe of figures 2 and 3.
 
-    displacement_pkts, share: arrays of shape (n,). RD of the probe: displacement (late positive) and share of packets.
+    displacement_pkts, share: arrays of shape (n,). RD of the probe: displacements (late packets positive), and the
+        share of packets with each.
     delay_ns: int64 array of shape (packets,). One-way delay of each packet.
-    netem_delay_ns: int64 array of shape (packets,). One-way delay without the shaper behind netem.
+    netem_delay_ns: int64 array of shape (packets,). One-way delay of each packet without the shaper that follows netem.
     """
 
     displacement_pkts: np.ndarray
@@ -64,11 +66,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class Counted:
-    """RD of a probe in packets, with the packets beyond the threshold.
+    """RD of a probe as numbers of packets, and the number of packets beyond the threshold.
 
-    displacement_pkts, pkts: int64 arrays of shape (n,). Displacement (late positive) and number of packets displaced by
-        it.
-    received_pkts, beyond_pkts: Packets that arrived, and those among them displaced by more than the threshold.
+    displacement_pkts, pkts: int64 arrays of shape (n,). Displacements (late packets positive), and the number of
+        packets with each.
+    received_pkts, beyond_pkts: Number of packets that arrived, and number of these that are displaced by more than the
+        threshold.
     """
 
     displacement_pkts: np.ndarray
@@ -78,12 +81,12 @@ class Counted:
 
     @property
     def mean_pkts(self) -> float:
-        """Mean displacement with sign: sum i RD[i], equation (4) of the study."""
+        """Mean displacement including its sign: sum i RD[i], equation (4) of the study."""
         return float((self.displacement_pkts * self.pkts).sum() / self.pkts.sum())
 
 
 def counted(tables: Tables) -> Counted:
-    """RD of a probe's whole run, in packets."""
+    """RD of a probe's whole run, as numbers of packets."""
     rd = tables.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
     scopes = tables.of_flow("reordering", 0)
@@ -95,11 +98,11 @@ def counted(tables: Tables) -> Counted:
 
 
 def transfers(rows: pd.DataFrame) -> pd.DataFrame:
-    """`TRANSFER_COLUMNS` from rows of the study engine; failed runs are left out (the page names them).
+    """`TRANSFER_COLUMNS` from rows of the study engine. Failed runs are left out; the page names them.
 
     `MORE_COLUMNS` are included if the runs have them.
 
-    rows: Rows of the groups `transfers`, `yeah` or one of the mechanisms; runs without a profile use default Linux.
+    rows: Rows of the groups `transfers`, `yeah` or one of the mechanisms. A run without a profile uses default Linux.
     Returns: `TRANSFER_COLUMNS`, then `MORE_COLUMNS` (float64, nan where missing).
     """
     rows = rows[rows["status"] == "ok"]
@@ -112,8 +115,8 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
             "seed": rows["seed"].astype("int64"),
             "bytes": rows["flow0_bytes"].astype("int64"),
             "finished": rows["flow0_completion_ns"].notna(),
-            # A transfer that was incomplete at the end of the run counts with its delivered bytes over the whole run.
-            # Otherwise the slowest transfers would be missing from the mean.
+            # If a transfer was not complete at the end of the run, its throughput is its delivered bytes divided by the
+            # whole run. If such transfers were left out, the slowest ones would be missing from the mean.
             "duration_s": rows["flow0_completion_ns"].astype("float64").div(1e9).fillna(rows["virtual_s"]),
         }
     )
@@ -128,26 +131,27 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
     """`distribution, jitter_ns` and `PROBE_COLUMNS` from rows of the study engine, one row per probe.
 
     rows: Rows of the group `probes`; failed runs are left out.
-    Returns: By distribution and jitter: MD in packets, E_r in nats, packets beyond the threshold.
-    Raises TraceError if the rows lack a column because an older version made them.
+    Returns: For each distribution and jitter: MD in packets, E_r in nats, and the number of packets beyond the
+        threshold.
+    Raises TraceError if the rows lack a column because an older version of leowarp made them.
     """
     rows = rows[rows["status"] == "ok"]
-    # Columns depend on the version that made the runs; old runs may lack some that claims need now.
+    # Old runs may lack columns that claims need now.
     missing = [column for column in PROBE_COLUMNS.values() if column not in rows]
     if missing:
         raise TraceError(f"the probes' results have no column {', '.join(missing)}", "make the probes anew: --force")
     frame = pd.DataFrame({"distribution": rows["distribution"], "jitter_ns": rows["jitter_ns"].astype("int64")})
     for name, column in PROBE_COLUMNS.items():
         frame[name] = rows[column].astype("float64")
-    # Without jitter no packet is displaced: RD has one entry, and its entropy 0 is computed as -0.
+    # Without jitter no packet is displaced, so RD has one entry. Its entropy is 0, but the computation gives -0.
     frame["entropy_nats"] = frame["entropy_nats"].abs()
     return frame.sort_values(["distribution", "jitter_ns"], kind="stable").reset_index(drop=True)
 
 
 def shape(shaped: Tables, unshaped: Tables) -> Shape:
-    """RD and delays of a probe's whole run, and the delays of the same probe without the shaper.
+    """RD and delays of a whole run of a probe, and the delays of the same probe without the shaper.
 
-    shaped, unshaped: Two runs with the same seed, the second without the shaper behind netem.
+    shaped, unshaped: Two runs with the same seed; in the second, no shaper follows netem.
     """
     rd = shaped.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
@@ -156,14 +160,14 @@ def shape(shaped: Tables, unshaped: Tables) -> Shape:
 
 
 def _delays_ns(tables: Tables) -> np.ndarray:
-    """One-way delays of a probe's packets that arrived, in the order of sending: int64 array."""
+    """One-way delays of a probe's packets that arrived, in the order of sending, as an int64 array."""
     echoes = tables.of_flow("echoes", 0)
     echoes = echoes[echoes["received_ns"].notna()]
     return (echoes["received_ns"] - echoes["sent_ns"]).to_numpy(dtype="int64")
 
 
 def _profiles(rows: pd.DataFrame) -> pd.Series:
-    """Each row's TCP as a name in `runs.PROFILES`, derived from its keys."""
+    """The name in `runs.PROFILES` of each row's TCP, derived from its keys."""
     if "tcp_sysctl" not in rows:
         return pd.Series(PROFILES[0], index=rows.index)
     detections = rows.get("tcp_loss_detection", pd.Series("kernel", index=rows.index))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: its transfers and probes, the fourth algorithm of figure 8, and runs that distinguish mechanisms.
+"""Runs of the study: its transfers and probes, the fourth algorithm of figure 8, and runs that separate TCP mechanisms.
 
-Each group is a separate study (a scenario, parameters, seeds), made and resumed by the study engine.
+Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes it.
 """
 
 from __future__ import annotations
@@ -14,63 +14,65 @@ from leowarp.study.parts import Part
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 SCENARIO = "jittered-transfer.toml"
-"""Example scenarios: a transfer, and a probe of ICMP echo requests."""
+"""Example scenarios: one with a transfer, one with a probe of ICMP echo requests."""
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
-"""Algorithms that run over all three distributions: the study's 16,740 runs."""
+"""Algorithms that are run with all three distributions. These are the study's 16,740 runs."""
 
 FOURTH = "yeah"
 """Algorithm that figure 8 shows for the normal distribution only."""
 
 SEEDS = 30
-"""Seeds of the transfers: 3 distributions x 3 algorithms x 62 jitters x 30 seeds are the study's 16,740 runs."""
+"""Number of seeds of the transfers. 3 distributions x 3 algorithms x 62 jitters x 30 seeds are the study's 16,740
+runs."""
 QUICK_SEEDS = 3
-"""Seeds of a quick reproduction."""
+"""Number of seeds of a quick reproduction."""
 MECHANISM_SEEDS = 3
-"""Seeds of the transfers on other TCPs, which explain causes and do not affect the verdict."""
+"""Number of seeds of the transfers on other TCPs. These explain causes and do not affect the verdict."""
 QUICK_STEP = 8
-"""A quick reproduction uses every n-th jitter, with this n."""
+"""A quick reproduction uses every eighth jitter."""
 
 NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
-"""Jitters that the study's text names: collapse of westwood and of the others (figure 8), MD in figure 4, figures 2 and
-3, and both ends of the grid."""
+"""Jitters that the study's text names: both ends of the range, the collapse of westwood and of the others (figure 8),
+MD in figure 4, and figures 2 and 3."""
 
 JITTERS_US = (
-    # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but already reorders TCP's bursts.
-    *(12.5 * step for step in range(9)),  # 0 to 0.1 ms: collapse of westwood
+    # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but it already reorders TCP's bursts.
+    *(12.5 * step for step in range(9)),  # 0 to 0.1 ms, where westwood collapses
     *range(125, 501, 25),  # to 0.5 ms
-    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms: collapse of the others
+    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms, where the others collapse
     *(1100, 1247.5, 1400, 1500, 1600, 1800, 2000),  # to 2 ms
     *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
-"""62 jitters from 0 to 10 ms. The study gives their number and six of the values. The rest is an assumption: the grid
-is denser near the study's collapses, and where E_r, a logarithm, changes fast."""
+"""62 jitters from 0 to 10 ms. The study gives this number and six of the values. The other values are an assumption.
+They are closer together near the study's collapses, and where E_r, a logarithm, changes fast."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
-"""Every eighth jitter, and those that the study names."""
+"""Every eighth jitter, and the jitters that the study names."""
 
 MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
 QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
-"""A coarser grid, a subset of the probes' grid."""
+"""Fewer jitters for the runs on other TCPs; all of them are also jitters of the probes."""
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
-"""The coarser grid, made denser around RACK's first window of 1 ms."""
+"""The same jitters and some more around RACK's first window of 1 ms."""
 
 SHAPE_US = 1247.5
 """Jitter of figures 2 and 3."""
 BEYOND_US = 10_000
-"""Jitter at which two of the three distributions displace packets by more than the threshold of 200."""
+"""At this jitter, two of the three distributions displace packets by more than the threshold of 200 packets."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
-"""Rates of the path; the second one leaves only the delays of netem."""
+"""Rates of the path. With the second one, the delays are those of netem alone."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
-"""TCPs by how they distinguish loss from reordering, see `PROFILE_TEXT`. The study's transfers use the first."""
+"""Names of TCPs that differ in how they distinguish loss from reordering; see `PROFILE_TEXT`. The study's transfers use
+the first one."""
 EARLY_RACK = ("rack-draft", "rack-4.14")
-"""RACK as in the years of the study (docs/concepts/loss-detection.md)."""
+"""TCPs with RACK as it was in the years of the study (docs/concepts/loss-detection.md)."""
 
 PROFILE_TEXT = {
     "linux": "Linux 6.12: RACK, which waits a window of time and widens it; DSACK and timestamps undo",
@@ -86,7 +88,7 @@ GUEST_MEMORY = "128 MiB"
 """Memory of every run's guest; its size does not affect packets."""
 
 BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
-"""Linux's default maximum buffers, which the study did not change."""
+"""Linux's default limits of the buffers, which the study did not change."""
 
 PROFILE_TCP: dict[str, dict[str, Any]] = {
     "linux": {"profile": "linux"},
@@ -96,13 +98,13 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
     "rack-draft": {"profile": "linux", "loss_detection": "rack-draft"},
     "rack-4.14": {"profile": "linux", "loss_detection": "rack-4.14"},
 }
-"""The TCPs in `PROFILES` as keys of `[tcp]`."""
+"""Keys of `[tcp]` for each TCP in `PROFILES`."""
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups, the study's own first.
+    """All groups, starting with the study's own.
 
-    Returns: Groups whose names are names of directories; `transfers` has the study's 16,740 runs.
+    Returns: Groups. Their names are also names of directories; `transfers` has the study's 16,740 runs.
     """
     four = (*ALGORITHMS, FOURTH)
     return (
@@ -119,10 +121,10 @@ def parts() -> tuple[Part, ...]:
 
 
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """The study's transfers on default Linux over the whole grid of jitters.
+    """The study's transfers on default Linux, with all jitters.
 
-    name, why: Name and purpose of the group.
-    distributions, algorithms: The group is their product with `JITTERS_US` and the seeds.
+    name, why: Name of the group, and reason for it.
+    distributions, algorithms: The group has all combinations of these with `JITTERS_US` and the seeds.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
@@ -131,17 +133,17 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """Transfers on variants of Linux 6.12's TCP over a coarser grid: they show which part of TCP determines the cost of
+    """Transfers on variants of Linux 6.12's TCP, with fewer jitters. They show which part of TCP determines the cost of
     jitter."""
     names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
     content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
-    # Runs with leowarp's own loss detection are in separate groups, because Linux's TCPs have no key for it.
+    # Runs with leowarp's own loss detection are in separate groups, because Linux's own TCPs have no key for it.
     runs = len(distributions) * len(algorithms) * len(MECHANISM_US) * MECHANISM_SEEDS * len(names)
     return Part(name, "what makes this kernel differ", content, runs, _quick(QUICK_MECHANISM_US, 1))
 
 
 def _early_rack(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """Transfers on variants of TCP with the RACK of the study's years."""
+    """Transfers on variants of TCP with RACK as it was in the years of the study."""
     content = _on_profiles(name, distributions, algorithms, EARLY_RACK_US, EARLY_RACK)
     (together,) = content["together"]
     together["tcp.loss_detection"] = {
@@ -156,12 +158,12 @@ def _on_profiles(
     name: str, distributions: Sequence[str], algorithms: Sequence[str], jitters_us: Sequence[float],
     profiles: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """Transfers with packet records, on several TCPs."""
+    """Transfers on several TCPs, with packet records."""
     content = _content(name, SCENARIO, distributions, jitters_us, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
-    # Only the runs on several TCPs record every packet, as the mechanisms need.
+    # Only these runs record every packet, because the mechanisms can be seen only in packets.
     content["set"] |= {"observe.sockets": "100 ms", "observe.truth": True}
-    # A profile is two keys that vary together here; `profile_of` recovers its name from the results.
+    # A profile is a pair of keys that vary together here. `profile_of` recovers its name from the results.
     settings = [PROFILE_TCP[profile] for profile in profiles]
     content["together"] = [
         {
@@ -173,26 +175,27 @@ def _on_profiles(
 
 
 def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...]) -> Part:
-    """Probes at given jitters, one seed."""
+    """Probes at these jitters, with one seed."""
     content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1)
     return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), _quick(quick_us, 1))
 
 
 def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """Runs of a quick reproduction: those with some jitters, and a number of seeds."""
+    """Filter for a quick reproduction: it selects runs with some jitters and the first seeds."""
     jitters = {_text(jitter_us) for jitter_us in jitters_us}
     return lambda values, seed: seed <= seeds and values["jittered.jitter"] in jitters
 
 
 def _shapes() -> Part:
-    """Probes whose directories are kept, with and without the shaper; without it, the delays are those of netem."""
+    """Probes with and without the shaper, whose directories are kept. Without the shaper, the delays are those of
+    netem."""
     plain = _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,))
     plain.content["parameters"]["jittered.rate"] = {"label": "rate", "values": [SHAPED, UNSHAPED]}
     return replace(plain, content=plain.content | {"keep": {"runs": "all"}}, runs=2 * plain.runs)
 
 
 def _beyond() -> Part:
-    """Probes with packets beyond the threshold, whose directories are kept."""
+    """Probes in which packets are beyond the threshold; their directories are kept."""
     part = _probes("beyond", "equations (3) and (4) beyond the threshold", (BEYOND_US,), (BEYOND_US,))
     return replace(part, content=part.content | {"keep": {"runs": "all"}})
 
@@ -200,13 +203,14 @@ def _beyond() -> Part:
 def _content(
     name: str, scenario: str, distributions: Sequence[str], jitters_us: Sequence[float], seeds: int
 ) -> dict[str, Any]:
-    """Content of a study file over distributions, jitters and seeds."""
+    """Content of a study file that varies distributions, jitters and seeds."""
     return {
         "name": name,
         "scenario": scenario,
-        # A run needs 60 MiB; a kernel spends 1.5 % of its memory, and 15 ms per GiB, on bookkeeping.
+        # A run needs 60 MiB. More would cost time, because a kernel spends 1.5 % of its memory, and 15 ms per GiB, on
+        # bookkeeping.
         "set": {"guest.memory": GUEST_MEMORY},
-        # Labels name the columns of the results, which `results` reads.
+        # Each label is the name of a column of the results, which `results` reads.
         "parameters": {
             "jittered.distribution": {"label": "distribution", "values": list(distributions)},
             "jittered.jitter": {"label": "jitter", "values": [_text(jitter_us) for jitter_us in jitters_us]},
@@ -221,7 +225,7 @@ def _algorithms(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _text(jitter_us: float) -> str:
-    """A jitter in the notation of scenarios.
+    """A jitter as scenarios write it.
 
     >>> _text(858.5), _text(10_000)
     ('858.5 us', '10000 us')
@@ -230,7 +234,7 @@ def _text(jitter_us: float) -> str:
 
 
 def profile_of(profile: str, sysctl: Mapping[str, str], loss_detection: str = "kernel") -> str:
-    """The profile in `PROFILES` that matches a run's keys.
+    """Name of the TCP in `PROFILES` that has a run's keys.
 
     >>> profile_of("linux", {"net.ipv4.tcp_recovery": "0"}), profile_of("linux", {}, "rack-4.14")
     ('dupthresh', 'rack-4.14')

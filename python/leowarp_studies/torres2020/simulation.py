@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calculated results of a probe over a jittered path: without kernel, netem, or leowarp's library.
+"""Calculated results of a probe over a jittered path, without the kernel, netem or leowarp's library.
 
-Packet k leaves at k / R and has an independent delay; the order of arrival is the order of the sums. The metrics are
-computed in the slow and obvious manner of RFC 5236. This is the reference for sigmas whose mean displacement has no
-closed form. Such sigmas are below some 0.6 ms (displacements of a few packets, so whole numbers matter) and above some
-4 ms (tails beyond the threshold).
+Packet k leaves at k / R and has an independent delay. Packets arrive in the order of the sums of both. The metrics are
+computed slowly and literally, as RFC 5236 describes them. This serves as reference for jitters whose mean displacement
+has no closed form. These are jitters below some 0.6 ms, at which packets are displaced by few whole places, and above
+some 4 ms, at which tails exceed the threshold.
 
-Closed form. The number of packets that overtake a packet with delay x above the mean exceeds the number that it
-overtakes by R x. Hence MD = R E|x|. For the uniform, normal and exponential distribution, E|x| is sqrt(3)/2, sqrt(2/pi)
-and 2/e times sigma.
+Closed form. If a packet's delay is x above the mean, the packets that overtake it outnumber those that it overtakes by
+R x. Hence MD = R E|x|, where R is the packet rate. E|x| is sqrt(3)/2 times sigma for the uniform distribution,
+sqrt(2/pi) times sigma for the normal, and 2/e times sigma for the exponential.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ DISTRIBUTIONS = ("uniform", "normal", "exponential")
 
 PROBE_PKTS = 65_535
 PROBE_RATE_PKTS_PER_S = 8235.0
-"""100 Mbit/s with frames of 1514 bytes give 8256 per second; the study sent 8235."""
+"""100 Mbit/s with frames of 1514 bytes are 8256 packets per second; the study sent 8235."""
 THRESHOLD_PKTS = 200
-"""Probe of the study: table 3, and D_T of section 3."""
+"""Number of packets, and threshold, of the study's probe (table 3, and D_T in section 3)."""
 
 MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(2 / np.pi), "exponential": 2 / np.e})
-"""E|x| of each distribution, scaled to standard deviation 1."""
+"""E|x| of each distribution with standard deviation 1."""
 
 
 def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> float:
-    """Mean displacement in packets; within 3 % for the study's probe and sigmas of 0.6 to 4 ms.
+    """Mean displacement in packets, by the closed form. For the study's probe it is accurate to 3 % if sigma is 0.6 to
+    4 ms.
 
     distribution: One of `DISTRIBUTIONS`.
     sigma_s: Standard deviation of the delay, seconds.
@@ -53,12 +54,12 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
     if distribution == "normal":
         return rng.standard_normal(count)
     assert distribution == "exponential", distribution
-    # The distribution has mean 1 and standard deviation 1; after subtracting the mean it begins at -1.
+    # The generator's distribution has mean 1 and standard deviation 1. After subtracting the mean, it begins at -1.
     return rng.standard_exponential(count) - 1.0
 
 
 def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Density of the standardised delay distribution, per standard deviation.
+    """Density of the delay distribution with mean 0 and standard deviation 1.
 
     x: float64 array. Deviations from the mean, in standard deviations.
     """
@@ -71,7 +72,7 @@ def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
 
 
 def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Cumulative probability of the standardised delay distribution at x.
+    """Cumulative probability at x of the delay distribution with mean 0 and standard deviation 1.
 
     >>> cdf("uniform", np.array([-2.0, 0.0, 2.0])).tolist()
     [0.0, 0.5, 1.0]
@@ -79,7 +80,7 @@ def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
     if distribution == "uniform":
         return np.clip((x + np.sqrt(3)) / (2 * np.sqrt(3)), 0.0, 1.0)
     if distribution == "normal":
-        # numpy has no erf, and scipy is not a dependency of the package.
+        # numpy has no erf, and the package does not depend on scipy.
         return np.array([(1 + math.erf(value / math.sqrt(2))) / 2 for value in x])
     assert distribution == "exponential", distribution
     return -np.expm1(-np.maximum(x + 1, 0.0))
@@ -91,11 +92,11 @@ STAND_INS = MappingProxyType(
         "pareto": "tc's table `pareto` with its standard deviation brought to 1 ms",
     }
 )
-"""Candidates for the distribution that the study used instead of an exponential one: design/exponential-jitter.md."""
+"""Distributions that the study may have used instead of an exponential one (design/exponential-jitter.md)."""
 
 
 def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
-    """Mean displacement of a probe with one of `STAND_INS`.
+    """Mean displacement in packets of a probe with one of the distributions in `STAND_INS`.
 
     name: A key of `STAND_INS`.
     sigma_s: Standard deviation that the study names, seconds.
@@ -103,19 +104,20 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # The inverse is that of the distribution truncated at 4: the result is as if larger random numbers had been
-        # discarded.
+        # This is the inverse of the distribution truncated at 4. It gives the same result as discarding larger random
+        # numbers.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
-        # iproute2, netem/pareto.c: 4/3 (q^(-1/3) - 3/2), cut to 16 bits, where 8192 is one sigma.
+        # iproute2, netem/pareto.c: 4/3 (q^(-1/3) - 3/2), limited to 16 bits; 8192 is one sigma.
         table = np.minimum(4 / 3 * ((np.arange(65_536, 0, -16) / 65_536) ** (-1 / 3) - 1.5), 32_767 / 8192)
         draws = rng.choice(table / table.std(), PROBE_PKTS)
     return mean_displacement_pkts(density(arrival_order(sigma_s * draws)))
 
 
 def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> np.ndarray:
-    """int64 array: the packets' numbers (from 0) in order of arrival; ties are ordered by sending.
+    """int64 array with the packets' numbers (from 0) in the order of arrival. Packets that arrive together are in the
+    order of sending.
 
     >>> arrival_order(np.array([0.0, 3e-4, 0.0, 0.0])).tolist()
     [0, 2, 3, 1]
@@ -125,24 +127,25 @@ def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS
 
 def probe(distribution: str, sigma_s: float, seed: int, packets: int = PROBE_PKTS) -> np.ndarray:
     """Order of arrival of the study's probe: int64 array of shape (packets,)."""
-    # The base delay of 100 ms is the same for all packets and does not affect the order.
+    # The base delay of 100 ms is left out: it is the same for all packets, so it does not affect the order.
     return arrival_order(sigma_s * deviations(distribution, packets, np.random.default_rng(seed)))
 
 
 def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[int, float]:
-    """RD of RFC 5236: share of packets at each displacement, late positive.
+    """RD of RFC 5236: share of packets at each displacement, positive for late packets.
 
-    `arrivals` is a permutation of 0..n-1 (nothing lost, nothing twice). A packet displaced by more than the threshold
-    counts as lost, and later packets close the gap (rule of section 7.1).
+    `arrivals` is a permutation of 0..n-1, because nothing is lost or duplicated. A packet displaced by more than the
+    threshold counts as lost, and later packets take the free places (rule of section 7.1).
 
     >>> density(np.array([0, 2, 1]))
     {-1: 0.3333333333333333, 0: 0.3333333333333333, 1: 0.3333333333333333}
     """
     place = np.empty(len(arrivals), dtype=np.int64)
     place[arrivals] = np.arange(len(arrivals))
-    # RFC 5236's displacement: receive index minus sequence number, late positive, without loss and duplicates.
+    # RFC 5236's displacement is the receive index minus the sequence number; it is positive for late packets. Here
+    # nothing is lost or duplicated.
     displaced = place - np.arange(len(arrivals))
-    # The slow computation is needed only if the threshold matters.
+    # The slow computation is needed only if a displacement exceeds the threshold.
     if np.abs(displaced).max(initial=0) > threshold_pkts:
         displaced = np.array(_stay_back(arrivals.tolist(), threshold_pkts), dtype=np.int64)
     values, counts = np.unique(displaced, return_counts=True)
@@ -150,9 +153,9 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
 
 
 def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
-    """MD = sum |i| RD[i].
+    """Mean displacement: MD = sum |i| RD[i].
 
-    RFC 5236 has no such metric; the study defines it in section 3.
+    RFC 5236 does not define this metric; section 3 of the study does.
 
     >>> mean_displacement_pkts({-4: 0.25, 0: 0.25, 2: 0.5})
     2.0
@@ -161,9 +164,9 @@ def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
 
 
 def entropy_nats(rd: Mapping[int, float]) -> float:
-    """E_r = -sum RD[i] ln RD[i].
+    """Reordering entropy: E_r = -sum RD[i] ln RD[i].
 
-    Shannon entropy of RD in natural units, as defined in section 3 of the study.
+    This is the Shannon entropy of RD in nats, as section 3 of the study defines it.
 
     >>> round(entropy_nats({-4: 0.25, 0: 0.25, 2: 0.5}), 2)
     1.04
@@ -172,16 +175,18 @@ def entropy_nats(rd: Mapping[int, float]) -> float:
 
 
 def measured_pkts_nats(distribution: str, sigma_s: float, seed: int = 1) -> tuple[float, float]:
-    """(MD, E_r) of a probe."""
+    """Mean displacement and reordering entropy (MD, E_r) of a probe."""
     rd = density(probe(distribution, sigma_s, seed))
     return mean_displacement_pkts(rd), entropy_nats(rd)
 
 
 def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
-    """Displacements of the counted packets, with receive indexes that lag behind by up to `threshold_pkts` arrivals.
+    """Displacements of the packets that count. Receive indexes are assigned with a look-ahead of up to `threshold_pkts`
+    arrivals.
 
-    As in RFC 5236, 7.1, except for a late packet beyond the threshold: its number has already served as an index, so
-    the index advances. In the RFC's text the index does not advance, and falls behind permanently.
+    This follows RFC 5236, 7.1, with one exception: a late packet beyond the threshold advances the index, because its
+    number has already served as an index. By the RFC's text the index would not advance, and would stay behind
+    permanently.
     """
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))
@@ -199,7 +204,7 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
             if displacement >= -threshold_pkts:
                 early.discard(index)
                 index += 1
-            # The index has passed the numbers below it, so they count as lost.
+            # The index has passed the numbers of the skipped packets, so they count as lost.
             packet = next((packet for packet in coming if packet >= index), -1)
             if packet >= 0:
                 window.append(packet)

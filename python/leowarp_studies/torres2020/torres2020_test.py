@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs, claims and figures of the study on synthetic results; the guest is not needed."""
+"""Runs, claims and figures of the study, tested on synthetic results without the guest."""
 
 import json
 from dataclasses import replace
@@ -61,7 +61,7 @@ def test_the_grid_has_62_jitters_from_0_to_10_ms_and_all_that_the_text_names():
     assert list(runs.JITTERS_US) == sorted(runs.JITTERS_US)
     assert (runs.JITTERS_US[0], runs.JITTERS_US[-1]) == (0, 10_000)
     assert set(runs.NAMED_US) | {runs.SHAPE_US} <= set(runs.JITTERS_US)
-    # Throughput is paired with the probe at the same jitter.
+    # Throughput is paired with the probe at the same jitter, so each jitter needs a probe.
     assert set(runs.MECHANISM_US) <= set(runs.JITTERS_US)
     assert set(runs.QUICK_MECHANISM_US) <= set(runs.QUICK_US) & set(runs.MECHANISM_US)
     assert set(runs.EARLY_RACK_US) <= set(runs.JITTERS_US)
@@ -151,7 +151,7 @@ def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
         assert set(claim.runs) <= set(material.CLAIM_PARTS)
 
 
-# The fixture's shapes equal the distributions, so that claim 2.14 does not hold.
+# The shapes of the fixture equal the distributions, so claim 2.14 does not hold.
 @pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.number != "2.14"], ids=lambda claim: claim.number)
 # Tests claims 2.1 to 2.13 of torres2020.
 # Tests claim 2.15 of torres2020.
@@ -174,7 +174,7 @@ def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_
 # Tests claim 2.9 of torres2020.
 def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_study_says):
     rds = as_the_study_says["counted"]
-    # The same probes are counted with the study's threshold, as in the library
+    # The same probes, counted with the study's threshold as the library does it.
     with_threshold = {}
     for (name, jitter_ms), full in rds.items():
         rd = reordering.density(simulation.probe(name, jitter_ms / 1e3, 1, 5_000), threshold_pkts=200)
@@ -185,7 +185,7 @@ def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_stu
     assert row["numbers"]["mean_pkts"]["uniform_10_ms"] == pytest.approx(0, abs=1e-9)
     assert abs(row["numbers"]["mean_pkts"]["exponential_10_ms"]) > 0.05
     assert "exponential_10_ms: " in row["cause"]
-    # A library that loses packets, and one that shifts all of them by one place
+    # Two faulty libraries: one loses packets, the other shifts all packets by one place.
     lossy = {key: replace(rd, received_pkts=rd.received_pkts + 1) for key, rd in rds.items()}
     assert outcome("2.9", as_the_study_says | {"counted": lossy})["verdict"] == "partly"
     shifted = {key: replace(rd, displacement_pkts=rd.displacement_pkts + 1, received_pkts=1) for key, rd in rds.items()}
@@ -246,7 +246,7 @@ def test_entropy_that_grows_in_a_straight_line_is_no_logarithm(as_the_study_says
     probes = as_the_study_says["probes"]
     straight = probes.assign(entropy_nats=probes["mean_displacement_pkts"] / 10)
     row = outcome("2.4", as_the_study_says | {"probes": straight})
-    # Neither the shape nor the order matches: MD has uniform first.
+    # Neither the shape nor the order is as the study says: MD is largest for uniform.
     assert row["verdict"] == "does not hold"
     assert row["cause"]
 
@@ -293,7 +293,7 @@ def test_the_cause_says_on_which_tcp_the_claim_would_hold():
 
 @pytest.mark.parametrize("number", ["2.5", "2.6", "2.7", "2.8", "2.12", "2.13"])
 def test_each_tcp_has_a_verdict_of_its_own(number):
-    """Synthetic results in which only the RACK of the study's years collapses where the study says."""
+    """In these synthetic results, only the RACK of the study's years collapses where the study says."""
 
     def only_early_rack_falls(distribution, algorithm, profile, jitter_ms):
         of_the_study = synthetic.as_the_study_says(distribution, algorithm, profile, jitter_ms)
@@ -349,7 +349,7 @@ def test_a_figure_whose_runs_are_missing_says_so(undisturbed, tmp_path, monkeypa
 
 @pytest.fixture(scope="module")
 def made_up():
-    """Rows of each group that match the study's statements."""
+    """Rows of each group that agree with the study's statements."""
     old = {"jitters_us": runs.EARLY_RACK_US, "seeds": 1, "profiles": runs.EARLY_RACK}
     mechanism = {"jitters_us": runs.MECHANISM_US, "seeds": 1,
                  "profiles": [name for name in runs.PROFILES if name not in runs.EARLY_RACK]}  # fmt: skip
@@ -370,7 +370,7 @@ def made_up():
 
 @pytest.fixture
 def engine(monkeypatch, made_up):
-    """`run_study` replacement without a guest: synthetic rows, and a record of what was requested."""
+    """Replacement for `run_study` without a guest: it returns synthetic rows and records what was requested."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):
@@ -398,7 +398,7 @@ def engine(monkeypatch, made_up):
 
     run_study.asked, run_study.changes = asked, {}
     monkeypatch.setattr(study_parts, "run_study", run_study)
-    # Whole run directories of the three shapes: their tables are not tested here.
+    # Stands for the whole run directories of the three shapes, whose tables are not tested here.
     monkeypatch.setattr(material, "RunView", lambda path: SimpleNamespace(manifest={}, tables=path.name.split("-")[0]))
     made = synthetic.shapes()
     monkeypatch.setattr(results, "shape", lambda shaped, unshaped: made[shaped])
@@ -415,7 +415,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert [row["verdict"] for row in claims["claims"]].count("holds") >= 7
     text = done.page.read_text(encoding="utf-8")
     assert text.count('id="claim-2.') == 15
-    # 2.1, 2.9 and 2.10 compare the library with the definitions that it implements
+    # Claims 2.1, 2.9 and 2.10 compare the library with the definitions that it implements.
     assert "Of 12 claims: " in text
     assert "Apart from these, 3 by construction: " in text
     assert "transfers/results/" in text
@@ -425,7 +425,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert done.cost.startswith(f"{1674 + 186 + 186 + 6 + 160 + 80 + 112 + 56 + 3:,} runs")
     (row,) = (row for row in claims["claims"] if row["number"] == "2.7")
     assert [sample["sample"] for sample in row["samples"]] == [material.LINUX, *runs.PROFILES[1:]]
-    # Claims about the path, or calculated ones, have one verdict
+    # Claims about the path, and calculated ones, have one verdict.
     apart = [row["number"] for row in claims["claims"] if len(row["samples"]) > 1]
     assert apart == ["2.5", "2.6", "2.7", "2.8", "2.12", "2.13"]
     assert "CPU s a run" in done.cost

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp as lw
-from leowarp.base import layout
+from leowarp.base import layout, recorded
+from leowarp.base.checksums import sha256_of_file
 from leowarp.base.errors import TraceError
 from support.hostile import NASTY, OBEYED, refused
 from support.synthetic.whole import forge
@@ -36,6 +37,16 @@ def test_an_endless_summary_is_not_read(leowarp, run):
     with (run / layout.SUMMARY).open("wb") as file:
         file.truncate(1 << 40)
     assert refused(leowarp("show", run, "--metrics"), "more than 32 MiB")
+
+
+@pytest.mark.parametrize("name", [layout.PLAN, layout.ROUTES, f"{layout.TRACE}/flows.parquet"])
+def test_an_endless_file_is_refused_before_it_is_hashed(leowarp, run, monkeypatch, name):
+    hashed = []
+    monkeypatch.setattr(recorded, "sha256_of_file", lambda path: hashed.append(path) or sha256_of_file(path))
+    with (run / name).open("r+b") as file:
+        file.truncate(1 << 40)
+    assert refused(leowarp("show", run, "--again"), "more than")
+    assert run / name not in hashed
 
 
 MANIFESTS = (
@@ -134,7 +145,7 @@ def test_a_table_of_other_columns_is_an_error(leowarp, run, name, how):
 
 def test_metadata_of_another_shape_are_an_error(leowarp, run):
     spoilt(run / "30-trace" / "links.parquet", "metadata")
-    # Otherwise the sha256 would tell.
+    # Otherwise the sha256 would reveal the change.
     forge(run)
     assert refused(leowarp("show", run, "--again"), "they are of different runs")
     assert refused(leowarp("report", run), "they are of different runs")

@@ -72,9 +72,9 @@ def pings(
 ) -> Pings:  # fmt: skip
     """Replies every `spacing_ns`; a reconfiguration every 15 s from 12 s on, after which nothing passes for `rise_ms`.
 
-    `loses`: which of every seven reconfigurations lose the first probe sent after them. Within a slot the
-    round-trip time is its base and one of three values up to `jitter_ms`, of which successive ones differ by two thirds
-    of that on average.
+    `loses`: which of every seven reconfigurations lose the first probe sent after them. Within a slot the round-trip
+    time is its base plus one of three values up to `jitter_ms`. Successive values differ by two thirds of `jitter_ms`
+    on average.
     """
     random = np.random.default_rng(seed)
     # Before each reconfiguration the base is about 30 ms and steps by 3 ms at least.
@@ -144,11 +144,11 @@ def traces() -> dict[tuple[str, str], list[Trace]]:
 def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] = SLOTS_BPS) -> Trace:
     """BBR: a rate for each slot, 250, then 350, then 200, and an estimate 4 % above it.
 
-    Others: 240 Mbit/s at first, 50 within the second after, then their own rate; a cut at each reconfiguration but the
-    first two of four, where isolated losses cause it.
+    Others: 240 Mbit/s at first, 50 within the next second, and then their own rate. They cut the window at each
+    reconfiguration, except at the first two of four, where isolated losses cause the cuts.
 
-    Off-peak there is neither that fall nor a loss. CUBIC with SACK loses two packets more, each alone, without a cut;
-    its rate climbs from each cut on.
+    Off-peak there is neither that fall nor a loss. CUBIC with SACK loses two more packets, each alone, which cause no
+    cut; its rate rises after each cut.
     """
     t_s = np.arange(0, 60, 0.5)
     changes_ns = np.array([12, 27, 42, 57]) * S
@@ -165,7 +165,7 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     sampled_ns = np.arange(0, 60 * S, 50 * MS)
     estimate_bps = 1.04 * np.array(slots_bps)[np.searchsorted(changes_ns, sampled_ns, side="right")]
     uncut = variant.startswith("bbr") or preset == OFF_PEAK
-    # A sender that answers marks alone cuts after a drop of the queue and at no loss of the link.
+    # A sender that responds only to marks cuts its window after a drop at the queue, but after no loss on the link.
     cut_s = [] if uncut else [2.0] if variant == "cubic_handover-marks" else [2.0, 8.0, 27.05, 42.05]
     cause = {2.0: 1, 8.0: 2, 27.05: 2, 42.05: 2}
     drops = pd.DataFrame(

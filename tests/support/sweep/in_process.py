@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers without processes, and a disk that simulates kills: for tests of what survives a kill."""
+"""Workers without processes, and a disk that simulates kills, for tests of the data that survive a kill."""
 
 import json
 import os

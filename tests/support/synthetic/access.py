@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A synthetic run over an access link, in which every number is known: for tests and for figures.
 
-It lasts 60 s; the path changes at 12, 27, 42 and 57 s. Every truth is a constant here or follows from these lines:
+The run lasts 60 s; the path changes at 12, 27, 42 and 57 s. Every true value is a constant in this file or follows from
+these lines:
 
-- Down (gateway to terminal) the base delay is 15, 22, 16, 20 and 18 ms, slot by slot; every other millisecond has 1 ms
-  more, and for 100 ms from each change on it is 60 ms. Up it is 10 ms. Capacity down is 40 Mbit/s, from 27 s on 20.
-- Flow 0, ping from the dish every 100 ms: round trip = delay up + base down, no jitter (probes leave at even
-  milliseconds) + the spike. Lost: the probe at each change and the one after that of 27 s; and one at 35 s.
-- Flows 1 and 2, TCP from the server: a packet of 1448 bytes every 2 ms from 0 s on, and every 6 ms from 10 s to 40 s,
-  when it ends. Each packet is acknowledged when it arrives; ACKs take 10 ms. Flow 1 loses the packet sent 100 ms after
-  each change but the last on the link, and two in a row at a full queue at 50 s; each is sent again 200 ms later.
+- Down (gateway to terminal) the base delay is 15, 22, 16, 20 and 18 ms, slot by slot. Every other millisecond has 1 ms
+  more. For 100 ms from each change on, the delay is 60 ms. Up it is 10 ms. Capacity down is 40 Mbit/s, and 20 from 27 s
+  on.
+- Flow 0 is a ping from the dish every 100 ms. Its round trip is the delay up, the base delay down and the spike,
+  without jitter (probes leave at even milliseconds). Lost probes: the probe at each change, the probe after the change
+  at 27 s, and one at 35 s.
+- Flows 1 and 2 are TCP from the server. One sends a packet of 1448 bytes every 2 ms from 0 s on. The other sends one
+  every 6 ms from 10 s to 40 s, when it ends. Each packet is acknowledged when it arrives; ACKs take 10 ms. On the link,
+  flow 1 loses the packet sent 100 ms after each change except the last. At a full queue it loses two packets in a row
+  at 50 s. Each lost packet is sent again 200 ms later.
 """
 
 from __future__ import annotations
@@ -204,7 +208,7 @@ def data_packets(flow: int) -> pd.DataFrame:
     frame["drop_cause"] = np.select([np.isin(sent, [t for t in lost_ns if t in CHANNEL_LOST_NS]),
                                      np.isin(sent, [t for t in lost_ns if t in QUEUE_LOST_NS])], [2, 1], 0)  # fmt: skip
     again = frame[frame["drop_cause"] > 0].assign(is_retransmission=True, drop_cause=0)
-    # An odd microsecond, so that no two packets leave at one instant.
+    # Half a millisecond is added, so that no two packets leave at one instant.
     again["sent_ns"] += RESENT_AFTER_NS + 500_000
     frame = pd.concat([frame, again]).sort_values("sent_ns", kind="stable", ignore_index=True)
     received = np.maximum.accumulate(frame["sent_ns"].to_numpy() + down_ns(frame["sent_ns"].to_numpy()))

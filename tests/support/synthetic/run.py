@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A synthetic run directory in which every number is known: for tests and for trying out figures.
 
-One sender, a packet of 1448 bytes every millisecond for 60 s, Madrid to Tokyo. Every truth is a constant here:
+One sender sends a packet of 1448 bytes every millisecond for 60 s, from Madrid to Tokyo. Every true value is a constant
+in this file:
 
-- 0 s: path 0, 40 ms; from 10 s on one of its links is 1 ms longer (41 ms).
+- 0 s: the flow uses path 0, which takes 40 ms. From 10 s on, one of its links is 1 ms longer (41 ms).
 - 19.5 s: a queue of 15 packets stands on the link s-00-00>s-01-00 and delays each packet by 15.25 ms.
-- 20 s: path 1, 30 ms, shorter; that queue is left behind. The packets sent at 19.9745 s to 19.9995 s (26 of them)
-  arrive after newer ones, with extents 1, 3, 5 ... 51. Ten spurious retransmissions from 20.08 s on, ten DSACKs come.
-- 40 s: path 2, 45 ms, longer: nothing is late.
-- 50 s: three packets are dropped at a full queue, and retransmitted from 50.12 s on, which is needed.
+- 20 s: the flow switches to path 1, which takes only 30 ms, and that queue is left behind. The packets sent at 19.9745
+  s to 19.9995 s (26 of them) arrive after newer ones, with extents 1, 3, 5 ... 51. From 20.08 s on, ten spurious
+  retransmissions leave, and ten DSACKs arrive.
+- 40 s: the flow switches to path 2, which takes 45 ms. It is longer, and nothing is late.
+- 50 s: three packets are dropped at a full queue. From 50.12 s on they are retransmitted, which is needed.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 //! A transfer by quinn: the client requests a number of bytes on a stream, and the server sends that many zeros. On a
 //! second stream the client requests the counts of the server's loss detection, and prints them.
 //!
-//! SSLKEYLOGFILE and QLOGDIR in the environment: the client writes TLS keys there, both ends qlog.
+//! If SSLKEYLOGFILE is set in the environment, the client writes TLS keys there. If QLOGDIR is set, both ends write a
+//! qlog there.
 //!
 //! quinn-transfer server PORT
 //! quinn-transfer client HOST PORT BYTES

@@ -37,6 +37,9 @@ def exam(
     baseline: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Compare with an earlier exam: its directory or exam.json.")
     ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=100, help="Repeat each case with this many seeds; verdicts are of the first.")
+    ] = 1,
     trust: options.Trust = False,
     jobs: options.AtOnce = None,
     json_: options.Json = False,
@@ -53,8 +56,9 @@ def exam(
     from leowarp.exam.taken import read
 
     def taken_by(subject: Subject, folder: Path | None) -> Exam:
-        found = take(subject, folder, only=case or (), at_once=jobs, progress=progress_of_study(progress), trust=trust)
-        write(found, _command(subject, name is not None or all_), earlier)
+        found = take(subject, folder, only=case or (), at_once=jobs, progress=progress_of_study(progress), trust=trust,
+                     seeds=seeds)  # fmt: skip
+        write(found, _command(subject, name is not None or all_, seeds), earlier)
         return found
 
     modules = tuple(cc_module or ())
@@ -62,7 +66,7 @@ def exam(
         raise ScenarioError("--all names what takes the exam", hint="leave NAME, --cc-module, --kernel, --baseline out")
     earlier = None if baseline is None else read(baseline)
     if all_:
-        _all(out or Path("exams"), taken_by, json_)
+        _all(out or Path("exams"), taken_by, json_, seeds)
     algorithm = name if name is not None else next((path.stem for path in modules), None)
     if algorithm is None:
         raise ScenarioError("no congestion control is named", hint="leowarp exam cubic, or --cc-module FILE.c")
@@ -78,24 +82,28 @@ def exam(
     raise typer.Exit(1 if taken.failed else 0)
 
 
-def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool) -> NoReturn:
+def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool, seeds: int) -> NoReturn:
     """Every algorithm's exam, then a page that compares them; status 0, since a failing algorithm is a result."""
     from leowarp.base import plainfiles
     from leowarp.cli.output import print_json, print_table
     from leowarp.exam import Subject
-    from leowarp.exam.comparison import comparison_text, mean_ranks
+    from leowarp.exam.comparison import comparison_text, mean_ranks, rank_in_words, ranks_of_seeds
     from leowarp.scenario.network.hosts import CONGESTION_CONTROLS
 
     documents = {name: taken_by(Subject(name), folder / name).document() for name in CONGESTION_CONTROLS}
     page = folder / "index.html"
-    plainfiles.write(page, comparison_text(documents, "leowarp exam --all").encode())
-    ranked = mean_ranks(documents)
+    plainfiles.write(
+        page, comparison_text(documents, shlex.join(["leowarp", "exam", "--all", *_of_seeds(seeds)])).encode()
+    )
+    ranked, spread = mean_ranks(documents), ranks_of_seeds(documents)
     if json_:
         counts = {name: document["counts"] for name, document in documents.items()}
-        print_json({"path": str(folder), "page": str(page), "counts": counts, "mean_ranks": ranked})
+        print_json(
+            {"path": str(folder), "page": str(page), "counts": counts, "mean_ranks": ranked, "ranks_of_seeds": spread}
+        )
     else:
         rows = [
-            (name, *document["counts"].values(), *(f"{of[name]:.2f}" if name in of else None for of in ranked.values()))
+            (name, *document["counts"].values(), *(rank_in_words(suite, name, ranked, spread) for suite in ranked))
             for name, document in documents.items()
         ]
         heads = ("algorithm", "pass", "fail", "measured", *(f"mean rank, {suite}" for suite in ranked))
@@ -104,23 +112,31 @@ def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool) -
     raise typer.Exit(0)
 
 
-def _command(subject: Subject, is_named: bool) -> str:
+def _of_seeds(seeds: int) -> list[str]:
+    return ["--seeds", str(seeds)] if seeds > 1 else []
+
+
+def _command(subject: Subject, is_named: bool, seeds: int) -> str:
     parts = ["leowarp", "exam", *([subject.algorithm] if is_named else [])]
     parts += [word for path in subject.modules for word in ("--cc-module", str(path))]
     parts += ["--kernel", str(subject.kernel)] if subject.kernel else []
+    parts += _of_seeds(seeds)
     return shlex.join(parts)
 
 
 def _print(taken: Exam) -> None:
     """Print every case in one line, then the counts, and below them the reasons of failures."""
     from leowarp.cli.output import print_table
+    from leowarp.exam.verdict import spread_in_words
 
     rows = []
-    for each in taken.judged:
-        row = each.row(taken.path)
-        rows.append((each.case.key, each.verdict, row["value_in_words"], row["limit_in_words"], each.case.title))
-    print_table(f"Exam of {taken.subject.algorithm}", ("case", "verdict", "number", "limit", "what"), rows,
-                text=("verdict", "what"))  # fmt: skip
+    for each, row in zip(taken.judged, taken.rows(), strict=True):
+        spread = [spread_in_words(each.case, row)] if taken.repeats else []
+        told = (row["value_in_words"], row["limit_in_words"], *spread)
+        rows.append((each.case.key, each.verdict, *told, each.case.title))
+    of_seeds = [f"over {1 + len(taken.repeats)} seeds"] if taken.repeats else []
+    print_table(f"Exam of {taken.subject.algorithm}", ("case", "verdict", "number", "limit", *of_seeds, "what"), rows,
+                text=("verdict", "what", *of_seeds))  # fmt: skip
     for each in taken.failed:
         say(f"failed: {each.case.key}: {each.decided}")
     say(", ".join(f"{number} {verdict}" for verdict, number in taken.counts.items()))

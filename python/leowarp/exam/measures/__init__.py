@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of cases: functions of a run, and of a control run, by the names in a case's rule."""
+"""Measures of cases, by the names that the rules of cases use. A measure is a function of a run, and of a control run
+if it needs one."""
 
 from __future__ import annotations
 
@@ -23,9 +24,10 @@ class Measure:
     Attributes
     ----------
     function : callable
-        `function(run, **arguments) -> Measured`; if `control` is among its arguments, it compares with a second run.
+        `function(run, **arguments) -> Measured`. If `control` is among its arguments, it compares the run with a second
+        one.
     quantity : Quantity
-        Unit in which limits are written; `Measured.value` is in its base unit.
+        Quantity in whose units limits are written. `Measured.value` is in its base unit.
     """
 
     function: Callable[..., Measured]
@@ -33,18 +35,18 @@ class Measure:
 
     @property
     def has_control(self) -> bool:
-        """Whether the measure compares with a run in which another algorithm replaces the one under exam."""
+        """Whether the measure needs a second run, in which another algorithm replaces the one under exam."""
         return "control" in inspect.signature(self.function).parameters
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Names of arguments in a case and in the function: `from` becomes `from_ns`."""
+        """Names of the arguments in a case, with those in the function: `from` becomes `from_ns`."""
         names = [name for name in inspect.signature(self.function).parameters if name not in ("run", "control")]
         return {name.removesuffix("_ns").removesuffix("_ratio"): name for name in names}
 
     @property
     def about(self) -> str:
-        """Description of the measure: the first line of its docstring."""
+        """Description of the measure, which is the first line of its docstring."""
         return (inspect.getdoc(self.function) or "").splitlines()[0]
 
     def of(self, run: Run, control: Run | None, arguments: Mapping[str, Any]) -> Measured:
@@ -53,12 +55,12 @@ class Measure:
         Parameters
         ----------
         arguments : mapping
-            Arguments as returned by `parsed`.
+            Arguments as `parsed` returns them.
         """
         return self.function(run, **arguments, **({"control": control} if self.has_control else {}))
 
     def parsed(self, written: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments in the form that the function takes, from those of a case's rule.
+        """Convert the arguments of a case's rule into those of the function.
 
         Raises
         ------
@@ -96,7 +98,7 @@ MEASURES: Mapping[str, Measure] = {
     "completion": Measure(sharing.completion, units.TIME),
     "completion_beside": Measure(sharing.completion_beside, units.RATIO),
 }
-"""By name."""
+"""Arguments by name."""
 
 
 def in_words(quantity: units.Quantity, value: float | None) -> str:

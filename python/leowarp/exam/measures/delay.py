@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of the delay that a flow causes for competing traffic."""
+"""Measures of the delay that a flow causes for other traffic."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from leowarp.results.run import Run
 
 
 def delay_beside(run: Run, *, probe: int, percentile: float, from_ns: int, until_ns: int) -> Measured:
-    """A percentile of a ping's round trips minus their minimum in the run, ns; the value is that of a single ping.
+    """A percentile of a ping's round trips minus the smallest in the run, in ns. The value is that of a single ping.
 
-    The minimum is over the whole run, so on a path with a changing delay the change is included.
+    The smallest round trip is that of the whole run. On a path whose delay changes, the value includes the change.
     """
     rows = run.echoes(probe)
     answered = rows[rows["reply_ns"].notna()]

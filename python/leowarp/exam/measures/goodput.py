@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of goodput: utilisation of the path, time to reach it, and gaps without new data."""
+"""Measures of goodput: utilisation of the path, time until it is reached, and time without new data."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from leowarp.exam.measures.reading import (
 from leowarp.results.run import Run
 
 WINDOW_NS = 200_000_000
-"""A rate counts as reached if it is maintained for this time: several round trips of most cases, or four socket
-samples."""
+"""A rate counts as reached if it is maintained for this time, which is several round trips of most cases, or four
+socket samples."""
 STEP_NS = 50_000_000
 
 
 def used(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Share of the path's capacity that a flow's goodput was, over a time; the worst whole second decided."""
+    """A flow's goodput over a time as a share of the path's capacity; the worst whole second decided."""
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])
     carries_bps = capacity_bps(run, flow, from_ns, until_ns)
     _, start_ns, rates = _least_used(run, flow, from_ns, until_ns)
@@ -34,13 +34,14 @@ def used(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
 
 
 def worst_second(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Share of the path's capacity in the whole second in which it was least."""
+    """The smallest share of the path's capacity that goodput had in a whole second."""
     share, start_ns, rates = _least_used(run, flow, from_ns, until_ns)
     return Measured(share, f"the second from {at(start_ns)}: {rates}", start_ns)
 
 
 def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float, int, str]:
-    """The whole second with the least share of the capacity: that share, its begin, and both rates as text."""
+    """The whole second with the smallest share of the capacity: this share, the start of the second, and both rates as
+    text."""
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
     could_bps = capacities_bps(run, flow, edges_ns)
@@ -50,7 +51,7 @@ def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float
 
 
 def offered(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Share of what the application offered (`rate`) that arrived; the worst whole second decided."""
+    """Share of the data offered by the application (`rate`) that arrived; the worst whole second decided."""
     rate_bps = run.plan.flows[flow].rate_bps
     assert rate_bps is not None, "a case that measures `offered` has a flow with a rate"
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])
@@ -66,12 +67,12 @@ def offered(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
 
 
 def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measured:
-    """Time after an instant until goodput over 200 ms is this share of the path's capacity then, ns; None: never."""
+    """Time after an instant until goodput over 200 ms reaches this share of the path's capacity, in ns; None: never."""
     first_ns = max(after_ns, run.plan.flows[flow].start_ns)
     ends_ns = np.arange(first_ns + WINDOW_NS, run.end_ns + 1, STEP_NS)
     got = received_bytes(run, flow, ends_ns) - received_bytes(run, flow, ends_ns - WINDOW_NS)
     rate_bps = got * 8e9 / WINDOW_NS
-    # The capacity is that after the step: a case has one step, whose rate stays in force.
+    # The capacity used is that after the step. A case has one step, and its rate stays.
     carries_bps = capacity_bps(run, flow, first_ns, run.end_ns)
     reached = np.flatnonzero(rate_bps >= level_ratio * carries_bps)
     if len(reached) == 0:
@@ -84,7 +85,7 @@ def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measur
 
 
 def silence(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """The longest time without a new byte in order at the receiver, by socket samples, ns."""
+    """The longest time without a new byte in order at the receiver, from socket samples, in ns."""
     at_ns, received = metrics.counter(run.tables, flow, "in_order")
     inside = (at_ns > from_ns) & (at_ns < until_ns)
     grew = np.diff(received, prepend=0.0) > 0

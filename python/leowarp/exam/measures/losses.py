@@ -8,7 +8,7 @@ from leowarp.results.run import Run
 
 
 def lost(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Share of a flow's data packets, of those sent in a time, that were lost. The worst 50 ms decide."""
+    """Share of the data packets sent in a time that were lost. The worst 50 ms decide."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent, gone = int(mine["sent_pkts"].sum()), int(mine["lost_pkts"].sum())
@@ -36,7 +36,8 @@ def lost(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
 
 
 def spurious(run: Run, *, flow: int) -> Measured:
-    """Share of a flow's data packets that were sent again though the original arrived; the first of them decided."""
+    """Share of a flow's data packets that were retransmitted although the original arrived; the first of them
+    decided."""
     sent = int(data_bins(run, flow)["sent_pkts"].sum())
     if sent == 0:
         return Measured(None, "nothing was sent")
@@ -51,7 +52,7 @@ def spurious(run: Run, *, flow: int) -> Measured:
 
 
 def sent_rate(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Data packets per second that a flow sent in a time, retransmissions included; the busiest 50 ms decided."""
+    """Data packets per second that a flow sent in a time, including retransmissions; the busiest 50 ms decided."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent = int(mine["sent_pkts"].sum())

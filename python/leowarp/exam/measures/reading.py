@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured number with the packet or sample that decided it, and functions that read a run's tables."""
+"""A measured number with the packet or sample that decided it, and functions that read the tables of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.results.run import Run
 
 SECOND_NS = 1_000_000_000
 BIN_NS = 50_000_000
-"""Width of a row of `bins`."""
+"""Length of the bin of a row of `bins`."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Measured:
     Attributes
     ----------
     value : float or None
-        Value in the unit of its measure; None: it was never reached, or there was nothing to measure.
+        Value in the unit of its measure. None: it was never reached, or there was nothing to measure.
     decided : str
         The deciding packet or sample, as text.
     at_ns : int or None
@@ -37,7 +37,8 @@ class Measured:
 
 
 def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
-    """Bytes in order at the receiver of a TCP flow, or arrived payload of other flows; float64 array like `t_ns`.
+    """Bytes in order at the receiver of a TCP flow, or payload of another flow that arrived, as a float64 array of the
+    shape of `t_ns`.
 
     Values between samples are interpolated, as in `metrics.goodput`.
     """
@@ -49,7 +50,7 @@ def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
         received = np.cumsum(rows["delivered_bytes"].to_numpy(dtype="float64"))
     start_ns = run.plan.flows[flow].start_ns
     later = at_ns > start_ns
-    # A flow has received nothing before its first sample.
+    # A flow has received nothing when it starts.
     return np.interp(t_ns, np.append(start_ns, at_ns[later]), np.append(0.0, received[later]))
 
 
@@ -59,7 +60,8 @@ def rates_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
-    """Payload in full segments that the flow's path could carry between edges, bit/s; nan where unlimited."""
+    """Payload rate that the flow's path allows between edges with full segments, in bit/s; nan where it is
+    unlimited."""
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     overhead = metrics.overhead_bytes(run.tables, pair)
@@ -69,18 +71,18 @@ def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def capacity_bps(run: Run, flow: int, from_ns: int, until_ns: int) -> float:
-    """Payload that the flow's path could carry over one time interval, bit/s."""
+    """Mean payload rate that the flow's path allows over one interval, in bit/s."""
     return float(capacities_bps(run, flow, np.array([from_ns, until_ns]))[0])
 
 
 def data_bins(run: Run, flow: int) -> pd.DataFrame:
-    """Rows of `bins` with a flow's data, by time."""
+    """Rows of `bins` that contain data of a flow, in chronological order."""
     rows = run.bins(flow)
     return rows[rows["direction"] == "data"].reset_index(drop=True)
 
 
 def whole_seconds(from_ns: int, until_ns: int) -> np.ndarray:
-    """Edges of whole seconds within an interval; the interval itself if it has none."""
+    """Edges of the whole seconds in an interval. If it has none, the ends of the interval."""
     edges = np.arange(-(-from_ns // SECOND_NS), until_ns // SECOND_NS + 1) * SECOND_NS
     return edges if len(edges) > 1 else np.array([from_ns, until_ns])
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of metrics: tables of a trace, series, links, route changes."""
+"""Inputs of metrics: the tables of a trace, and series, links and route changes derived from them."""

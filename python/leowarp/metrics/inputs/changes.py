@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Path delay over time, and the table of route changes: what changed, which queues were left behind, and the cost.
+"""Path delay over time, and the table of route changes. A row says what changed, which queues were left behind, and
+which effects followed.
 
-Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not those of the route
-computation. They differ if links are updated more often than routes.
+Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not those that the route
+computation used. They differ if links are updated more often than routes.
 
-Routes define a route change and its number (`leowarp.routes.path_numbers`).
+The routes determine what is a route change, and its number (`leowarp.routes.path_numbers`).
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths
 
 ATTRIBUTION_NS = 5_000_000_000
 """Default length of the window after a change in which retransmissions, losses and DSACKs are attributed to it. The
-window is shorter if the next change comes sooner. It is well above the longest transient reported by `frederiksen2024`
-(a few seconds)."""
+window ends earlier if the next change comes sooner. This is well above the longest transient that `frederiksen2024`
+reports (a few seconds)."""
 
 ARROW = " > "
-"""Separates the nodes of a path in text. Names may contain blanks ("Cape Town")."""
+"""Separates the nodes of a path in text. A space would not do, because names may contain spaces ("Cape Town")."""
 
 
 def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
@@ -41,11 +42,11 @@ def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
 
 
 def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
-    """Route updates of one ordered pair of stations, by time.
+    """Route updates of one ordered pair of stations, in chronological order.
 
-    Returns: DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names, source first;
-        None = no path), `path_id`, `change_id` (missing where the update did not change the path). The result is cached
-        and shared.
+    Returns: DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names from the source
+        on; None = no path), `path_id`, `change_id` (missing if the update did not change the path). The result is
+        cached and shared; do not modify it.
     """
     if len(tables.routes) == 0:
         return _no_routes()
@@ -59,8 +60,8 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     t_ns = integers(tables.routes["t_ns"].iloc[at])
     order = np.argsort(t_ns, kind="stable")
     mine = {name: tables.routes[name].array.take(at[order]) for name in ("path", "path_id", "change_id")}
-    # Paths are tuples, which can be compared and counted as a whole. Parquet returns arrays, which compare element by
-    # element.
+    # Paths are tuples, which can be compared and counted as a whole. Parquet returns arrays, which would be compared
+    # element by element.
     paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
     numbers = {name: mine[name].to_numpy() for name in ("path_id", "change_id")}
     return pd.DataFrame({"t_ns": t_ns[order], "path": pd.Series(paths, dtype=object), **numbers})
@@ -68,8 +69,8 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
-    """Cached, because paths without changes need no routes, and small runs of a study request them thousands of
-    times."""
+    """A table without routes. It is cached, because paths without changes need no routes, and the small runs of a study
+    ask for it thousands of times."""
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
@@ -77,20 +78,20 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     """Propagation delay of the current path, as a step function.
 
     pair: (str, str). Source and destination station.
-    links: Values of the tables' timeline, if already computed.
+    links: Values of the tables' timeline, if the caller has them already.
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
-        or a delay of the path changed. It holds until the next row, and the last row until `end_ns`.
+        or a delay of the path changes. It holds until the next row, and the last row until `end_ns`.
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
-    # Instants, delays, hops and number of each path. They are joined only once, because a run may have thousands of
-    # rows.
+    # Each entry has the instants, the delays, the number of hops and the number of a path. They are joined only once at
+    # the end, because a run may have thousands of rows.
     pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
         until_ns = starts[index + 1]
         if row.path is None:
-            # nan instead of the last delay, because packets have no delay while there is no path.
+            # The value is nan, not the last delay, because packets have no delay while there is no path.
             pieces.append((np.array([row.t_ns], dtype="int64"), np.array([np.nan]), 0, None))
             continue
         taken = tables.links_of(row.path)
@@ -114,8 +115,8 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
 
 
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
-    """Instants at which the path of a pair changed in either direction: int64 array of shape (n,), ns, sorted, without
-    duplicates.
+    """Instants at which the path of a pair changed in either direction, in ns: int64 array of shape (n,), sorted,
+    without duplicates.
 
     Both directions count, because a round trip uses both. A change that affects a probe or an ACK on its way back also
         affects the flow.
@@ -126,13 +127,14 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PathChange:
-    """A route change for a flow's packets.
+    """A route change that affects the packets of a flow.
 
-    number: Counted from 0 for each pair. The guest gets the same number from the timeline, and the trace's table
-        `reordering` uses it.
-    t_ns: On the run's clock.
-    before, after: Nodes of the path; None: no path.
-    settled_ns: When the last node in either direction had its new entry; equal to `t_ns` if all nodes switch at once.
+    number: Number of the change, counted from 0 for each pair. The guest gets the same number from the timeline, and
+        the trace's table `reordering` contains it.
+    t_ns: Time of the change on the run's clock.
+    before, after: Nodes of the path before and after the change; None: no path.
+    settled_ns: Time at which the last node in either direction had its new route; equal to `t_ns` if all nodes switch
+        at once.
     """
 
     number: int
@@ -143,7 +145,7 @@ class PathChange:
 
 
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
-    """Route changes from one station to another, by time, numbered as in the routes table.
+    """Route changes from one station to another in chronological order, with the numbers of the routes table.
 
     The initial path is not a change. Losing the path is a change, and so is getting a path again.
 
@@ -152,7 +154,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     if pair not in tables.changes_of_pairs:
         routes = pair_routes(tables, pair)
         paths = list(routes["path"])
-        # The last update has no successor that bounds it.
+        # The last update has no successor that ends it.
         until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
         tables.changes_of_pairs[pair] = [
             PathChange(
@@ -170,8 +172,8 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
-    """When the last node had its new entry for a host of the pair, between this route update and the next; the time of
-    the update itself if it changed no entry.
+    """Time at which the last node had its new route to a host of the pair, between this route update and the next. If
+    the update changed no node's route, its own time.
     """
     last_ns = int(t_ns)
     for station in pair:
@@ -188,14 +190,14 @@ def route_changes(
 ) -> pd.DataFrame:  # fmt: skip
     """One row per route change that affects data of a flow; columns as in `CHANGE_COLUMNS`.
 
-    Packets of all flows between two stations are counted together by time window, whatever the cause.
+    Packets of all flows between two stations are counted together in time windows, whatever delayed or lost them.
     `metrics/route_changes/causes.py` attributes each packet to a cause.
 
-    tables: Without packets, drops, sockets or queues, the columns that need them are null.
-    pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
+    tables: If packets, drops, sockets or queues are missing, the columns that need them are null.
+    pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
     attribution_ns: Packets, retransmissions and losses are attributed to a change until the next one, at most for this
         long.
-    links: Values of the tables' timeline, if already computed.
+    links: Values of the tables' timeline, if the caller has them already.
     Returns: DataFrame, ordered by time, then source, then destination.
     """
     links = links or link_values(tables)
@@ -208,15 +210,16 @@ def route_changes(
         instants = [0, *(change.t_ns for change in changes), end_ns]
         for index, change in enumerate(changes):
             t_ns, before, after = change.t_ns, change.before, change.after
-            # `instants` also contains the run's start before the first change, so the index is shifted by 2.
+            # `instants` begins with the run's start, before the first change, so the index is shifted by 2.
             next_ns = instants[index + 2]
             # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
-            # Paths over the same link (that of a mobile channel) share its delay, which already has the new value now.
+            # Both paths may use the same link (that of a mobile channel). They share its delay, which already has the
+            # new value here.
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
-            # An access link that other paths also use does not change, so its delay is not part of the change.
+            # An access link on both paths does not change, so its delay is not a part of the change.
             stay = {} if old == new else dict.fromkeys(set(old) & set(new), (instants[index], next_ns))
             row |= _what_changed(
                 before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns), stay),
@@ -232,9 +235,9 @@ def _base_delay_ns(
     tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
     stay: Mapping[Pair, tuple[int, int]],
 ) -> int | None:  # fmt: skip
-    """Propagation along a path, ns: for each link, the delay at the first of the instants. For a channel, whose delay
-    varies within a slot, the minimum from the second instant to the third is used, or the minimum over the period in
-    `stay`. None if there is no path."""
+    """Propagation delay along a path, in ns. For each link, the delay at the first of the instants is added. The delay
+    of a channel varies within a slot. Its minimum from the second instant to the third is used, or its minimum over the
+    period that `stay` gives. None if there is no path."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -249,7 +252,8 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
     delay_after_ns: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Columns of a row that compare two paths; None if both are needed but one does not exist."""
+    """Columns of a row that compare two paths. If one of the paths does not exist, the columns that need both are
+    None."""
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
         "path_after": None if after is None else ARROW.join(after),
@@ -262,14 +266,14 @@ def _what_changed(
         names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
                  "delay_step_ns")  # fmt: skip
         return row | dict.fromkeys(names)
-    # Links are counted from the source, and the last one is left out: paths that share all other links count as the
-    # same path.
+    # Links are counted from the source, without the last one: two paths that share all other links count as the same
+    # path.
     shared = 0
     while shared < min(len(before), len(after)) - 1 and before[: shared + 2] == after[: shared + 2]:
         shared += 1
     return row | {
         "first_hop_changed": before[:2] != after[:2],
-        # The first and the last satellite are left out, because the two neighbouring columns cover them.
+        # The first and the last satellite are left out, because the other two columns cover them.
         "middle_hops_changed": before[2:-2] != after[2:-2],
         "last_hop_changed": before[-2:] != after[-2:],
         "shared_hops": shared,
@@ -281,16 +285,16 @@ def _what_changed(
 def _left_behind(
     tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Queues at the change: on the links that the path leaves, and on the links that it newly uses.
+    """Queues at the change, on the links that the path leaves and on the links that it newly uses.
 
-    With `drain`, newer packets overtake those waiting on the old links, so their wait bounds how late those packets can
-    be (docs/concepts/in-flight-rules.md).
+    With `drain`, newer packets overtake those that wait at the old links. The wait there is therefore the most that
+    these can be late (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
         return dict.fromkeys(
             ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
         )
-    # A link on both paths keeps its queue, and its packets keep their order.
+    # A link on both paths keeps its queue, and the packets in the queue keep their order.
     old, new = tables.links_of(before), tables.links_of(after)
     left = [(link, *_queue_at(tables, links, link, t_ns)) for link in old if link not in new]
     met = [(link, *_queue_at(tables, links, link, t_ns)) for link in new if link not in old]
@@ -305,26 +309,27 @@ def _left_behind(
 
 
 def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
-    """Packets waiting in a direction just before an instant (from the last sample), and the time that the link needs to
-    send them."""
+    """Number of packets that wait in a direction just before an instant, from the last sample, and the time that the
+    link needs to send them."""
     direction = tables.direction_of(*link)
     if direction is None:
         return 0, 0
     samples = tables.links[tables.links["direction"] == direction]
-    # The last sample still holds, because queues are sampled only when something changed. If there is no sample before
-    # the instant, no packet has ever waited. A sample at exactly this instant may be from before or after the change.
+    # Queues are sampled only when something changed, so the last sample is still valid. If there is no sample before
+    # the instant, no packet has waited yet. A sample at exactly this instant may be from before or after the change.
     samples = samples[samples["t_ns"] < t_ns]
     if len(samples) == 0:
         return 0, 0
     last = samples.iloc[-1]
-    # The rate before the change is used; an unshaped link needs no time. 8e9: bits per byte times ns per second.
+    # The rate before the change is used. A link without a rate needs no time. 8e9: bits per byte times ns per second.
     rate_bps = float(links.rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns
 
 
 class _Consequences:
-    """Packets of some flows. They are sorted only once, because a run has a hundred changes and millions of packets."""
+    """The packets of some flows. They are sorted only once, because a run has about a hundred changes and millions of
+    packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows
@@ -338,7 +343,7 @@ class _Consequences:
         self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Counts from one instant (inclusive) to another (exclusive); None: not recorded.
+        """Counts from one instant (inclusive) to another (exclusive). None: not recorded.
 
         Late packets count when they arrive, retransmissions when they are sent, losses when they are dropped.
         """
@@ -351,8 +356,8 @@ class _Consequences:
             again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
             row |= {
                 "late_pkts": len(self._sent[late]),
-                # Only packets sent before the change count: other packets in the window were late for another reason,
-                # for instance the previous change.
+                # Only packets sent before the change count. Other late packets in the window have another cause, for
+                # instance the previous change.
                 "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
                 "retransmissions_pkts": len(self._again[again]),
                 "spurious_retransmissions_pkts": int(self._spurious[again].sum()),
@@ -365,10 +370,11 @@ class _Consequences:
 
 
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
-    """Increase of a cumulative column between two instants, from the last samples at or before them."""
+    """Increase of a cumulative column between two instants. Each value is taken from the last sample at or before the
+    instant."""
     mine = tables.of_flow("sockets", flow)
-    # A sample without the counter counts as 0, and so does the time before the first sample, because such counters
-    # start at 0.
+    # Such counters start at 0. A sample without the counter therefore counts as 0, and so does the time before the
+    # first sample.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 
@@ -407,4 +413,4 @@ CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "lost_pkts": ("Int64", "pkts", "data packets dropped within the window"),
     "dsacks_pkts": ("Int64", "pkts", "duplicate segments that the receiver reported within the window (DSACK)"),
 }
-"""Columns of the route-change table: type, unit, meaning."""
+"""Columns of the route-change table, each with its type, unit and meaning."""

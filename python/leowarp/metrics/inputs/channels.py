@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of directions from a timeline: capacity, delay and loss as functions of time, known from the start.
+"""Tables of directions from a timeline. They give capacity, delay and loss as functions of time, which are known from
+the start.
 
-Measured paths, access links and mobile channels consist of them (design/interfaces.md, section 13).
+Measured paths, access links and mobile channels use such tables (design/interfaces.md, section 13).
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Pair = tuple[str, str]
-"""Two names, in this order: stations (source, destination) or nodes of a directed link (sender, receiver)."""
+"""Two names in a fixed order: stations (source, destination), or the nodes of a directed link (sender, receiver)."""
 Steps = tuple[np.ndarray, np.ndarray]
 """A step function: instants (int64, ns, sorted), and the value that holds from each instant on (float64)."""
 
 
 @dataclass(frozen=True)
 class Channels:
-    """Tables of directions (events `capacity` and `channel`), by (a, b): packets from node a to node b.
+    """Tables of directions (events `capacity` and `channel`), by (a, b), for packets from node a to node b.
 
-    capacity_bps: nan = unshaped, 0 = nothing is sent.
-    delay_ns, loss_ratio: For packets whose transmission begins from an instant on.
+    capacity_bps: nan = no rate limit, 0 = nothing is sent.
+    delay_ns, loss_ratio: Each value applies to packets whose transmission begins at or after its instant.
     """
 
     capacity_bps: Mapping[Pair, Steps] = field(default_factory=dict)
@@ -33,10 +34,12 @@ class Channels:
 
 
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
-    """Separates events from the rows of tables. A profile has millions of rows, which must not become objects.
+    """Separate the events from the rows of tables. A profile has millions of such rows, so no Python object is made for
+    each.
 
     timeline: As in `20-timeline.parquet`.
-    Returns: (pyarrow.Table, Channels). Neither part contains rows or directions of the other; events keep their order.
+    Returns: (pyarrow.Table, Channels). The first has the events in their order, and the second the tables. No row is in
+        both.
     """
     is_capacity = pc.equal(timeline["event"], "capacity")
     is_channel = pc.equal(timeline["event"], "channel")
@@ -47,15 +50,15 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
     return timeline.filter(pc.invert(rows)), Channels(
         capacity_bps=_by_direction(capacity, "rate_bps"),
         delay_ns=_by_direction(channel, "delay_ns"),
-        # A user's own timeline may contain only delays.
+        # A timeline that a user made may contain only delays.
         loss_ratio=_by_direction(channel, "loss_ratio") if "loss_ratio" in channel.column_names else {},
     )
 
 
 def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
-    """For each direction (a, b), the step function of a column.
+    """The step function of a column for each direction (a, b).
 
-    The rows stay in Arrow until they are numeric arrays, because a profile of an hour has millions.
+    The rows stay in Arrow until they are numeric arrays, because a profile of an hour has millions of rows.
     """
     steps = {}
     for a in pc.unique(rows["a"]).to_pylist():
@@ -63,7 +66,8 @@ def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
         for b in pc.unique(of_a["b"]).to_pylist():
             mine = of_a.filter(pc.equal(of_a["b"], b))
             t_ns = mine["t_ns"].to_numpy().astype("int64")
-            # The sort is stable. Of several rows at one instant the last one written holds, and `step_at` finds it.
+            # The sort is stable. If several rows have the same instant, the one written last is valid, and `step_at`
+            # finds it.
             order = np.argsort(t_ns, kind="stable")
             value = mine[column].to_numpy().astype("float64")
             steps[a, b] = (t_ns[order], value[order])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delay and rate of each direction of a link over time, from events or from tables of the timeline.
+"""Delay and rate of each direction of a link over time, from events or tables of the timeline.
 
 A direction's rate comes from `rate` events or from `capacity` rows, and its delay from `delay` events or from `channel`
-rows. Users of `LinkValues` need not know the source.
+rows. Callers of `LinkValues` need not know which.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class LinkValues:
     """Delay and rate of every direction as step functions of time, from the timeline.
 
     timeline: Events, without the rows of tables.
-    channels: Tables of directions; those of a run are in `tables.channels`.
+    channels: Tables of directions. Those of a run are in `tables.channels`.
     """
 
     def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
         channels = channels or Channels()
         self._channels = channels
-        # A direction has either events or a table (timeline/schema.py), so nothing is overwritten here.
+        # A direction has either events or a table, never both (timeline/schema.py), so nothing is overwritten here.
         self._delay = _steps(timeline, "delay", "delay_ns") | dict(channels.delay_ns)
         self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Propagation delay in force from node `a` to node `b`, ns; 0 before the first value, as in a new link of the
-        guest.
+        """Propagation delay in force from node `a` to node `b`, in ns. Before the first value it is 0, as for a new
+        link of the guest.
 
         at_ns: int64 array of any shape, or int
         Returns: float64 array of the shape of `at_ns`
@@ -48,24 +48,25 @@ class LinkValues:
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Rate in force, bit/s, for the same arguments. nan: unshaped, as a link is before its first rate."""
+        """Rate in force, in bit/s, with the same arguments. nan: no rate limit; a link has none before its first
+        rate."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 
     def delay_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """When the delay of a direction was set: int64 array, ns, ascending; empty if it never was."""
+        """Instants at which the delay of a direction was set: int64 array, ns, ascending; empty if it never was."""
         return self._delay.get((a, b), _NOTHING)[0]
 
     def rate_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """When the rate of a direction was set: int64 array, ns, ascending; empty if it never was."""
+        """Instants at which the rate of a direction was set: int64 array, ns, ascending; empty if it never was."""
         return self._rate.get((a, b), _NOTHING)[0]
 
     def is_shaped(self, a: str, b: str) -> bool:
-        """Whether the direction ever has a rate."""
+        """Whether the direction has a rate at any time."""
         return bool(np.isfinite(self._rate.get((a, b), _NOTHING)[1]).any())
 
     def has_channel(self, a: str, b: str) -> bool:
-        """Whether the direction's delay comes from a table, and therefore varies within a slot."""
+        """Whether the direction's delay comes from a table, so that it varies within a slot."""
         return (a, b) in self._channels.delay_ns
 
     def has_capacity_table(self, a: str, b: str) -> bool:
@@ -81,19 +82,19 @@ class LinkValues:
         return min(start, float(inside.min())) if len(inside) else start
 
     def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-        """Bits that a direction can carry from each edge to the next, which is the integral of its rate; nan if
-        unshaped.
+        """Bits that a direction can carry from each edge to the next, which is the integral of its rate. nan if it has
+        no rate limit.
 
-        edges_ns: int64 array of shape (n + 1,), strictly increasing
-        nan for a bin in which the direction was unshaped at any time, because its capacity is then unlimited.
+        edges_ns: int64 array of shape (n + 1,), strictly increasing. A bin in which the direction has no rate limit at
+        some time has nan, because its capacity is then unlimited.
         """
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
             return np.zeros(max(len(edges_ns) - 1, 0))
         t_ns = self.rate_instants_ns(a, b)
         low, high = np.searchsorted(t_ns, [edges_ns[0], edges_ns[-1]], side="right")
-        # Bins are also split at every change of the rate, so that each piece has one rate. The pieces are then summed
-        # per bin.
+        # Bins are also split at every change of the rate, so that the rate is constant in each piece. The pieces of
+        # each bin are then added up.
         every = np.unique(np.concatenate([edges_ns, t_ns[low:high]]))
         every = every[every <= edges_ns[-1]]
         bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9
@@ -102,7 +103,7 @@ class LinkValues:
     def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
         """Propagation delay along a whole path (names of nodes, source first) at one instant, in whole ns.
 
-        All links are evaluated at the same instant, although a packet reaches later links later.
+        All links are evaluated at the same instant, although a packet reaches the later ones later.
         """
         return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
 
@@ -117,14 +118,14 @@ def hops(path: Sequence[str]) -> list[Pair]:
 
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
-    """For each direction (a, b), the step function of a column in the events of one kind."""
+    """The step function of a column for each direction (a, b), from the events of one kind."""
     if len(timeline) == 0:
         return {}
     *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)
     t_ns, values = instants.to_numpy(dtype="int64"), floats(held)
     (senders, a), (receivers, b) = map(pd.factorize, ends)
-    # All events are sorted once, instead of once per direction, because there may be thousands of directions. The sort
-    # is stable: of several events at one instant, the last one written holds.
+    # All events are sorted once instead of once per direction, because there may be thousands of directions. The sort
+    # is stable. If several events have the same instant, the one written last is valid.
     order = np.argsort(t_ns, kind="stable")
     directions, t_ns, values = (senders * len(b) + receivers)[order], t_ns[order], values[order]
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates, steps, quantiles and distributions: arithmetic on plain arrays, without knowledge of runs."""
+"""Arithmetic on plain arrays: rates, steps, quantiles and distributions. This module knows nothing of runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from leowarp.base.errors import TraceError
 def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
     """Mean rate of a cumulative byte counter in each bin.
 
-    Between two samples the counter is assumed to grow evenly, so bins whose edges are sample instants are exact. Other
-    bins are the best estimate from the samples. The bins of a span always add up to the bytes of the span.
+    The counter is assumed to grow evenly between two samples. A bin is therefore exact if its edges are sample
+    instants. Other bins are estimated from the samples. The sum over bins always equals the bytes of the whole span.
 
     t_ns: int64 array of shape (n,), strictly increasing. Sample instants.
     counter_bytes: array of shape (n,). Values of the counter at those instants.
     edges_ns: int64 array of shape (k + 1,). Bin edges, increasing, within [t_ns[0], t_ns[-1]].
     Returns: float64 array of shape (k,)
-    Raises TraceError if an edge is outside the samples: the counter is unknown there, and a guess would look like a
+    Raises TraceError if an edge is outside the samples. The counter is unknown there, and a guess would look like a
         measurement.
     """
     t_ns = np.asarray(t_ns, dtype="int64")
@@ -29,15 +29,15 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
     if len(t_ns) == 0 or edges_ns[0] < t_ns[0] or edges_ns[-1] > t_ns[-1]:
         span = f"{t_ns[0]}..{t_ns[-1]} ns" if len(t_ns) else "no samples"
         raise TraceError(f"rate in bins: the bins span {edges_ns[0]}..{edges_ns[-1]} ns but the samples {span}")
-    # Times are relative to the first sample, so that float64 keeps every nanosecond of a run of up to 104 days.
+    # Times are relative to the first sample, so that float64 is exact to a nanosecond for runs of up to 104 days.
     at_edges = np.interp(edges_ns - t_ns[0], t_ns - t_ns[0], np.asarray(counter_bytes, dtype="float64"))
     # 8e9: bits per byte times ns per second.
     return np.diff(at_edges) * 8e9 / np.diff(edges_ns)
 
 
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
-    """Value of a step function at some instants, where each value holds from its instant on; `before` applies ahead of
-    the first.
+    """Value of a step function at some instants. Each value holds from its instant on; before the first one, the result
+    is `before`.
 
     t_ns: array of shape (n,), ascending. If several values have the same instant, the last one holds.
     values: array of shape (n,)
@@ -55,7 +55,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 
 
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
-    """How long each sample of a step function holds: until the next sample, and the last until `end_ns`.
+    """Time for which each sample of a step function holds: until the next sample, and for the last one until `end_ns`.
 
     This is the weight of a sample in every time-weighted mean, quantile and distribution here.
 
@@ -67,9 +67,9 @@ def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
 
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> float | None:
-    """Smallest value whose cumulative weight reaches the share `q`; None if the total weight is 0.
+    """Smallest value at which the cumulative weight reaches the share `q`; None if the total weight is 0.
 
-    Values are not interpolated, so the result is a value that was measured.
+    Values are not interpolated, so the result is always a measured value.
 
     values, weights: arrays of shape (n,). Values that are nan, and weights that are not positive, are ignored.
     """
@@ -79,20 +79,20 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
         return None
     order = np.argsort(values[keep], kind="stable")
     cumulative = np.cumsum(weights[keep][order])
-    # Rounding of the running sum must not move the index past the value that reaches q.
+    # The factor keeps rounding of the running sum from moving the index past the value that reaches q.
     index = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12), side="left")
     return float(values[keep][order][min(int(index), len(order) - 1)])
 
 
 def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Empirical distribution: distinct values, and the share of weight at or below each.
+    """Empirical distribution: the distinct values, and for each the share of weight at or below it.
 
     Parameters
     ----------
     values : array of shape (n,)
         nan values are ignored.
     weights : array of shape (n,), optional
-        For instance, how long each sample held (`holding_ns`); equal by default.
+        For instance, the time for which each sample held (`holding_ns`); equal weights by default.
 
     Returns
     -------
@@ -107,14 +107,15 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
     x, inverse = np.unique(values[keep], return_inverse=True)
     mass = np.bincount(inverse, weights=weights[keep])
     share = np.cumsum(mass) / mass.sum()
-    # Rounding of the sum may give 0.9999999999999999. Then `ccdf` would be above 0 where no value is above.
+    # Rounding of the sum may give 0.9999999999999999 instead of 1. Then `ccdf` would be above 0 although no value is
+    # larger.
     share[-1] = 1.0
     return x, share
 
 
 def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Complementary distribution: distinct values, and the share of weight strictly above each. Everything else is as
-    for `cdf`."""
+    """Complementary distribution: the distinct values, and for each the share of weight strictly above it. Everything
+    else is as for `cdf`."""
     x, share = cdf(values, weights)
     return x, 1.0 - share
 
@@ -134,8 +135,8 @@ def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
 
 
 def optional(value: object) -> float | int | None:
-    """None for null or nan, otherwise a plain Python number. This is for JSON, where a missing value is null, never
-    0."""
+    """The value as a plain Python number; None for null or nan. This is for JSON, in which a missing value is null and
+    never 0."""
     if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
         return None
     if isinstance(value, int | np.integer):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on series, checked by hand and by laws."""
+"""Arithmetic on series, compared with results by hand and with general laws."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def test_a_quantile_of_equal_weights_is_numpys_inverted_cdf(values, q):
     values = np.array(values)
     got = weighted_quantile(values, np.ones(len(values)), q)
     assert got in values
-    # The two definitions may differ by one rank if q n is a whole number in only one of the two computations.
+    # The two definitions may differ by one rank, if q n is a whole number in only one of the two computations.
     rank = np.searchsorted(np.sort(values), got, side="left"), np.searchsorted(np.sort(values), got, side="right")
     assert rank[0] <= q * len(values) + 1e-9
     assert rank[1] >= q * len(values) - 1e-9

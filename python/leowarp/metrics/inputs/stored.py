@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a run directory, or of a trace in memory: checked, and each read when metrics first ask for it."""
+"""Tables of a run directory, or of a trace in memory. They are checked, and each table is read when a metric first
+needs it."""
 
 from __future__ import annotations
 
@@ -26,8 +27,10 @@ from leowarp.trace.frames import data_frame
 def read_tables(run_dir: str | Path) -> Tables:
     """All tables of a run directory.
 
-    run_dir: A run directory; what else it holds is not looked at. One without routes or timeline has empty ones.
-    Raises TraceError if the directory is not a run, or a table is damaged or lacks a column that the metrics need.
+    run_dir: A run directory; files that it has besides the tables are not read. If it has no routes or no timeline,
+        these tables are empty.
+    Raises TraceError if the directory is not a run, if a table is damaged, or if a table lacks a column that the
+    metrics need.
     """
     run_dir = Path(run_dir)
     recorded.refuse_strange(run_dir)
@@ -47,24 +50,24 @@ def tables_of(
     trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
     where: str | Path = "the trace",
 ) -> Tables:  # fmt: skip
-    """Tables in memory as metrics read them.
+    """Tables in memory, in the form that metrics read.
 
-    trace: Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
+    trace: Trace tables by name, as `leowarp.trace.read_output` returns them. A missing table counts as not recorded.
     routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
-    where: What errors call the source.
+    where: Name of the source in error messages.
     Raises TraceError if a table lacks a column that the metrics need.
     """
     planned = {name: table for name, table in (("routes", routes), ("timeline", timeline)) if table is not None}
     given = {**trace, **planned}
     tables = _Stored.of({name: table.schema for name, table in given.items()}, given.__getitem__, where)
-    # Whoever has them in memory learns here what is wrong with them.
+    # All tables are read here, so that the caller of this function gets the errors in them.
     for each in fields(Tables):
         getattr(tables, each.name)
     return tables
 
 
 class _Stored(Tables):
-    """Tables of which each is read when it is first asked for: of links nobody needs millions of packets."""
+    """Tables that are read only when they are first needed: a metric of links does not need millions of packets."""
 
     _read: Callable[[str], pa.Table]
     _where: str | Path
@@ -73,14 +76,15 @@ class _Stored(Tables):
     def of(schemas: Mapping[str, pa.Schema], read: Callable[[str], pa.Table], where: str | Path) -> _Stored:
         """The tables that have these schemas.
 
-        read: Gives one of them by its name.
-        where: What errors call the source.
-        Raises TraceError if a table lacks a column that the metrics need, or tables are of different runs.
+        read: Function that returns a table by its name.
+        where: Name of the source in error messages.
+        Raises TraceError if a table lacks a column that the metrics need, or if tables belong to different runs.
         """
         names: dict[str, Any] = {}
         first: dict[str, tuple[str, bytes]] = {}
         for name in (name for name in NEEDED if name in schemas):
-            # Columns and types before anything is read: a file of somebody else's gives one sentence, no traceback.
+            # Columns and types are checked before anything is read. A file from another program then gives a clear
+            # error instead of a traceback.
             _check_columns(schemas[name].empty_table(), NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
             for key, text in _names_in(schemas[name]).items():
                 if first.setdefault(key, (name, text))[1] != text:
@@ -95,7 +99,7 @@ class _Stored(Tables):
         if directions is None and "links" in schemas and len(read("links")):
             raise TraceError(f"cannot read {where}: no table names the `directions`, so link numbers mean nothing")
         tables = _Stored.__new__(_Stored)
-        # Not by the constructor: it would need the frames.
+        # The constructor is not used, because it would need the frames.
         vars(tables).update(
             directions=tuple((a, b, kind) for a, b, kind in directions or ()),
             hosts=tuple(names.get("hosts") or ()),
@@ -109,7 +113,7 @@ class _Stored(Tables):
         return tables
 
     def __getattr__(self, name: str) -> Any:
-        # Python asks here for what is not there yet.
+        # Python calls this method for attributes that do not exist yet.
         if name in NEEDED:
             vars(self)[name] = self._measured(name)
         elif name in ("timeline", "channels"):
@@ -132,16 +136,16 @@ class _Stored(Tables):
         if name in self.missing:
             return pd.DataFrame({column: pd.Series(dtype=object) for column in columns}), channels
         table = self._read(name)
-        # Runs of versions that did not store the numbers of changes get them when they are read; in all others the
-        # numbers are the routes' own, by which the guest names a change too.
+        # Versions that did not store the numbers of changes wrote runs without them, which get the numbers here. All
+        # other runs keep the numbers of their routes, which the guest uses too.
         if name == "routes":
             table = with_change_ids(table)
         _check_columns(table, columns, f"{self._where}, table {name}", PLANNED[name])
         if name == "timeline":
             table, channels = split_timeline(table)
         frame = data_frame(table, units=False)
-        # Events planned for after the end did not happen. A run that ends with its flows ends early, and its timeline
-        # was made for the whole duration.
+        # Events planned for after the end did not happen. A run that ends with its flows ends early, but its timeline
+        # covers the whole planned duration.
         happened = np.full(len(frame), True) if self.virtual_ns is None else frame["t_ns"].to_numpy() < self.virtual_ns
         return (frame if happened.all() else frame[happened]), channels
 
@@ -150,18 +154,18 @@ _NAMES = ("directions", "hosts", "virtual_ns", "programs", "connections", "flows
 
 
 def _names_in(schema: pa.Schema) -> dict[str, bytes]:
-    """Entries of a trace table's metadata that are the same in all tables of a run."""
+    """Those metadata entries of a trace table that all tables of a run have in common."""
     return {key: text for key in _NAMES if (text := (schema.metadata or {}).get(key.encode())) is not None}
 
 
 @functools.cache
 def _empty(name: str) -> pd.DataFrame:
-    """A table without rows; shared, as nothing here writes into a table."""
+    """A table without rows. It is shared, because nothing here modifies a table."""
     return data_frame(TABLES[name].arrow().empty_table(), units=False)
 
 
 def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
-    """Raises TraceError if a column is lacking, or one that is there has not the type of the schema."""
+    """Raises TraceError if a column is missing, or if its type is not that of the schema."""
     names = table.column_names
     lacking = [column for column in columns if column not in names]
     if lacking:

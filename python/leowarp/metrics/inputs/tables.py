@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of one run as data frames, from any source.
 
-Metrics do not depend on the origin of a trace: they read only the columns of `leowarp.trace.TABLES`. A missing table is
-an empty frame with the right columns. `Tables.has` distinguishes "no packet was dropped" from "drops were not
-recorded".
+Metrics do not depend on where a trace comes from: they read only the columns of `leowarp.trace.TABLES`. A missing table
+is an empty frame with the right columns. `Tables.has` distinguishes two cases: no packet was dropped, and drops were
+not recorded.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from leowarp.trace.schema.packets import CAUSES as CAUSES
 
 # Numbers and words in the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1
-"""`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
+"""Values of `direction` of a packet or bin within its flow: data go to the destination, and acknowledgements come
+back."""
 
-# These are not all columns of `leowarp.trace.TABLES`, so that runs of older versions, which lack the newest columns,
-# remain readable.
+# Some columns of `leowarp.trace.TABLES` are left out here. Runs of older versions, which lack the newest columns,
+# therefore remain readable.
 NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
@@ -73,15 +74,16 @@ class Tables:
 
     flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: `30-trace/*.parquet`;
         columns and units in `leowarp.trace.TABLES`.
-    routes, timeline: `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
-    channels: The timeline's complete tables of directions: capacity, delay, loss.
-    directions: tuple of (a, b, kind). Meaning of each direction number: packets from node `a` to node `b` over a link
-        of that kind.
-    hosts: Meaning of each host number in `counters`.
+    routes, timeline: `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run. The timeline lacks the rows
+        of tables.
+    channels: Complete tables of directions in the timeline: capacity, delay, loss.
+    directions: tuple of (a, b, kind). The entry at a direction's number: packets go from node `a` to node `b` over a
+        link of this kind.
+    hosts: Name of the host for each host number in `counters`.
     missing: frozenset of str. Tables that the run does not have.
-    virtual_ns: End of the run on its own clock, as reported by the guest; None: an older run, which lasted as planned.
-    programs, connections: As in `end.json` (design/interfaces.md, section 19): how each program ended; the flows after
-        the planned ones. Empty for a run without programs.
+    virtual_ns: End of the run on its own clock, as the guest reports it. None: an older run, which lasted as planned.
+    programs, connections: How each program ended, and the flows that follow the planned ones, as in `end.json`
+        (design/interfaces.md, section 19). Empty for a run without programs.
     """
 
     sockets: pd.DataFrame
@@ -113,61 +115,62 @@ class Tables:
     channels: Channels = field(default_factory=Channels)
 
     def has(self, table: str) -> bool:
-        """Whether the run recorded this table at all, even if it is empty. The name is one in `leowarp.trace.TABLES`,
+        """Whether the run recorded this table, even if the table is empty. The name is one in `leowarp.trace.TABLES`,
         "routes" or "timeline"."""
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow; cached, because many numbers use the same rows.
+        """Rows of one flow. They are cached, because many numbers use the same rows.
 
         table: Name of a table with a column `flow`.
-        Returns: DataFrame in the table's order. It is shared; do not modify it.
+        Returns: DataFrame in the order of the table. It is shared; do not modify it.
         """
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
             if table not in self._rows:
                 self._rows[table] = rows_by(floats(frame["flow"]))
             mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
-            # Most runs have one flow; the table is then returned without a copy.
+            # Most runs have one flow. The whole table is then returned without a copy.
             self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
         return self._selected[table, flow]
 
     @property
     def knows_drops(self) -> bool:
-        """Whether the table `drops` contains every loss. Without the hosts' capture, only some links report drops."""
-        # netem does not report drops. `drops` then contains packets that are missing in the capture, so the capture is
-        # needed.
+        """Whether the table `drops` contains every loss. Without the hosts' capture, some links do not report their
+        drops."""
+        # netem does not report drops. `drops` then contains the packets that are missing at the receiving host, so the
+        # capture is needed.
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
-        """Number of the direction from node `a` to node `b`; None if there was never such a link."""
+        """Number of the direction from node `a` to node `b`; None if there never was such a link."""
         return self._numbers.get((a, b))
 
     def direction_name(self, direction: int) -> str:
-        """`a>b` for a direction number."""
+        """Text such as `a>b` for a direction number."""
         a, b, _ = self.directions[int(direction)]
         return f"{a}>{b}"
 
     def host_number(self, station: str) -> int | None:
-        """The host of a station in `counters`, or None if the trace contains neither the node's nor the station's
-        name."""
+        """Number of a station's host in `counters`. None if the trace has neither the node's name nor the station's."""
         names = (host_node(station), station)
         return next((number for number, name in enumerate(self.hosts) if name in names), None)
 
     @cached_property
     def reorders(self) -> bool:
-        """Whether packets may overtake each other on a single link, because a link has jitter or keeps no order."""
+        """Whether packets may overtake each other on a single link, because some link has jitter or does not keep the
+        order."""
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
-        # Null (no such row) is not False, so `not` would give a wrong result.
+        # A null means that the row does not have this value. It is not False, so `not` would be wrong here.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
-        """Directed links of a path between two stations, source first.
+        """Directed links of a path between two stations, from the source on.
 
-        Access links of stations at the ends are included, because a path does not name the routers behind them. The
-            path of an access link names a satellite that is not a node of the network. The links then follow the
+        Access links of the stations at both ends are included: a path does not name the routers behind them. The
+            path of an access link names a satellite that is not a node of the network. Instead, the links follow the
             routing tables, from the source's router to the destination's.
         """
         if path is None:
@@ -178,9 +181,9 @@ class Tables:
             return named
         node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
-        # The routing entries are those at the timeline's end. The path of an access link always uses the same nodes:
-        # only the satellite in its name changes. The number of steps is bounded by the number of entries, in case a
-        # user's own table contains a loop.
+        # The routing tables at the end of the timeline are used. The path of an access link always has the same nodes,
+        # and only the name of its satellite changes. A user's own table may contain a loop, so the number of steps is
+        # limited to the number of routes.
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
             nodes.append(node)
@@ -188,8 +191,7 @@ class Tables:
 
     @cached_property
     def _next_hops(self) -> Mapping[tuple[str, str], str]:
-        """(node, destination host) -> the next node at the end of the timeline. Empty if there are no routing
-        tables."""
+        """Next node by (node, destination host), at the end of the timeline. Empty if there are no routing tables."""
         if "next_hop" not in self.timeline:
             return {}
         nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
@@ -202,12 +204,12 @@ class Tables:
 
     @cached_property
     def _rows(self) -> dict[str, dict[Any, np.ndarray]]:
-        """For tables with a column `flow`: row indexes of each flow, in the table's order."""
+        """Row indexes of each flow in the table's order, for tables with a column `flow`."""
         return {}
 
     @cached_property
     def rows_of_pairs(self) -> dict[tuple[str, str], np.ndarray]:
-        """Row indexes in `routes` of the updates of each ordered pair of stations, in the table's order."""
+        """Indexes of the rows of `routes` for each ordered pair of stations, in the table's order."""
         ends = [self.routes[name].to_numpy(dtype=object) for name in ("source", "destination")]
         numbers, names = pd.factorize(np.concatenate(ends))
         sources, destinations = np.split(numbers, 2)
@@ -216,7 +218,7 @@ class Tables:
 
     @cached_property
     def rows_of_directions(self) -> dict[Any, np.ndarray]:
-        """Row indexes in `links` of the samples of each direction, in the table's order."""
+        """Indexes of the rows of `links` for each direction, in the table's order."""
         return rows_by(floats(self.links["direction"]))
 
     @cached_property
@@ -227,7 +229,7 @@ class Tables:
 
     @cached_property
     def longest_queues_pkts(self) -> dict[Any, float]:
-        """Maximum of waiting packets in any sample, by direction."""
+        """Largest number of waiting packets in any sample, by direction."""
         waiting = floats(self.links["queue_pkts"])
         return {
             direction: float(np.nanmax(waiting[at], initial=0.0)) for direction, at in self.rows_of_directions.items()
@@ -235,25 +237,24 @@ class Tables:
 
     @cached_property
     def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """Cached results of `queue_series`, because paths of many pairs use the same link."""
+        """Cached results of `queue_series`. The paths of many pairs use the same link."""
         return {}
 
     @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Cached results of `changes.pair_routes`, because every flow of a pair needs them several times."""
+        """Cached results of `changes.pair_routes`. Every flow of a pair needs them several times."""
         return {}
 
     @cached_property
     def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """Cached results of `changes.path_changes` (`PathChange`), because every flow of a pair needs them several
-        times."""
+        """Cached results of `changes.path_changes` (`PathChange`). Every flow of a pair needs them several times."""
         return {}
 
     @cached_property
     def entries_ns(self) -> dict[str, np.ndarray]:
-        """Times at which nodes got new entries for each host, ns, sorted; by the name of the host's node.
+        """Instants in ns at which nodes got new routes to each host, sorted, by the name of the host's node.
 
-        Withdrawn entries are not included: they belong to a link that goes down, not to a new path.
+        Withdrawn routes are not included: they belong to a link that goes down, not to a new path.
         """
         # A hand-made timeline without routes lacks these columns.
         rows = self.timeline.reindex(columns=["t_ns", "event", "destination", "next_hop"])
@@ -263,17 +264,17 @@ class Tables:
 
     @cached_property
     def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """Cached results of `delays.delays` (`Delays`), by flow and quantity, for conservation and the summary."""
+        """Cached results of `delays.delays` (`Delays`), by flow and quantity. Conservation and summary use them."""
         return {}
 
     @cached_property
     def lives_of_flows(self) -> dict[Any, Any]:
-        """Cached results of `goodput.life` (`Life`), for a run's check, shares and summary."""
+        """Cached results of `goodput.life` (`Life`). The check of a run, its shares and its summary use them."""
         return {}
 
     @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
-        """Bytes per packet in addition to its IP length, for each link of the timeline; nan: unknown.
+        """Bytes that each link of the timeline counts per packet in addition to its IP length; nan: unknown.
 
         Empty for a timeline without the column.
         """
@@ -284,10 +285,10 @@ class Tables:
 
     @cached_property
     def last_counters(self) -> dict[int, dict[str, float]]:
-        """Last value of each counter, by its name, for each host, by its number."""
+        """Last value of each counter by its name, for each host by its number."""
         names = self.counters["counter"].to_numpy(dtype=object)
         values = self.counters["value"].to_numpy()
-        # Rows are in chronological order, so the last value of a name is the one at the end.
+        # Rows are in chronological order, so the last row of a counter has its value at the end.
         return {
             host: dict(zip(names[at].tolist(), values[at].tolist(), strict=True))
             for host, at in rows_by(self.counters["host"].to_numpy()).items()
@@ -299,18 +300,19 @@ class Tables:
 
 
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
-    """Columns of a timeline's events of one kind, in order.
+    """Columns of a timeline's events of one kind, in their order.
 
-    Rows of the whole table, which has thirty columns, are not copied.
+    Only these columns are copied, because the whole table has thirty.
     """
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
     return [timeline[column].array.take(mine) for column in columns]
 
 
 def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
-    """Indexes of each key in an array of shape (rows,), ascending. A missing value (nan) is not a key.
+    """Indexes of the rows that have each key, ascending; `keys` is an array of shape (rows,). A missing value (nan) is
+    not a key.
 
-    Uses one sort instead of one pass over the array per key.
+    Sorting once is faster than searching the array for each key.
     """
     order = np.argsort(keys, kind="stable")
     values, starts = np.unique(keys[order], return_index=True)
@@ -318,7 +320,7 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
-    """`00-plan.toml` of a run as plain text values with units (for printing, not for computing).
+    """`00-plan.toml` of a run as plain text values with units, for printing and not for computing.
 
     Raises TraceError if it is missing, unreadable, or not TOML.
     """
@@ -334,7 +336,7 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 def integers(series: pd.Series) -> np.ndarray:
     """A column without missing values as an int64 array of shape (rows,).
 
-    Raises TraceError if a value is missing, which the caller excludes.
+    Raises TraceError if a value is missing; callers must exclude this case.
     """
     if series.isna().any():
         raise TraceError(f"column {series.name} misses {int(series.isna().sum())} values where none may be missing")
@@ -344,26 +346,28 @@ def integers(series: pd.Series) -> np.ndarray:
 def floats(series: pd.Series) -> np.ndarray:
     """A column as a float64 array of shape (rows,), with missing values as nan.
 
-    Instants stay exact: a float64 represents whole ns up to 2^53, 104 days.
+    Instants stay exact, because a float64 represents every whole ns up to 2^53, which is 104 days.
     """
     return series.to_numpy(dtype="float64", na_value=np.nan)
 
 
 def truths(series: pd.Series) -> np.ndarray:
-    """A column of truth values as a bool array of shape (rows,), with missing ones as False.
+    """A column of truth values as a bool array of shape (rows,), with False for missing values.
 
-    `is_late` is missing for a packet that never arrived, `is_spurious` for a first transmission: both count as False.
+    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission. Both count as
+    False.
     """
     return series.fillna(False).to_numpy(dtype=bool)
 
 
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """Rows as a frame with the types given by `columns`; missing text is None, missing numbers are pandas' NA.
+    """Rows as a frame with the types of `columns`. Missing text is None, and missing numbers are pandas' NA.
 
-    rows: Values by column. Missing values remain missing; other keys are ignored.
+    rows: Values by column name. A value that a row lacks is missing in the result; keys that are not in `columns` are
+        ignored.
     columns: mapping of str to (type, unit, meaning). pandas' types "Int64" and "Float64" may have missing values,
         "int64" and "float64" may not.
-    Returns: DataFrame with exactly these columns, rows in their order.
+    Returns: DataFrame with exactly these columns, and with the rows in their order.
     """
     if not rows:
         return _typed_empty(tuple((name, kind) for name, (kind, _, _) in columns.items())).copy()

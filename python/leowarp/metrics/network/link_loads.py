@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Use of each direction of a link over time, waiting packets, and drops.
+"""Load of each direction of a link over time, waiting packets, and drops.
 
-A trace counts what a link carried only over the whole run (`linktotals`). Load over time is computed from the flows'
-traffic. Every packet is counted in the bin of its sending time (`bins`), on every link of the path in force then. Links
-behind the one that dropped the packet (`drops`) are excluded. The load therefore appears too early, by the packet's
-time to the link, about a tenth of a second. Packets waiting at a full link are counted before they are sent, so a step
-may contain more than the rate can carry. Over a run the sums equal those of `linktotals`, except for packets sent
-around a route change or belonging to no flow.
+A trace has what a link carried only as a sum over the whole run (`linktotals`). Load over time is computed from the
+flows' traffic. Every packet is counted in the bin of its sending time (`bins`), on every link of the path that is in
+force then. Links after the one that dropped the packet (`drops`) are excluded. The load of a link therefore appears too
+early. The difference is the packet's time from its source to the link, about a tenth of a second. Packets that wait at
+a full link are counted before the link sends them, so a step may contain more than the rate can carry. Over a run, the
+sums equal those of `linktotals`. Exceptions are packets sent around a route change, and packets that belong to no flow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
-# Beside IP: Ethernet 14, TCP 20 and its timestamps 12; of UDP and ICMP echo 8. `sent_bytes` is payload.
+# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. They are needed because
+# `sent_bytes` is payload.
 _HEADERS_BYTES = {"tcp": 46}
 _OTHER_HEADERS_BYTES = 22
 
@@ -31,16 +32,16 @@ _OTHER_HEADERS_BYTES = 22
 def link_loads(
     tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
 ) -> pd.DataFrame:
-    """Load, longest queue and drops of each direction of a link, for each step in which any of them occurred.
+    """Load, longest queue and drops of each direction of a link, for each step in which there is any of them.
 
-    flows: The flows with the trace's numbers (`Run.observed_plan.flows`).
+    flows: The flows by the numbers of the trace (`Run.observed_plan.flows`).
     links: Values of the tables' timeline.
     step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
-    ip_header_bytes: Of the packets of the flows.
-    Returns: DataFrame, ordered by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
-        sent onto a path over it, divided by what its rate can carry in a step (nan: unshaped, or the run recorded no
-        bins; above 1: more was sent). `queue_max_pkts`: maximum of waiting packets (nan: the run sampled no queues).
-        `dropped_pkts`: drops by the link itself.
+    ip_header_bytes: Length of the IP header of the flows' packets.
+    Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
+        sent onto a path over this direction, divided by what its rate can carry in a step (nan: no rate limit, or the
+        run recorded no bins; above 1: more was sent). `queue_max_pkts`: largest number of waiting packets (nan: the run
+        sampled no queues). `dropped_pkts`: number of packets that the link itself dropped.
     """
     steps = -(-end_ns // step_ns)
     bits = _carried_bits(tables, flows, step_ns, steps, ip_header_bytes)
@@ -68,7 +69,8 @@ def link_loads(
 def _carried_bits(
     tables: Tables, flows: Sequence[Any], step_ns: int, steps: int, ip_header_bytes: int
 ) -> dict[int, np.ndarray]:
-    """Bits sent over each direction in each step, by sending time, without packets dropped before it."""
+    """Bits sent over each direction in each step, by sending time. Packets that an earlier link dropped do not
+    count."""
     sent = tables.bins
     if len(sent) == 0 or "sent_bytes" not in sent:
         return {}
@@ -82,7 +84,8 @@ def _carried_bits(
         "bits": 8 * (floats(sent["sent_bytes"]) + floats(sent["sent_pkts"]) * headers[number]),
     })  # fmt: skip
     lost = tables.drops
-    # Packets of no flow (neighbour discovery, resets of an unknown port) are not in bins either.
+    # Packets of no flow (neighbour discovery, resets of an unknown port) are not in `bins` either, so they are left
+    # out.
     lost = lost[lost["flow"].notna().to_numpy() & lost["direction"].notna().to_numpy()]
     flow = lost["flow"].to_numpy(dtype="int64")
     length = floats(lost["len_bytes"]) if "len_bytes" in lost else np.zeros(len(lost))
@@ -99,14 +102,14 @@ def _carried_bits(
         ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
     for bits in found.values():
         for step in range(steps - 1, 0, -1):
-            # The packet was dropped in the step after that of its sending.
+            # The packet was sent in the step before the one in which it was dropped.
             if bits[step] < 0:
                 bits[step - 1 : step + 1] += (bits[step], -bits[step])
     return found
 
 
 class _Pairs:
-    """Index of the ordered pair of stations, by flow and direction of its packets."""
+    """Index of the ordered pair of stations that each packet uses, from its flow and direction."""
 
     def __init__(self, flows: Sequence[Any]) -> None:
         there = [(flow.source, flow.destination) for flow in flows]
@@ -120,7 +123,7 @@ class _Pairs:
 
 
 class _Ways:
-    """The paths of one pair over time, as direction numbers."""
+    """The paths of one pair over time, as numbers of directions."""
 
     def __init__(self, tables: Tables, pair: Pair) -> None:
         routes = pair_routes(tables, pair)
@@ -131,7 +134,7 @@ class _Ways:
         return np.searchsorted(self._t_ns, t_ns, side="right") - 1
 
     def add(self, found: dict[int, np.ndarray], sent: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """Add the sent bits to every link of the path in force at that time."""
+        """Add the sent bits to every link of the path that was in force when they were sent."""
         row = self._at(sent["t_ns"].to_numpy())
         step = sent["t_ns"].to_numpy() // step_ns
         for place in np.unique(row[row >= 0]):
@@ -142,13 +145,14 @@ class _Ways:
                     found.setdefault(direction, np.zeros(steps))[:] += each
 
     def take(self, found: dict[int, np.ndarray], gone: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """Subtract dropped bits, from the dropping link on."""
+        """Subtract the bits of dropped packets from the dropping link and all later links."""
         if len(gone) == 0:
             return
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
         sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
         for (row, direction, step), bits in sums.items():  # type: ignore[misc]
-            # The path in force at the drop. If it lacks the link, the latest earlier path that has it.
+            # This is the path in force at the drop. If it lacks the link, the latest earlier path with the link is
+            # used.
             for place in range(int(row), -1, -1):
                 if direction in self._links[place]:
                     for behind in self._links[place][self._links[place].index(direction) :]:
@@ -159,7 +163,7 @@ class _Ways:
 
 
 def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Maximum of waiting packets at each direction in each step."""
+    """Largest number of waiting packets at each direction in each step."""
     found = {}
     edges_ns = np.arange(steps) * step_ns
     number = tables.links["direction"].to_numpy(dtype="int64")
@@ -167,10 +171,10 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         rows = tables.links[number == direction]
         t_ns = rows["t_ns"].to_numpy(dtype="int64")
         waiting = floats(rows["queue_pkts"])
-        # There are rows only where something changed; the previous value holds until then.
+        # There are rows only where something changed. Until then, the previous value is valid.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
-        # The maximum covers the time since the previous sample, so it also belongs to the step that ends with the
+        # The maximum is that since the previous sample. It therefore also belongs to the step that ends with this
         # sample.
         place = np.maximum(t_ns - 1, 0) // step_ns
         inside = place < steps
@@ -180,7 +184,7 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
 
 
 def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Packets dropped by each direction in each step, for any cause."""
+    """Number of packets that each direction dropped in each step, for any cause."""
     drops = tables.drops[tables.drops["direction"].notna().to_numpy()]
     direction = drops["direction"].to_numpy(dtype="int64")
     step = drops["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -188,9 +192,9 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 
 
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
-    """Bits that a direction can carry in each step; nan: the direction was unshaped throughout."""
+    """Bits that a direction can carry in each step. nan: no rate limit in the whole step."""
     whole = links.capacity_bits(*link, edges_ns)
-    # A link built within a step has no rate before that. It is treated as if it had its rate from the start of the
+    # A link that is built within a step has no rate before. It is treated as if it had its rate from the start of the
     # step.
     late = links.rate_bps(*link, edges_ns[1:] - 1) * np.diff(edges_ns) / 1e9
     return np.where(np.isnan(whole), late, whole)

@@ -49,7 +49,7 @@ def test_a_link_of_the_path_is_as_busy_as_the_sender_makes_it(found):
 
 
 def test_a_link_that_no_path_has_any_more_is_not_told(found):
-    assert found.loc[QUEUED].index.max() == 20  # of its queue
+    assert found.loc[QUEUED].index.max() == 20  # This is the last second with packets in its queue.
     assert found.loc[(QUEUED, 20), "busy_ratio"] == 0
     assert found.loc[BEHIND].index.tolist() == list(range(40, 60))
 
@@ -71,7 +71,7 @@ def test_what_waits_unchanged_waits_in_every_step(made):
 
 def test_what_is_dropped_is_counted_where_it_was_and_not_carried_from_there_on(found):
     assert found["dropped_pkts"][found["dropped_pkts"] > 0].to_dict() == {(DROPS, 50): DROPPED_PKTS}
-    # The three lost packets are retransmitted in the same second.
+    # The three lost packets are retransmitted in the same second, so the load is as usual.
     for direction in (DROPS, BEHIND):
         assert found.loc[(direction, 50), "busy_ratio"] == pytest.approx(1000 * FRAME_BYTES * 8 / RATE_BPS)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues, use and drops of links.
+"""Queues, utilisation and drops of links.
 
-A direction is one of the two directions of a link, with its own queue, rate and delay; its number is that of the trace.
-Waiting packets include neither the packet in transmission nor packets in flight (design/leolink.md).
+Each link has two directions with their own queue, rate and delay. The number of a direction is that of the trace.
+Waiting packets exclude the packet that is being transmitted and packets in flight (design/leolink.md).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from leowarp.metrics.inputs.series import holding_ns, step_at, weighted_quantile
 from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, truths, typed_frame
 
 DROP_STEMS = ("queue", "loss", "down")
-"""Causes counted by a link itself (`linktotals.dropped_*`)."""
+"""Causes of drops that a link itself counts (`linktotals.dropped_*`)."""
 
 
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     """Queue of one direction as a step function: `t_ns, queue_pkts, queue_bytes, queue_max_pkts`, from 0 to `end_ns`.
 
-    The trace has a row only where something changed, so each value holds until the next one. The queue is empty at 0.
+    The trace has a row only where something changed, so each value holds until the next row. The queue is empty at 0.
 
-    direction: Its number (`tables.direction_of(a, b)`).
-    Returns: It is shared; do not modify it.
+    direction: Number of the direction (`tables.direction_of(a, b)`).
+    Returns: The frame. It is shared; do not modify it.
     Raises TraceError if a row has no time.
     """
     known = tables.queues_of_directions
@@ -38,10 +38,10 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 
 
 def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
-    # Arrays of columns of the whole table are used: one frame per direction would take ten times as long.
+    # Arrays of the whole table's columns are used, because a frame per direction would take ten times as long.
     at = tables.rows_of_directions.get(direction, np.empty(0, dtype=np.intp))
     columns = {name: values[at] for name, values in tables.sampled_queues.items()}
-    # The table has rows only where something changed, and a queue is empty until a packet waits.
+    # Only changes have rows, so a queue is empty until the first row.
     if len(at) == 0 or columns["t_ns"][0] > 0:
         columns = {name: np.insert(values, 0, 0) for name, values in columns.items()}
     inside = columns["t_ns"] <= end_ns
@@ -51,15 +51,15 @@ def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 def path_queues(
     tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Each link of each path that a pair of stations used, with the packets waiting at it.
+    """Each link of each path that a pair of stations used, with the number of packets that wait there.
 
     pair: (str, str). Source and destination station.
     grid_ns: int64 array. Instants at which queues are evaluated, ascending.
-    Yields in_force: bool array of the grid's shape. When the path with this link was in force.
-    Yields waiting_pkts: float array of the grid's shape. Packets waiting at this link, over the whole grid.
+    Yields in_force: bool array of the grid's shape. True where the path with this link was in force.
+    Yields waiting_pkts: float array of the grid's shape. Number of packets that wait at this link, over the whole grid.
     """
     routes = pair_routes(tables, pair)
-    # Different paths share links, and paths recur, so each queue is evaluated on the grid only once.
+    # Different paths have links in common, and paths recur. Each queue is therefore evaluated on the grid only once.
     known: dict[int, np.ndarray] = {}
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
@@ -77,18 +77,19 @@ def path_queues(
 def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """One row per direction of a link to which a packet was offered; columns as in `LINK_COLUMNS`.
 
-    `utilisation_ratio` is the number of delivered bits, divided by what the rate in force could have carried while the
-    link was up. For `use_on_path_ratio`, the divisor is what it could have carried while a path of the flows used the
-    direction. Both use the bytes counted by the kernel; null for unshaped links. They differ for a link that stays up
-    after its path is gone; the second may exceed 1, because such a link still delivers packets of its queue.
+    `utilisation_ratio` is the delivered bits, divided by the bits that the rate could have carried while the link was
+    up. `use_on_path_ratio` divides by the bits that it could have carried while a path of the flows used the direction.
+    Both use the bytes that the kernel counted, and both are null for links without a rate limit. They differ if a link
+    stays up after its path has gone. The second may then exceed 1, because such a link still delivers the packets of
+    its queue.
 
-    Returns: DataFrame, ordered by the number of the direction.
+    Returns: DataFrame, sorted by the number of the direction.
     """
     links = link_values(tables)
     up = _up_spans(tables, end_ns)
     on_path = on_path_spans(tables, end_ns)
     queues = _queues(tables)
-    # An older version counted only packets, and included those that the links send after the run's end.
+    # An older version only counted packets, and also counted those that links sent after the run's end.
     maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
@@ -97,15 +98,15 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
             continue
         direction = int(row.direction)
         a, b, kind = tables.directions[direction]
-        # A link without a `link` event was up all the time.
+        # A link without any `link` event was up all the time.
         up_spans = up.get(frozenset((a, b)), [(0, end_ns)])
         path_spans = on_path.get((a, b), [])
         capacity_bits = _capacity_bits(links, (a, b), up_spans)
         path_bits = _capacity_bits(links, (a, b), path_spans)
         queue = queue_series(tables, direction, end_ns)
-        # If a run sampled no queues, they are unknown, not empty.
+        # If a run sampled no queues, their length is unknown, not 0.
         weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
-        # A direction without a `queue` event has a FIFO with the link's limits.
+        # A direction without a `queue` event has a FIFO with the limits of the link.
         discipline, ecn = queues.get((a, b), ("fifo", False))
         rows.append({
             "direction": direction, "a": a, "b": b, "kind": kind, "queue": discipline, "ecn": ecn,
@@ -125,13 +126,14 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
 
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
-    """Dropped packets by cause, for all packets or for one flow (and its data or ACKs); includes causes without drops.
+    """Number of dropped packets by cause, for all packets, for one flow, or for one direction of a flow. Causes without
+    drops are included.
 
-    flow: Flow number; None: every packet, including those of no flow (resets, neighbour discovery).
+    flow: Flow number. None: every packet, including those of no flow (resets, neighbour discovery).
     direction: `DATA` or `ACK`.
-    Returns: dict of the words of `CAUSES` to packets
+    Returns: Number of packets for each word of `CAUSES`.
     """
-    # `cause` is converted through float64, because a column that may have missing values is not an integer array.
+    # `cause` is converted to float64 first, because a column that may have missing values is not an integer array.
     drops = tables.drops if flow is None else tables.of_flow("drops", flow)
     causes = floats(drops["cause"])
     if direction is not None:
@@ -140,13 +142,13 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
 
 
 def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
-    """(data, ACK) packets of a flow that were dropped, including retransmissions."""
+    """Numbers (data, ACK) of a flow's dropped packets, including retransmissions."""
     directions = floats(tables.of_flow("drops", flow)["flow_direction"])
     return int((directions == DATA).sum()), int((directions == ACK).sum())
 
 
 def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
-    """For each direction with its own queueing discipline: the discipline, and whether it marks packets."""
+    """The queueing discipline of each direction that has its own, and whether it marks packets."""
     timeline = tables.timeline
     if "queue" not in timeline.columns:
         return {}
@@ -158,8 +160,8 @@ def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
-    """When each link was up, from the timeline's `link` events: (from, until) in ns, by time; for both directions
-    together."""
+    """Times at which each link was up, as (from, until) in ns, from the timeline's `link` events. They apply to both
+    directions."""
     spans: dict[frozenset[str], list[tuple[int, int]]] = {}
     timeline = tables.timeline
     if "up" not in timeline.columns:
@@ -167,7 +169,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     since: dict[frozenset[str], int] = {}
     for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
         link = frozenset((a, b))
-        # A second up event changes nothing; a link that is up at the end is up until then.
+        # A second up event changes nothing. A link that is up at the end of the run counts as up until then.
         if up and link not in since:
             since[link] = int(t_ns)
         elif not up and link in since:
@@ -178,7 +180,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
 
 
 def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int]]]:
-    """When a path of any pair of stations used each direction; empty without routes."""
+    """Times at which the path of any pair of stations used each direction; empty without routes."""
     found: dict[Pair, list[tuple[int, int]]] = {}
     pairs = dict.fromkeys(zip(tables.routes["source"], tables.routes["destination"], strict=True))
     for pair in pairs:
@@ -190,7 +192,7 @@ def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int
 
 
 def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The union of spans, in chronological order, with adjacent ones merged."""
+    """The union of spans in chronological order. Adjacent spans are merged."""
     union: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if union and start <= union[-1][1]:
@@ -205,8 +207,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Bits that the direction could have carried, which is the integral of its rate over the spans; None if the
-    direction was ever unshaped."""
+    """Bits that the direction could have carried: the integral of its rate over the spans. None if it had no rate limit
+    at some time."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 
@@ -243,4 +245,4 @@ LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "queue_mean_pkts": ("Float64", "pkts", "mean over time of the waiting packets, by samples"),
     "queue_p99_pkts": ("Float64", "pkts", "99th percentile over time, by samples"),
 }
-"""Columns of the link table: type, unit, meaning."""
+"""Columns of the link table, each with its type, unit and meaning."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Use, drops and longest queues of each satellite, over all its sending links together."""
+"""Utilisation, drops and longest queues of each satellite, over all its outgoing links together."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from leowarp.metrics.network.queues import DROP_STEMS, joined, length_ns, on_pat
 
 
 def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[str], end_ns: int) -> pd.DataFrame:
-    """One row per satellite to which a packet was offered, by name; columns as in `SATELLITE_COLUMNS`.
+    """One row per satellite to which a packet was offered, sorted by name; columns as in `SATELLITE_COLUMNS`.
 
     links: Table from `link_use`.
-    satellites: Nodes that are satellites.
+    satellites: Names of the nodes that are satellites.
     """
     spans = on_path_spans(tables, end_ns)
     rows = []
     for name, mine in links[links["a"].isin(set(satellites))].groupby("a", sort=True):
-        # Spans are merged, not added: two of a satellite's links may be on a path at the same time, and that time
-        # counts once.
+        # Spans are merged, not added: if two links of a satellite are on a path at the same time, that time counts
+        # once.
         mine_spans = joined([span for (a, _), of_link in spans.items() if a == name for span in of_link])
         rows.append({
             "satellite": name, "directions": len(mine),
@@ -37,19 +37,20 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
 
 
 def _sum(column: pd.Series) -> int | None:
-    """The sum; None if a value is unknown."""
-    # A sum over only the known values would look complete.
+    """The sum of a column; None if a value is unknown."""
+    # A sum of only the known values would look complete.
     return None if column.isna().any() else int(column.sum())
 
 
 def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
-    """The longest queue of all directions, with its instant and its place. Of equally long ones, the first in time."""
+    """The longest queue of all directions, with its instant and its link. If several are equally long, the first one in
+    time counts."""
     stem = f"queue_max_{unit}"
     longest = floats(links[stem])
     at = np.flatnonzero(~np.isnan(longest))
     if len(at) == 0:
         return {}
-    # Sorted by length, then by instant; an unknown length (nan) is last.
+    # The order is by length and then by instant; an unknown length (nan) is last.
     order = np.lexsort((floats(links[f"{stem}_at_ns"])[at], -longest[at]))
     row = links.iloc[at[order[0]]]
     return {stem: row[stem], f"{stem}_at_ns": row[f"{stem}_at_ns"], f"{stem}_to": row["b"] if row[stem] else None}
@@ -72,4 +73,4 @@ SATELLITE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "queue_max_bytes_at_ns": ("Int64", "ns", "when so many first waited; null as for packets"),
     "queue_max_bytes_to": ("object", None, "node that this link leads to"),
 }
-"""Columns of the table of satellites: type, unit, meaning."""
+"""Columns of the table of satellites, each with its type, unit and meaning."""

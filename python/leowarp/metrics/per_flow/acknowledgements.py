@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """ACKs of a TCP flow and their effects at the sender: ACKs per segment, the time that segments waited for their ACK,
-duplicate ACKs and timeouts. Also counted are retransmissions that were spurious or due to a timeout.
+duplicate ACKs and timeouts. Retransmissions are counted too if they were spurious or sent after a timeout.
 
-An ACK answers the data segments that arrived since the previous ACK, in order or not. The receiver counts them by its
-rule for delaying (RFC 5681, 4.2). The first of them waited longest. All of this except the timeouts is known from
-packets captured at the hosts (`observe.truth`). The timeouts come from the kernel's counters of the sender's host; None
-if another TCP flow starts there.
+An ACK answers the data segments that arrived since the previous ACK, whether in order or not. The receiver counts these
+segments in its rule for delaying ACKs (RFC 5681, 4.2). The first of them waits longest. All of this except the timeouts
+is known from packets that the hosts capture (`observe.truth`). Timeouts come from the kernel's counters of the sender's
+host. They are None if another TCP flow starts at this host.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 
 LONG_WAIT_NS = 10_000_000
-"""Threshold of a long wait in `ack_waits_long_ratio`. In tauran2018, a tenth of the waits were longer."""
+"""Waits longer than this count as long in `ack_waits_long_ratio`. In tauran2018, a tenth of the waits were longer than
+10 ms."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
@@ -29,11 +30,11 @@ _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 def acknowledgement_scalars(
     tables: Tables, number: int, source: str, *, is_only_sender: bool
 ) -> dict[str, float | int | None]:
-    """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of one TCP flow; None for values that the run did not record.
+    """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of a TCP flow. A value that the run did not record is None.
 
-    is_only_sender: No other TCP flow has this source, so the host's counters are this flow's.
-    Returns: dict of scalar to int, float or None. Waits in whole ns; ratios are 0 or more (more than one ACK per
-        segment is possible).
+    is_only_sender: True if no other TCP flow has this source, so that the host's counters belong to this flow.
+    Returns: dict of scalar to int, float or None. Waits are in whole ns. Ratios are 0 or more; more than one ACK per
+        segment is possible.
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
@@ -41,7 +42,8 @@ def acknowledgement_scalars(
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
         row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
-    # Linux counts timeouts per network namespace, so per host. With two flows at a host they cannot be attributed.
+    # Linux counts timeouts per network namespace, which is per host. If two flows start at a host, they cannot be
+    # attributed to one of them.
     if is_only_sender:
         row |= _timeouts(host_counters(tables, source))
     sent_pkts, spurious_pkts = _data_sent(tables, number)
@@ -52,10 +54,10 @@ def acknowledgement_scalars(
 
 
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
-    """The ACKs of a flow that answer segments. Empty if there are none, or if they were not recorded.
+    """The ACKs of a flow that answer segments. The frame is empty if there are none, or if they were not recorded.
 
-    Returns: DataFrame with `segments_pkts` (answered at once), `wait_ns` (of the first of them, in steps of 0.1 ms),
-        `acks_pkts` (number of such ACKs).
+    Returns: DataFrame with `segments_pkts` (number of segments that one ACK answers), `wait_ns` (waiting time of the
+        first of these, in steps of 0.1 ms), `acks_pkts` (number of such ACKs).
 
     Examples
     --------
@@ -68,13 +70,13 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
 
 
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
-    """ACKs per segment, and quantiles over ACKs of the first segment's wait, ns; empty if there are no ACKs."""
+    """ACKs per segment, and quantiles over ACKs of the first segment's waiting time, in ns; empty without ACKs."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
-    # A row represents many equal ACKs: sums and quantiles are weighted by their number.
+    # A row stands for many equal ACKs, so sums and quantiles are weighted by their number.
     answered = float((segments * count).sum())
     if not answered:
         return {}
-    # ACKs that answer no segment (window updates, repeated ACKs) count as ACKs, but have no wait.
+    # Some ACKs answer no segment (window updates, repeated ACKs). They count as ACKs, but have no waiting time.
     answers = segments > 0
     wait, weight = wait[answers], count[answers]
     quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
@@ -86,34 +88,35 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
 
 
 def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
-    """Timeouts of a host, and the resulting retransmissions; empty if a counter is missing.
+    """Timeouts of a host, and the retransmissions that they cause; empty if a counter is missing.
 
     At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Other packets that
-    the timer marks lost are sent in the following slow start, which has its own counter (tcp_xmit_retransmit_queue,
-    net/ipv4/tcp_output.c). SYNs are not data.
+    the timer marks lost are sent in the slow start that follows, which has its own counter (tcp_xmit_retransmit_queue,
+    net/ipv4/tcp_output.c). Retransmitted SYNs are not data, so they are subtracted.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
     if any(name not in counters for name in names):
         return {}
     timeouts, slow_start, syns = (int(counters[name]) for name in names)
-    # The retransmission of a SYN is also counted as a timeout, although a handshake has no data.
+    # A retransmitted SYN also counts as a timeout, although a handshake has no data.
     return {"timeouts": timeouts, "timeout_retransmissions_pkts": timeouts - syns + slow_start}
 
 
 def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
-    """Packets with payload that a flow sent, and how many were spurious retransmissions."""
+    """Number of packets with payload that a flow sent, and number of spurious retransmissions among them."""
     if not tables.has("bins") or not tables.has("reordering"):
         return None, None
     bins = tables.of_flow("bins", number)
     is_data = bins["direction"].to_numpy() == DATA
     again, spurious = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
-    # The ratios of tauran2018 are per data packet sent; handshakes and bare ACKs do not count. The table counts first
-    # transmissions with payload. The bins of this direction also contain SYN, FIN and bare ACKs.
+    # As in tauran2018, ratios are per data packet sent, so handshakes and bare ACKs do not count. The table counts
+    # first transmissions with payload. The bins of this direction cannot be used, because they also contain SYN, FIN
+    # and bare ACKs.
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
     return int(np.nansum(first)) + again, spurious
 
 
 def _whole(value: float | None) -> int | None:
-    """As int; None for None or nan."""
+    """The value as an int; None for None or nan."""
     return None if value is None or np.isnan(value) else int(value)

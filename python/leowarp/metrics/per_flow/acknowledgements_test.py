@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acknowledgements of synthetic flows, with ratios that can be computed by hand."""
+"""Acknowledgements of synthetic flows, whose ratios can be computed by hand."""
 
 import json
 
@@ -17,7 +17,7 @@ COUNTERS = {"TcpExt.TCPTimeouts": 5, "TcpExt.TCPSlowStartRetrans": 7, "TcpExt.TC
 
 
 def table(name: str, metadata: dict | None = None, **columns: list) -> pa.Table:
-    """A trace table with these columns; the others are null or 0."""
+    """A trace table with these columns; all other columns are null or 0."""
     schema = TABLES[name].arrow()
     rows = len(next(iter(columns.values())))
     empty = {field.name: [None if field.nullable else 0] * rows for field in schema}
@@ -26,7 +26,8 @@ def table(name: str, metadata: dict | None = None, **columns: list) -> pa.Table:
 
 
 def trace() -> dict[str, pa.Table]:
-    """Flow 0: 10 ACKs for a pair within 2 ms, 3 for one segment after 40 ms, 5 at once, and 2 that answer nothing."""
+    """Flow 0 has 10 ACKs for a pair within 2 ms, 3 for one segment after 40 ms, 5 at once, and 2 that answer
+    nothing."""
     names = list(COUNTERS)
     return {
         "acks": table(
@@ -52,11 +53,12 @@ def test_what_a_flow_s_acknowledgements_come_to():
     assert found["acks_per_segment_ratio"] == 20 / (5 + 3 + 2 * 10)
     assert (found["ack_wait_p50_ns"], found["ack_wait_p90_ns"], found["ack_wait_max_ns"]) == (2 * MS, 40 * MS, 40 * MS)
     assert found["ack_waits_long_ratio"] == pytest.approx(3 / 18)
-    # 30 segments sent first, 10 retransmitted; the other packets in the bins had no payload
+    # 30 segments were sent for the first time, and 10 were retransmitted; other packets in the bins had no payload.
     assert found["duplicate_acks_pkts"] == 14
     assert found["duplicate_acks_ratio"] == 14 / 40
     assert found["spurious_retransmissions_ratio"] == 3 / 40
-    # one of five timeouts was a SYN's; each of the others sent one packet, and seven packets followed in slow start
+    # One of five timeouts was that of a SYN. Each of the others sent one packet, and seven packets followed in slow
+    # start.
     assert (found["timeouts"], found["timeout_retransmissions_pkts"]) == (5, 4 + 7)
     assert found["timeout_retransmissions_ratio"] == 11 / 40
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unplanned flows: the connections of programs. They are numbered after the planned flows."""
+"""Flows that the plan does not contain: the connections of programs. Their numbers follow those of the planned
+flows."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
-    """The plan with a flow for each connection of its programs, numbered as in the trace.
+    """The plan with an additional flow for each connection of its programs, numbered as in the trace.
 
-    plan: As planned, or already with these connections.
-    connections: From `Tables`.
-    Returns: A plan for reading the trace; it is never run. If no program had any connection, the plan itself.
+    plan: The plan, with or without these connections.
+    connections: The value in `Tables`.
+    Returns: A plan for reading the trace, which is never run. If no program had a connection, it is the given plan.
     """
     if not connections:
         return plan
@@ -30,7 +31,8 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 
 
 def _flow(program: Any, connection: dict[str, Any]) -> Any:
-    """A connection as a flow: between the hosts of its program, from its first packet to its last."""
+    """A flow that stands for a connection: it is between the hosts of its program, and lasts from its first packet to
+    its last."""
     blank: dict[str, Any] = {field.name: None for field in dataclasses.fields(program)}
     known = {
         "kind": connection["kind"],
@@ -44,10 +46,10 @@ def _flow(program: Any, connection: dict[str, Any]) -> Any:
 
 
 def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
-    """Traffic of a program's UDP connection.
+    """Scalars about the traffic of a program's UDP connection.
 
-    lived: `life(...)` of the flow: from its first packet to its last.
-    Returns: The scalars of `scalars.of_flows.DATAGRAMS`; all None if the flow belongs to no program.
+    lived: The result of `life(...)` for the flow, which lasts from its first packet to its last.
+    Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All are None if the flow belongs to no program.
     """
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
     found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}
@@ -59,9 +61,11 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
 
 
 def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """How the programs of a flow ended, and the amount of data in their connections, with each byte counted once.
+    """Scalars about how the programs of a flow ended, and about the amount of data in their connections; each byte
+    counts once.
 
-    Returns: The scalars of `scalars.of_programs.PROGRAMS`; None if unknown, or if there was no such program.
+    Returns: The scalars of `scalars.of_programs.PROGRAMS`. A value is None if it is unknown, or if there was no such
+        program.
     """
     ends = {end["role"]: end for end in tables.programs if end["flow"] == number}
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]

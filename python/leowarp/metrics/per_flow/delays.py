@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays of all packets of a flow, stored or not: one-way delays in both directions, and round trips.
+"""Delays of all packets of a flow, whether or not the packets are stored: one-way delays in both directions, and round
+trips.
 
-The guest counts each packet in a narrow bin when it passes (table `delays`). It also keeps the minimum, maximum and sum
-of all delays (one-way in `bins`, round trips in `flows`). Number, mean, minimum and maximum are therefore exact. A
-quantile is the smallest delay that a share of the packets does not exceed. The bin of the quantile and its rank there
-are known. Its place within the bin assumes that the delays of the bin are evenly spread. The error is less than the
-bin's width, so less than 1/128 of the delay and less than 8.192 us; `error_ns` is an upper bound.
+The guest counts each packet in a narrow bin of its delay (table `delays`). It also keeps the minimum, maximum and sum
+of all delays (one-way in `bins`, round trips in `flows`). The number, mean, minimum and maximum are therefore exact. A
+quantile is the smallest delay that this share of the packets does not exceed. The bin that contains it, and its rank
+within the bin, are known exactly. To estimate the value, the delays of a bin are assumed to be spread evenly. The error
+is less than the bin's width, which is less than 1/128 of the delay or 8.192 us; `error_ns` is an upper bound.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ import numpy as np
 from leowarp.metrics.inputs.tables import Tables, floats, rows_by
 
 ROUND_TRIP = 2
-"""`quantity` of a round trip in the table `delays`; those of one-way delays are DATA (0) and ACK (1)."""
+"""Value of `quantity` for round trips in the table `delays`. One-way delays have DATA (0) and ACK (1)."""
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
-"""Quantiles of delays in the summary, by the word used in their names."""
+"""Quantiles of delays in the summary, by the word that their names contain."""
 
 DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "max_ns", "error_ns")
-"""Names of the results of `Delays.scalars`, without the prefix."""
+"""Names of the results of `Delays.scalars`, without their prefix."""
 
 
 @dataclass(frozen=True)
 class Delays:
-    """Delays of one quantity of one flow.
+    """The distribution of one kind of delay of one flow.
 
-    lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). Start of each bin, its end (exclusive), number of packets
-        in it; ascending.
+    lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). For each bin: its start, its end (exclusive) and the number
+        of packets in it, in ascending order.
     min_ns, max_ns, sum_ns: Minimum, maximum and sum of all delays; 0 without packets.
-    unanswered_pkts: Data packets that arrived but have no round trip, because no packet that left later in the other
-        direction arrived.
+    unanswered_pkts: Number of data packets that arrived but have no round trip, because no packet that left later in
+        the other direction arrived.
     """
 
     lower_ns: np.ndarray
@@ -51,16 +52,16 @@ class Delays:
         return int(self.pkts.sum())
 
     def quantile_ns(self, q: float) -> int | None:
-        """Smallest delay that a share `q` (0 to 1) of the packets does not exceed, ns; None without packets."""
+        """Smallest delay, in ns, that a share `q` (0 to 1) of the packets does not exceed; None without packets."""
         return None if len(self.pkts) == 0 else self._place(q)[0]
 
     def error_ns(self, q: float) -> int | None:
-        """Largest error of `quantile_ns(q)` compared with the quantile of the packets themselves, ns; None without
+        """Largest difference between `quantile_ns(q)` and the exact quantile of the packets, in ns; None without
         packets."""
         return None if len(self.pkts) == 0 else self._place(q)[1]
 
     def scalars(self, prefix: str) -> dict[str, int | None]:
-        """`<prefix>_<name>` for each name of `DELAY_SCALARS`, whole ns; all None without packets.
+        """`<prefix>_<name>` for each name in `DELAY_SCALARS`, in whole ns; all are None without packets.
 
         prefix: {"rtt", "owd"}
 
@@ -77,36 +78,37 @@ class Delays:
             "mean_ns": round(self.sum_ns / self.total_pkts),
             **{f"{name}_ns": value for name, (value, _) in quantiles.items()},
             "max_ns": self.max_ns,
-            # One error is given for all quantiles, the largest, to keep the result simple.
+            # To keep the result simple, one error is given for all quantiles: the largest.
             "error_ns": max(error for _, error in quantiles.values()),
         }
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
 
     def _place(self, q: float) -> tuple[int, int]:
-        """A quantile and its largest error, both in ns, by the rule in the module's docstring."""
+        """A quantile and its largest error, both in ns. The module's docstring describes the rule."""
         below = np.cumsum(self.pkts)
-        # Rounding must not move the rank past the packet that reaches q.
+        # The factor keeps rounding from moving the rank past the packet that reaches q.
         rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
-        # The minimum and the maximum are known exactly, whatever their bins.
+        # The minimum and the maximum are known exactly, whichever bins they are in.
         if rank in (1, int(below[-1])):
             return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
-        # The outermost bins are cut at the minimum and the maximum.
+        # The first and the last bin end at the minimum and the maximum.
         low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)
-        # Computed in integers, so that the same trace gives the same number everywhere. The middle of the packet's
-        # share of the bin: of n packets, the k-th (from 0) is at (2 k + 1) / 2 n.
+        # The value is computed with integers, so that the same trace gives the same number on every machine. Each
+        # packet has an equal part of the bin, and its delay is the middle of this part: the k-th of n packets (from 0)
+        # is at (2 k + 1) / 2 n.
         value = low + (high - low) * (2 * number + 1) // (2 * count)
         return value, max(value - low, high - value)
 
 
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
-    """Delays of all packets of a flow; None: the run did not count them (no packet truth, or an older version).
+    """Delays of all packets of a flow. None: the run did not count them (no packet truth, or an older version).
 
-    quantity: `DATA`, `ACK`: one-way delays in that direction; `ROUND_TRIP`: of TCP flows, as in
-        `metrics/per_flow/round_trips.py`.
-    Returns: The result has no bins if nothing arrived, or if a flow has no round trips (pings and UDP).
+    quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for those of TCP flows (see
+        `metrics/per_flow/round_trips.py`).
+    Returns: The distribution. It has no bins if nothing arrived, or if the flow has no round trips (pings and UDP).
     """
     if not tables.has("delays"):
         return None
@@ -118,14 +120,14 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
 
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
-    """Delays by flow and quantity. All flows are handled at once, because a thousand selections of few rows each would
-    take seconds."""
-    # A row without edges counts packets without a delay; this occurs only for round trips.
+    """Delays by flow and quantity. All flows are handled together, because a thousand separate selections of few rows
+    would take seconds."""
+    # A row without edges counts packets without a delay, which exist only for round trips.
     rows = tables.delays.sort_values("lower_ns")
     lower, upper, pkts = (floats(rows[name]) for name in ("lower_ns", "upper_ns", "pkts"))
     has_edges = ~np.isnan(lower)
     extremes = _of_one_way(tables) | {(flow, ROUND_TRIP): three for flow, three in _of_round_trips(tables).items()}
-    # One number for flow and quantity (0 to 2); `divmod` separates them.
+    # Flow and quantity (0 to 2) are combined into one number; `divmod` separates them again.
     keys = 3 * rows["flow"].to_numpy(dtype="int64") + rows["quantity"].to_numpy(dtype="int64")
     found = {}
     for key, at in rows_by(keys).items():
@@ -138,7 +140,8 @@ def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
 
 
 def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
-    """(minimum, maximum, sum) of the round trips of flows that have any, ns, as stored by the guest in `flows`."""
+    """(minimum, maximum, sum) of the round trips in ns for each flow that has any, as the guest stored them in
+    `flows`."""
     if not tables.has("flows"):
         return {}
     answered = tables.flows[tables.flows["rtt_sum_ns"].notna()]
@@ -147,7 +150,7 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 
 
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """(minimum, maximum, sum) of the one-way delays by flow and direction, ns, over the bins of `bins`."""
+    """(minimum, maximum, sum) of the one-way delays in ns by flow and direction, over all bins of `bins`."""
     bins = tables.bins[floats(tables.bins["delivered_pkts"]) > 0]
     keys = 2 * bins["flow"].to_numpy(dtype="int64") + bins["direction"].to_numpy(dtype="int64")
     least, most, total = (bins[f"owd_{name}_ns"].to_numpy(dtype="int64") for name in ("min", "max", "sum"))

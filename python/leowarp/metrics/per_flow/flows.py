@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of one flow: round-trip times, packets and others.
+"""Scalars of a flow: round-trip times, packets and others.
 
-Smoothed RTT comes from samples of the sender's and the receiver's socket (`tcp_info`, include/uapi/linux/tcp.h),
-packets from the capture at both hosts, and ECN marks, recoveries and undos from the kernel's counters of a host.
+Smoothed RTT comes from samples of both hosts' sockets (`tcp_info`, include/uapi/linux/tcp.h). Packet counts come from
+the capture at both hosts, and ECN marks, recoveries and undos from the kernel's counters of a host.
 """
 
 from __future__ import annotations
@@ -18,34 +18,38 @@ from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
 
 _ACK_GAP_NS = 1_000_000_000
-"""Stored ACKs further apart than this belong to two windows; no RTT spans the gap."""
+"""If two stored ACKs are further apart than this, they belong to two windows of stored packets. No RTT spans such a
+gap."""
 
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
-    """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns` (how long the sample holds, its weight).
+    """Smoothed RTT at the socket samples: `t_ns, srtt_us`, and `held_ns`, the time for which a sample holds and
+    therefore its weight.
 
-    It is the sender's own filter (`tcpi_rtt`, RFC 6298, section 2, with Linux's changes). The filter lags behind the
-    path and includes the receiver's delay of ACKs. For round trips of packets see `round_trips`.
+    The value is that of the sender's own filter (`tcpi_rtt`, RFC 6298, section 2, with Linux's changes). This filter
+    lags behind the path, and includes the time by which the receiver delays ACKs. `round_trips` gives the round trips
+    of packets.
     """
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
-    # 0: the sender has no RTT sample yet.
+    # 0 means that the sender has no RTT sample yet.
     known = ~np.isnan(value) & (value > 0)
     when, value = when[known], value[known]
     return pd.DataFrame({"t_ns": when, "srtt_us": value, "held_ns": holding_ns(when, end_ns)})
 
 
 def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
-    """RTT of each stored data packet: `sent_ns, rtt_ns`, until the arrival of the first ACK that covers it.
+    """RTT of each stored data packet, up to the arrival of the first ACK that covers it: `sent_ns, rtt_ns`.
 
-    Excluded are retransmissions that arrived, originals that begin with the same byte as such a retransmission (Karn's
-    algorithm, RFC 6298, section 3), and packets whose ACK was not stored. An original is still included if a
-    retransmission repeats only a part of it, beginning with another byte, or if its retransmission was lost.
+    Three kinds of packets are excluded: retransmissions that arrived; originals that begin with the same byte as such a
+    retransmission (Karn's algorithm, RFC 6298, section 3); and packets whose ACK was not stored. An original is
+    included if its retransmission was lost. It is also included if a retransmission repeats only a part of it and
+    begins with another byte.
     """
     packets = tables.of_flow("packets", flow)
     back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
     data = packets[(packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)]
-    # For bytes that were sent twice, it is unknown which copy an ACK answers.
+    # If bytes were sent twice, it is unknown which of the two copies an ACK answers.
     again = truths(data["is_retransmission"])
     data = data[~again & ~data["seq"].isin(data.loc[again, "seq"])]
     empty = pd.DataFrame({"sent_ns": pd.Series(dtype="int64"), "rtt_ns": pd.Series(dtype="int64")})
@@ -53,20 +57,21 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
         return empty
     back = back.sort_values("received_ns", kind="stable")
     arrived = floats(back["received_ns"])
-    # ACKs may arrive out of order; covered data stay covered.
+    # ACKs may arrive out of order, but data that were covered once stay covered.
     covered = np.maximum.accumulate(floats(back["ack"]))
     first = np.searchsorted(covered, floats(data["seq"]) + floats(data["len_bytes"]), side="left")
     is_answered = (first > 0) & (first < len(arrived))
     index = np.clip(first, 1, len(arrived) - 1)
     sent = data["sent_ns"].to_numpy(dtype="int64")
-    # The previous ACK must also be stored. Otherwise the first covering ACK may belong to the next window.
+    # The previous ACK must also be stored. Otherwise the first ACK that covers the packet may belong to the next
+    # window.
     is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
     sent, arrived = sent[is_answered], arrived[index][is_answered]
     return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
 
 
 def identity(number: int, flow: Any) -> dict[str, Any]:
-    """The scalars of `scalars.of_flows.IDENTITY`, from the plan."""
+    """The scalars of `scalars.of_flows.IDENTITY`, taken from the plan."""
     return {
         "flow": number,
         "name": flow.name,
@@ -87,13 +92,13 @@ def flow_summary(
     is_only_sender: bool = True,
     is_only_receiver: bool = True,
 ) -> dict[str, Any]:
-    """Scalars of one flow with stable names; None for values that the run did not record.
+    """Scalars of a flow, with stable names. A value that the run did not record is None.
 
-    lived: `life(...)` of the flow.
-    is_only_sender: Whether no other TCP flow starts at its source, so that the host's counters are this flow's.
-    is_only_receiver: Whether no other TCP flow ends at its destination.
-    Returns: dict of scalar to value. Names, units and definitions: `scalars/of_flows.py`. Values are plain Python
-        numbers or text.
+    lived: The result of `life(...)` for the flow.
+    is_only_sender: True if no other TCP flow starts at its source, so that the host's counters belong to this flow.
+    is_only_receiver: True if no other TCP flow ends at its destination.
+    Returns: dict of scalar to value. `scalars/of_flows.py` declares their names, units and definitions. Values are
+        plain Python numbers or text.
     """
     row = identity(number, flow)
     ending = tables.of_flow("flows", number)
@@ -101,13 +106,14 @@ def flow_summary(
     for name in ("bytes", "completion_ns", "connect_ns", "error"):
         value = optional(floats(ending[name])[0]) if len(ending) else None
         ends[name] = None if value is None else int(value)
-    # Packet counts come first, for every kind of flow; then values that only sockets or only probes have.
+    # Packet counts come first, because flows of every kind have them. Values that only sockets or only probes have
+    # follow.
     row |= _packet_scalars(tables, number)
     row |= _tcp_scalars(tables, number, lived, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
     row |= {"start_ns": lived.start_ns, "stop_ns": lived.stop_ns} | ends
     if flow.kind == "tcp":
-        # The kernel counts per network namespace, so per host. With several flows at a host, the counts cannot be
-        # attributed.
+        # The kernel counts per network namespace, which is per host. If several flows start at a host, its counts
+        # cannot be attributed to one of them.
         row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
         marked = host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
         row["received_ce_pkts"] = None if marked is None else int(marked)
@@ -122,7 +128,7 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""Counts of the sender's socket from its start. They are also known for a run without packet truth."""
+"""Counters of the sender's socket, from its start. A run without packet truth has them too."""
 
 
 _HOST_COUNTS = {
@@ -130,18 +136,18 @@ _HOST_COUNTS = {
     "sender_undos": ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"),
     "sender_tail_loss_probes": ("TCPLossProbes",),
 }
-"""The kernel's counts per host: how often the sender marked packets lost, undid the reduction, and probed whether its
-last packets arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
+"""Counts that the kernel keeps per host: how often the sender marked packets lost, undid a window reduction, and probed
+whether its last packets had arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
-Recoveries have separate counters with and without SACK (tcp_enter_recovery, net/ipv4/tcp_input.c). Each method to
-detect a spurious recovery also has its own counter (tcp_try_undo_recovery and others, the same file)."""
+Recoveries have one counter with SACK and one without (tcp_enter_recovery, net/ipv4/tcp_input.c). Each method of
+detecting a spurious recovery has a counter, too (tcp_try_undo_recovery and others, in the same file)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
-    """Counts of the sender's host until the end; None if they were not recorded.
+    """Counts of the sender's host until the end of the run. Counts that were not recorded are None.
 
     source: Station that sends the flow's data.
-    Returns: dict with the keys of `_HOST_COUNTS`, each the sum of its counters.
+    Returns: dict with the keys of `_HOST_COUNTS`. Each value is the sum of its counters.
     """
     last = host_counters(tables, source)
     row: dict[str, int | None] = {}
@@ -152,41 +158,41 @@ def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
 
 
 def received_ce_pkts(tables: Tables) -> int | None:
-    """Packets that arrived at any host with a congestion mark; None if no host reported them."""
+    """Number of packets that arrived at any host with a congestion mark; None if no host reported such packets."""
     told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
     known = [int(value) for value in told if value is not None]
-    # 0 if a host counted marks and saw none; null if no host counted them.
+    # The result is 0 if a host counted marks and saw none, and null if no host counted them.
     return sum(known) if known else None
 
 
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
-    """Last value of each counter of a station's host, by name (`TcpExt.TCPTimeouts`).
+    """Last value of each counter of a station's host, by name (for example `TcpExt.TCPTimeouts`).
 
-    Names are those of /proc/net/netstat and /proc/net/snmp; empty: the trace does not contain the host, or no counters
-    were read.
+    Names are those of /proc/net/netstat and /proc/net/snmp. The result is empty if the trace does not contain the host,
+    or if no counters were read.
     """
     host = tables.host_number(station)
     return {} if host is None else tables.last_counters.get(host, {})
 
 
 def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
-    """Goodput of a TCP flow, and scalars from its socket samples; None if not sampled."""
+    """Goodput of a TCP flow, and scalars from its socket samples. They are None if sockets were not sampled."""
     samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
         row[f"goodput_{series}_mean_bps"] = lived.rate_bps(payload_bytes(tables, number, lived, series))
-    # The name without a suffix means the in-order goodput, which is the data that an application at the receiver gets.
+    # The name without a suffix is that of the in-order goodput: these data reach an application at the receiver.
     row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
     rtt = srtt(tables, number, end_ns)
     for name, q in (("p50", 0.5), ("p99", 0.99)):
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
-        # The maximum is used instead of the last value. This matters for `reordering_pkts`, which the sender resets
-        # after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c); the others only grow.
+        # The maximum is used, not the last value. This matters for `reordering_pkts` only, which the sender resets
+        # after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other counts never decrease.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
-    # Weighted by time, because samples are not evenly spaced where a flow starts, ends or is cut off.
+    # Samples are weighted by time, because they are not evenly spaced where a flow starts, ends or is cut off.
     weights = holding_ns(samples["t_ns"].to_numpy(dtype="int64"), end_ns) if len(samples) else np.zeros(0)
     row["cwnd_p50_pkts"] = weighted_quantile(cwnd, weights, 0.5)
     for name in ("rttvar", "rto"):
@@ -195,14 +201,14 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
 
 
 def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Packets by outcome, from `drops` and from the counts of `bins`, which are complete.
+    """Numbers of packets by what became of them, from `drops` and from the counts of `bins`, which are complete.
 
-    All None without packet truth.
+    All are None without packet truth.
     """
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
-    # Null is not 0: without packet truth, the number of lost packets is unknown.
+    # They are null instead of 0, because without packet truth the number of lost packets is unknown.
     row: dict[str, Any] = dict.fromkeys(
         [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts"]
     )
@@ -219,7 +225,8 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Probes of a ping or UDP flow, and their forward one-way delays, ns; for replies see `probes.probe_scalars`."""
+    """Numbers of probes of a ping or UDP flow, and their one-way delays to the destination in ns.
+    `probes.probe_scalars` handles the replies."""
     echoes = tables.of_flow("echoes", number)
     there = floats(echoes["received_ns"]) - floats(echoes["sent_ns"])
     known = tables.has("echoes")
@@ -227,7 +234,7 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
         "probes_pkts": len(echoes) if known else None,
         "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
     }
-    # As documented, a probe in flight at the end counts as lost here. `probes.probes` leaves such probes out.
+    # As documented, a probe that is in flight at the end counts as lost here. `probes.probes` leaves such probes out.
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):

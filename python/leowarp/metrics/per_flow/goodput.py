@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput: payload over time, over the life of a flow and in bins. Every goodput of a run is computed in this module.
+"""Goodput: payload over time, either over the life of a flow or in bins. Every goodput of a run is computed by this
+module.
 
-A flow lives from its start (its first SYN or datagram) to its completion, its stop or the end of the run, whichever
-comes first. A flow with a size is complete with its last payload byte. A program's connection stops with its last
-packet. A mean over any other time is misleading: if a short flow is measured only from its socket's first sample on, it
-may seem faster than its link.
+A flow lives from its start (its first SYN or datagram) until it is complete, is stopped, or the run ends, whichever
+comes first. A flow with a size is complete when its last payload byte has arrived. A connection of a program stops with
+its last packet. A mean over any other time is misleading: a short flow may seem faster than its link if it is measured
+only from its socket's first sample on.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ GOODPUT_SERIES = {
     "acked": "bytes cumulatively acknowledged at the sender",
     "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
 }
-"""The three definitions of goodput. They differ around a route change, so every number names its definition."""
+"""The three definitions of goodput. They differ around route changes, so every number says which definition it uses."""
 
 _COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
 _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
-"""The kernel counts an acknowledged SYN as a byte (tcp_snd_una_update, net/ipv4/tcp_input.c)."""
+"""The kernel counts the acknowledged SYN as a byte (tcp_snd_una_update, net/ipv4/tcp_input.c)."""
 
 
 def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
-    """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`.
+    """Cumulative bytes of a flow at its socket samples, by the given definition of `GOODPUT_SERIES`.
 
-    Returns t_ns: int64 array of shape (n,). Samples with a known counter.
-    Returns delivered: float64 array of shape (n,), bytes. The series "sacked" may decrease, because a partial segment
-        counts as a full one until it is acknowledged.
+    Returns t_ns: int64 array of shape (n,). Instants of the samples that have the counter.
+    Returns delivered: float64 array of shape (n,), in bytes. The series "sacked" may decrease, because an incomplete
+        segment counts as a full one until it is acknowledged.
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
-        # The kernel counts SACKed data in segments (tcpi_sacked), so they count as full ones.
+        # The kernel counts SACKed data in segments (tcpi_sacked), so all of them count as full segments.
         delivered = floats(samples["bytes_acked"]) + floats(samples["sacked_pkts"]) * floats(samples["snd_mss_bytes"])
     else:
         delivered = floats(samples[_COUNTER[series]])
@@ -49,12 +50,13 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
 
 
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
-    """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`; no rows with fewer than two samples.
+    """Goodput of a flow in bins: `t_ns` (start of the bin) and `goodput_bps`. There are no rows if there are fewer than
+    two samples.
 
-    series: {"in_order", "acked", "sacked"}. The bytes that count, see `GOODPUT_SERIES`.
+    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count; see `GOODPUT_SERIES`.
     bin_ns: Length of a bin; default: the interval of the socket samples, which needs no interpolation.
-    Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending, without bins that the samples do not
-        cover.
+    Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), in ascending order. Bins that the samples do not
+        cover are left out.
     Raises TraceError if the length of a bin is not positive.
     """
     t_ns, delivered = counter(tables, flow, series)
@@ -63,7 +65,8 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
     if bin_ns is None:
         edges = t_ns
     else:
-        # Bins begin at whole multiples of their length on the run's clock, so that flows and runs can be compared.
+        # Bins begin at whole multiples of their length on the run's clock. Flows and runs can then be compared bin by
+        # bin.
         first = -(-int(t_ns[0]) // bin_ns) * bin_ns
         edges = bin_edges(first, int(t_ns[-1]), bin_ns)
     return pd.DataFrame({"t_ns": edges[:-1], "goodput_bps": rate_in_bins(t_ns, delivered, edges)})
@@ -73,9 +76,9 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 class Life:
     """The lifetime of a flow, on the run's clock.
 
-    start_ns, stop_ns: The flow lives before `stop_ns`. The two are equal if it had not begun at the end of the run.
-    payload_bytes: Its total payload, if all of it arrived in its life: the flow was complete, or is a connection that
-        ended before the run. None: the flow was cut off, and only counters give its payload.
+    start_ns, stop_ns: The flow lives before `stop_ns`. The two are equal if the flow had not begun when the run ended.
+    payload_bytes: Total payload of the flow, if all of it arrived during its life: the flow was complete, or it is a
+        connection that ended before the run. None: the flow was cut off, and its payload is known only from counters.
     """
 
     start_ns: int
@@ -83,16 +86,16 @@ class Life:
     payload_bytes: int | None = None
 
     def rate_bps(self, payload_bytes: float | None) -> float | None:
-        """Goodput of a flow with this payload over its life; None if the payload is unknown, or if the flow did not
-        live."""
+        """Goodput of a flow with this payload over its life. None if the payload is unknown or the life has no
+        length."""
         length_ns = self.stop_ns - self.start_ns
         return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
 
 
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
-    """When a flow lived.
+    """Time at which a flow started and stopped.
 
-    flow: plan.flows[number]. Its `start_ns`, `stop_ns` and `size_bytes` are used.
+    flow: The entry plan.flows[number]. Its `start_ns`, `stop_ns` and `size_bytes` are used.
     """
     key = (number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
     if key not in tables.lives_of_flows:
@@ -111,15 +114,16 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
     all_bytes = None if np.isnan(carried) else int(carried)
     if complete_ns <= stop_ns:
         return Life(start_ns, int(complete_ns), all_bytes)
-    # A connection stops at its last packet, and no byte of it arrives later.
+    # No byte of a connection arrives after its last packet, at which it stops.
     is_closed = bool(tables.connections) and number >= tables.connections[0]["flow"] and stop_ns < end_ns
     return Life(start_ns, max(start_ns, stop_ns), all_bytes if is_closed else None)
 
 
 def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
-    """First sample at which all data of a flow had arrived, nan if there is none.
+    """Time of the first sample at which all data of a flow had arrived; nan if there is none.
 
-    Without the capture, the exact instant is not recorded. The sample is later, so the goodput is never too high.
+    Without the capture, the exact time is not recorded. The sample is later than that, so the goodput is never too
+    high.
     """
     t_ns, received = counter(tables, number, "in_order")
     done = np.flatnonzero(received >= size_bytes)
@@ -127,13 +131,13 @@ def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
 
 
 def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_order") -> float | None:
-    """Payload of a TCP flow by the end of its life; None: its sockets were not sampled.
+    """Payload of a TCP flow at the end of its life. None: its sockets were not sampled.
 
-    The payload is exact and equal in every definition if all of it arrived in the life. If the flow was cut off, the
-    payload is the counter at the last sample of the life, taken when the flow stops.
+    If all payload arrived during the life, it is exact and the same in every definition. If the flow was cut off, its
+    counter at the last sample of its life is used; this sample is taken when the flow stops.
 
-    lived: `life(...)` of the flow.
-    series: {"in_order", "acked", "sacked"}. The bytes that count, see `GOODPUT_SERIES`.
+    lived: The result of `life(...)` for the flow.
+    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count; see `GOODPUT_SERIES`.
     """
     if lived.payload_bytes is not None:
         return float(lived.payload_bytes)
@@ -144,20 +148,20 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
 
 @dataclass(frozen=True)
 class Arrived:
-    """Packets in one direction of a flow that arrived in its life, including retransmissions."""
+    """Packets in one direction of a flow that arrived during its life, including retransmissions."""
 
     payload_bytes: float
     pkts: float
 
 
 def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived | None:
-    """Packets of a flow that arrived in its life; None: no packet truth.
+    """Packets of a flow that arrived during its life. None: no packet truth.
 
-    Packets are counted in bins of 50 ms of sending time. If the flow was cut off, bins are omitted if their packets may
-    have arrived after its life.
+    Packets are counted in bins of 50 ms by their sending time. If the flow was cut off, bins whose packets may have
+    arrived after its life are left out.
 
     direction: {DATA, ACK}
-    lived: `life(...)` of the flow.
+    lived: The result of `life(...)` for the flow.
     """
     bins = tables.of_flow("bins", number)
     if not tables.has("bins") or "delivered_bytes" not in bins:

@@ -18,7 +18,7 @@ END_NS = S
 
 
 def transfers(stations=("A", "B", "C"), most=4, least=1):
-    """Transfers between stations: some too large for the run, some cut off, some with losses."""
+    """Transfers between stations. Some are too large for the run, some are cut off, and some have losses."""
     ends = st.permutations(stations).map(lambda order: order[:2])
     size = st.one_of(st.none(), st.integers(1, 40 * PAYLOAD_BYTES), st.just(10_000_000))
     one = st.builds(
@@ -45,7 +45,7 @@ def test_goodput_is_what_the_packets_brought_over_the_flow_s_life(planned, conne
         if number < len(run.plan.flows):
             assert carried["in_order"] == in_order
         elif lived.stop_ns < END_NS:
-            # The flow is closed, with or without a hole.
+            # The flow is closed, with or without a missing packet.
             assert (
                 carried["in_order"]
                 == packets[packets["received_ns"].notna()].drop_duplicates("number")["len_bytes"].sum()
@@ -55,7 +55,7 @@ def test_goodput_is_what_the_packets_brought_over_the_flow_s_life(planned, conne
             assert carried["acked"] == carried["in_order"] == lived.payload_bytes
         rate = lived.rate_bps(carried["in_order"])
         if rate is None:
-            # The run ended before it began, or the flow stopped at its start.
+            # The run ended before the flow began, or the flow stopped at its start.
             assert lived.stop_ns == lived.start_ns
             continue
         assert rate * (lived.stop_ns - lived.start_ns) / 8e9 == pytest.approx(carried["in_order"])
@@ -82,7 +82,7 @@ def test_100_kB_in_190_ms_are_4_Mbit_per_second():
     (flow,) = metrics(run.tables, run.plan).summary["flows"]
     assert flow["goodput_mean_bps"] == 100_000 * 8e9 / flow["completion_ns"]
     assert (flow["start_ns"], flow["stop_ns"]) == (100 * MS, 100 * MS + flow["completion_ns"])
-    # Counted from its first sample, it would seem twice as fast.
+    # If its rate were counted from the first sample, the flow would seem twice as fast.
     assert 5e6 < flow["goodput_mean_bps"] < flow["path_capacity_mean_bps"]
     assert flow["capacity_used_ratio"] == flow["goodput_mean_bps"] / flow["path_capacity_mean_bps"]
 
@@ -119,7 +119,7 @@ def test_packets_that_arrive_after_the_end_are_none_of_a_flow_s_life():
     in_time = int((run.data["received_ns"] <= END_NS).sum())
     found = arrived(run.tables, 0, DATA, lived)
     assert found is not None
-    # Packets sent in the last 50 ms are omitted, although some arrived in time.
+    # Packets sent in the last 50 ms are left out, although some of them arrived in time.
     assert in_time - 5 <= found.pkts < in_time < len(run.data)
     assert found.payload_bytes == found.pkts * PAYLOAD_BYTES
     whole = arrived(run.tables, 0, DATA, Life(0, END_NS, 1))

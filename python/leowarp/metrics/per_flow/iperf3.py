@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iperf3's own results as scalars of its flow, for comparison with sums of the trace."""
+"""Results that iperf3 reports, as scalars of its flow. They can be compared with sums of the trace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leowarp.trace.iperf3 import KIND
 
 
 def said(tables: Tables, number: int) -> dict[str, Any] | None:
-    """Results of the iperf3 client of a flow of kind program (`trace.iperf3.line_of`); None: it was not iperf3 -J."""
+    """Results of the iperf3 client of a program flow (`trace.iperf3.line_of`). None: the program was not iperf3 -J."""
     if not tables.has("measures"):
         return None
     mine = tables.of_flow("measures", number)
@@ -24,10 +24,10 @@ def said(tables: Tables, number: int) -> dict[str, Any] | None:
 
 
 def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Results of the iperf3 client of a flow of kind program.
+    """Results of the iperf3 client of a program flow, as scalars.
 
-    Returns: The scalars of `scalars.of_programs.IPERF3`; None if iperf3 does not report them, or the program was not
-        iperf3 -J.
+    Returns: The scalars of `scalars.of_programs.IPERF3`. A value is None if iperf3 does not report it, or if the
+        program was not iperf3 -J.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(IPERF3))
     given = said(tables, number)
@@ -47,11 +47,11 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """The same quantities from the packets: sums over the test's own connections, from source to destination.
+    """The same quantities computed from packets: sums over the connections of the test, from source to destination.
 
-    flows: Those in `summary.json`.
-    Returns: Values by the names of `IPERF3`; values that the trace does not contain are left out. For TCP the first
-        connection is excluded, because client and server use it to negotiate the test.
+    flows: The flows in `summary.json`.
+    Returns: Values by the names of `IPERF3`. Values that the trace does not contain are left out. For TCP the first
+        connection is excluded, because client and server use it only to negotiate the test.
     """
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
     udp = [flows[flow] for flow in mine if flows[flow]["kind"] == "udp"]
@@ -71,6 +71,6 @@ def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) ->
 
 
 def _sum(flows: list[Mapping[str, Any]], name: str) -> Any:
-    """The sum; None if a value is unknown, or if there is none."""
+    """The sum of a scalar over flows. None if a value is unknown, or if there is no flow."""
     values = [flow[name] for flow in flows]
     return None if not values or None in values else sum(values)

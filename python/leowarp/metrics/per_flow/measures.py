@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements by programs as scalars of their flow: transactions, page loads, segmented video, paced frames.
+"""Measurements by programs, as scalars of their flow: transactions, page loads, segmented video, paced frames.
 
-Times are relative to `start_ns`. If no program reported a line of some kind, the scalars of that kind are null, because
-nothing was measured.
+Times are relative to the `start_ns` of each measurement. If no program reported a line of some kind, nothing of that
+kind was measured, so its scalars are null.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""The length of an interval is compared with the mean of this number of intervals between rendered frames, including
-the current one (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
+"""To find freezes, the length of an interval is compared with the mean of this number of intervals between rendered
+frames, including the current one (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
 kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
 """At least this number of intervals is required (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
-"""Excess of a freeze over the mean. A freeze is also at least three times the mean (kMinIncreaseForFreezeMs)."""
+"""A freeze is longer than the mean by at least this. It is also at least three times the mean
+(kMinIncreaseForFreezeMs)."""
 
 
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
-    """Measurements by the programs of a flow.
+    """Scalars of the measurements that the programs of a flow reported.
 
-    number: Flow of kind program.
-    end_ns: End of the run. An event that was not over by then (a stall) is counted up to it.
-    Returns: The scalars of `scalars.of_programs.MEASURES`; None if the program measured nothing of that kind.
+    number: Number of a program flow.
+    end_ns: End of the run. An event that was not over by then (a stall) counts up to the end.
+    Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
     if not tables.has("measures"):
@@ -51,17 +52,18 @@ def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
 
 
 def freezes(rendered_ns: np.ndarray) -> np.ndarray:
-    """Lengths of the freezes of a video, ns, in order.
+    """Lengths of the freezes of a video in ns, in their order.
 
-    A freeze is an interval between two rendered frames of at least three times the mean interval, and of at least that
-    mean plus 150 ms. The mean is over the last 30 intervals, including this one, and at least 5 of them are required.
+    A freeze is an interval between two rendered frames that is at least three times the mean interval, and at least 150
+    ms longer than this mean. The mean is that of the last 30 intervals, including this one. At least 5 intervals are
+    required.
 
     rendered_ns: int array of shape (n,). Rendering times of frames, increasing.
 
     References
     ----------
-    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`; the selection of intervals
-    for the mean is libwebrtc's, video/video_quality_observer2.cc.
+    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. Which intervals belong to
+    the mean follows libwebrtc, video/video_quality_observer2.cc.
     """
     intervals = np.diff(np.asarray(rendered_ns, dtype="int64"))
     sums = np.concatenate(([0], np.cumsum(intervals)))
@@ -74,7 +76,7 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
 def rendered_ns(frames: pd.DataFrame) -> np.ndarray:
     """Instants at which the frames of a video were rendered, ns, increasing. Each frame was rendered when it was
-    complete, unless a later frame had been rendered before."""
+    complete, but a frame that came after a later one was never rendered."""
     whole = frames[frames["end_ns"].notna()].sort_values(["end_ns", "number"], kind="stable")
     numbers = floats(whole["number"])
     in_order = numbers > np.concatenate(([-1.0], np.maximum.accumulate(numbers)[:-1]))
@@ -106,13 +108,13 @@ def _pages(rows: pd.DataFrame, objects: pd.DataFrame | None) -> dict[str, Any]:
 
 
 def _video(of_kind: dict[str, pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """For a player: startup, quality, stalls and latency."""
+    """Scalars of a video player: startup, quality, stalls and latency."""
     found: dict[str, Any] = {}
     if "startup" in of_kind:
         found["startup_ns"] = _quantile(_took_ns(of_kind["startup"][:1], "end_ns"), 1.0)
     stalls = of_kind.get("stall")
     found["stalls"] = 0 if stalls is None else len(stalls)
-    # A stall that never ended lasted until the end of the observation.
+    # A stall that never ended counts up to the end of the observation.
     stalled_ns = 0 if stalls is None else int((stalls["end_ns"].fillna(end_ns) - stalls["start_ns"]).sum())
     found["stalled_ns"] = stalled_ns
     if "segment" not in of_kind:
@@ -148,6 +150,6 @@ def _took_ns(rows: pd.DataFrame, until: str) -> np.ndarray:
 
 
 def _quantile(values_ns: np.ndarray, q: float) -> int | None:
-    """A measured value, and therefore an integer; None if there is none."""
+    """A quantile that is one of the measured values, and therefore an integer; None without values."""
     value = weighted_quantile(values_ns, np.ones(len(values_ns)), q)
     return None if value is None else int(value)

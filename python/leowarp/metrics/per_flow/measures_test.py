@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of programs' measurements: each computed by hand, and null if nothing was measured."""
+"""Scalars of programs' measurements. Each is computed by hand, and null if nothing was measured."""
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ S = 10**9
 
 
 def scalars_of(*rows: dict, end_ns: int = 100 * S) -> dict:
-    """Scalars of flow 3 of a run with these lines."""
+    """Scalars of flow 3 in a run whose programs wrote these lines."""
     given = [{"flow": 3, "role": 0, **row} for row in rows]
     table = pa.Table.from_pylist(given, schema=TABLES["measures"].arrow({}))
     found = measure_scalars(tables_of({"measures": table}), 3, end_ns)
@@ -59,7 +59,7 @@ def segment(end_s: float, kbps: int, **more) -> dict:
 
 def test_a_video_has_startup_mean_bitrate_stalls_and_latency():
     rows = [{"kind": "startup", "start_ns": S, "end_ns": 3 * S}, {"kind": "stall", "start_ns": 9 * S, "end_ns": 10 * S}]
-    # Lines are not in order of arrival, which matters for counting switches
+    # Lines are not in the order of arrival, which must not change the number of switches.
     rows += [segment(4, 300), segment(8, 300), segment(6, 600, media_ns=4 * S, latency_ns=7 * S)]
     assert scalars_of(*rows, {"kind": "stall", "start_ns": 97 * S}) == {
         "startup_ns": 2 * S, "segments": 3, "bitrate_mean_bps": (300e3 * 4 + 600e3 * 4) / 8, "bitrate_switches": 2,
@@ -74,7 +74,7 @@ def test_a_video_that_never_stalled_says_so():
 
 
 def test_frames_have_delays_losses_and_freezes():
-    # 30 frames per second take 20 ms each to arrive; the frames 40 to 49 are lost, and 60 comes after 61
+    # There are 30 frames per second, each taking 20 ms to arrive. Frames 40 to 49 are lost, and 60 arrives after 61.
     rows = [{"kind": "frame", "number": i, "start_ns": i * 33 * MS} for i in range(100)]
     for row in rows:
         if not 40 <= row["number"] < 50:
@@ -101,10 +101,10 @@ def test_a_freeze_is_three_times_the_mean_and_150_ms_above_it():
             (np.concatenate((np.arange(40) * steady_ms, [39 * steady_ms + last_ms])) * MS).astype("int64")
         ).tolist()
 
-    # The mean of the last 30 intervals includes the long one, x: (29 * 33 + x) / 30 + 150 is below x from 188.17 on
+    # The mean of the last 30 intervals includes the long one, x: x exceeds (29 * 33 + x) / 30 + 150 from 188.17 on.
     assert after(33, 188) == []
     assert after(33, 189) == [189 * MS]
-    # With slow frames, three times the mean is the larger limit: 3 * (29 * 100 + x) / 30 is below x from 322.2 on
+    # With slow frames, three times the mean is the higher limit: x exceeds 3 * (29 * 100 + x) / 30 from 322.2 on.
     assert after(100, 322) == []
     assert after(100, 323) == [323 * MS]
     assert freezes(np.array([0, 1, 2, 3, 1000]) * MS).tolist() == [], "of four intervals nothing is told"

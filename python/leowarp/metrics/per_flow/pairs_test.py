@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows by their ends, compared with sums by hand."""
+"""Flows summed by pair of stations, compared with sums by hand."""
 
 import numpy as np
 import pandas as pd
@@ -56,7 +56,7 @@ FLOWS, STATIONS, RATE_BPS, END_NS = 1000, 12, 20_000_000, 12 * S
 
 @pytest.fixture(scope="module")
 def crowd():
-    """1,000 short flows between twelve stations, some cut off by the end."""
+    """1,000 short flows between twelve stations; the end of the run cuts some of them off."""
     rng = np.random.default_rng(7)
     names = [f"S{place}" for place in range(STATIONS)]
     transfers = []
@@ -91,7 +91,7 @@ def test_of_a_thousand_flows_each_number_is_a_sum_over_its_packets(crowd):
         assert found["goodput_mean_bps"] <= RATE_BPS * PAYLOAD_BYTES / (PAYLOAD_BYTES + 66)
         assert found["capacity_used_ratio"] <= 1
         assert (found["sent_pkts"], found["lost_pkts"]) == (len(mine), mine["received_ns"].isna().sum())
-    # Most flows are complete and some are not, so that both cases are tested.
+    # Most flows are complete and some are not, so both cases are tested.
     assert FLOWS > complete > 0.9 * FLOWS
 
 
@@ -110,7 +110,7 @@ def test_pairs_of_a_thousand_flows_are_sums_over_their_packets(crowd):
             int(in_order_bytes(run.data[run.data["flow"] == number], np.array([stop_ns]))[0])
             for number, (_, stop_ns) in zip(numbers, lives, strict=True)
         )
-        # Milliseconds in which at least one of the flows lived.
+        # Milliseconds in which at least one flow lived.
         alive = np.zeros(END_NS // MS + 1, dtype=bool)
         for start_ns, stop_ns in lives:
             alive[start_ns // MS : -(-stop_ns // MS)] = True

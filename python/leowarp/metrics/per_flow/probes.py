@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of probes: round-trip times, their steps from reply to reply, losses and their runs, slots of a path.
+"""Results of probes: round-trip times, their differences from reply to reply, losses and series of losses, and the
+slots of a path.
 
-A probe counts as lost if no reply came (for a flow without replies: if it did not arrive). Probes possibly still in
-flight at the end of the run, sent later than the longest round trip before the end, are excluded.
+A probe counts as lost if no reply came. In a flow without replies, it counts as lost if it did not arrive. Probes that
+may be in flight at the end of the run are excluded: those sent less than the longest round trip before the end.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import REPLIES
 
 NEAR_NS = 1_000_000_000
-"""This long before and after a route change counts as near it (the losses in `huston2024` are at the handovers)."""
+"""A time counts as near a route change if it is at most this long before or after it. In `huston2024`, losses are at
+the handovers."""
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Probes of one flow in order of sending.
+    """Probes of a flow in the order of sending.
 
-    sent_ns: int64 array of shape (n,), ascending. On the run's clock.
-    delay_ns: float64 array of shape (n,). Round-trip time, or one-way delay for a flow without replies; nan = lost.
+    sent_ns: int64 array of shape (n,), ascending. Sending times on the run's clock.
+    delay_ns: float64 array of shape (n,). Round-trip time, or one-way delay if the flow has no replies; nan = lost.
     """
 
     sent_ns: np.ndarray
@@ -44,33 +46,34 @@ class Probes:
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
     def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
-        """Probes not sent within `within_ns` before or after any of the instants (ns, sorted)."""
+        """Probes that were sent more than `within_ns` before or after every one of the instants (ns, sorted)."""
         keep = ~near(self.sent_ns, instants_ns, within_ns)
         return Probes(self.sent_ns[keep], self.delay_ns[keep])
 
 
 def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> Probes:
-    """Probes of a ping or udp flow, without those in flight at the end.
+    """Probes of a ping or UDP flow, without those in flight at the end.
 
-    one_way: Use only the forward direction: for flows without replies.
-    Returns: Empty if nothing was sent, or if the table `echoes` was not recorded.
+    one_way: True to use only the direction to the destination; for flows without replies.
+    Returns: The probes. There are none if nothing was sent, or if the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     delay = floats(echoes["received_ns" if one_way else "reply_ns"]) - sent
     order = np.argsort(sent, kind="stable")
-    # The agent writes a UDP probe when its outcome is known (crates/agent/src/packets/ledger.rs, `echo`). A late probe
-    # is therefore not in the order of sending.
+    # The agent writes a UDP probe when its outcome is known (crates/agent/src/packets/ledger.rs, `echo`). Rows are
+    # therefore sorted by sending time here: a late probe is written after later ones.
     sent, delay = sent[order], delay[order]
     arrived = delay[~np.isnan(delay)]
     longest_ns = float(arrived.max()) if len(arrived) else 0.0
-    # If a probe was sent less than the longest round trip before the end, its reply may still have been in flight.
+    # The reply to a probe sent less than the longest round trip before the end may have been in flight.
     known = ~np.isnan(delay) | (sent <= end_ns - longest_ns)
     return Probes(sent[known], delay[known])
 
 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
-    """Whether times are within `within_ns` before or after any of the instants (sorted): bool array of `t_ns`' shape.
+    """Whether each time is at most `within_ns` before or after one of the instants (sorted): bool array of the shape of
+    `t_ns`.
 
     >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
     [False, True, False]
@@ -79,29 +82,30 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
     if len(instants_ns) == 0:
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
-    # In a sorted list, only the two neighbours can be near; at the ends they are the same.
+    # The instants are sorted, so only the two neighbours can be near; at the ends these are the same.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
     return np.minimum(ahead, behind) <= within_ns
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """Smallest of the values that a share `q` of them does not exceed; None without values. No interpolation.
+    """Smallest value that a share `q` of the values does not exceed; None without values. Nothing is interpolated.
 
-    values: float64 array of shape (n,). Without nan; infinite values count as largest.
+    values: float64 array of shape (n,). It must not contain nan; infinite values are the largest.
 
     >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
     2.0
     """
     if len(values) == 0:
         return None
-    # 0.1 * 30 is 3.0000000000000004. Without the factor, ceil would give the next value.
+    # 0.1 * 30 is 3.0000000000000004, and without the factor ceil would give 4. Without the factor, ceil would give the
+    # next value.
     place = max(int(np.ceil(q * len(values) * (1 - 1e-12))) - 1, 0)
     return float(np.partition(values, place)[place])
 
 
 def loss_runs(is_lost: np.ndarray) -> np.ndarray:
-    """Lengths of the runs of lost probes, in order.
+    """Lengths of the series of consecutive lost probes, in their order.
 
     >>> loss_runs(np.array([True, False, True, True])).tolist()
     [1, 2]
@@ -111,13 +115,13 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
 
 
 def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
-    """Scalars of a flow's probes (`scalars.of_flows.REPLIES`); None where there is nothing to count.
+    """Scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if it has nothing to count.
 
-    probed: None: not recorded.
-    changes_ns: int64 array, sorted. Route changes there or back.
-    replies: Whether the probes are answered. If not, only runs of losses are computed.
-    Returns: dict of scalar to int, float or None. Times are whole ns; `rtt_step_mean_ns` is the mean of |RTT - RTT of
-        the previous reply|.
+    probed: The probes; None if they were not recorded.
+    changes_ns: int64 array, sorted. Changes of the route in either direction.
+    replies: True if the probes are answered. If False, only the series of losses are computed.
+    Returns: dict of scalar to int, float or None. Times are in whole ns. `rtt_step_mean_ns` is the mean of |RTT - RTT
+        of the previous reply|.
     """
     row: dict[str, Any] = dict.fromkeys(names(REPLIES))
     if probed is None:
@@ -131,7 +135,8 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
     if not replies:
         return row
     delay = probed.delay_ns[~probed.is_lost]
-    # Steps are from reply to reply, ignoring losses in between. This is the jitter that an application sees.
+    # Differences are from each reply to the next, whatever was lost in between. This is the jitter that an application
+    # experiences.
     steps = np.abs(np.diff(delay))
     return row | {
         "replies_pkts": len(delay),
@@ -148,26 +153,26 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
 
 
 def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> pd.DataFrame:
-    """Results of the probes between two route changes; columns as in `SLOT_COLUMNS`.
+    """Results of the probes in each slot between two route changes; columns as in `SLOT_COLUMNS`.
 
-    probed: With replies.
-    changes_ns: int64 array, sorted. Instants of the changes; the times before the first and after the last are slots,
-        too.
-    guard_ns: Time after the change that begins a slot and before the change that ends it. It is excluded from
-        everything except the counts.
-    Returns: DataFrame, one row per slot in which something was sent, by time; round-trip times are nan if nothing
-        inside was answered.
+    probed: Probes that are answered.
+    changes_ns: int64 array, sorted. Instants of the changes. The times before the first and after the last change are
+        slots, too.
+    guard_ns: Time after the change at the beginning of a slot, and before the change at its end. Probes in these times
+        are excluded from everything except the counts.
+    Returns: DataFrame in chronological order, with one row per slot in which something was sent. Round-trip times are
+        nan if no probe between the guard times was answered.
     """
     borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
     rows: list[dict[str, Any]] = []
     for t_ns, until_ns in itertools.pairwise(borders.tolist()):
-        # A probe belongs to the slot in which it was sent: a reply after the change used the old path in the forward
-        # direction.
+        # A probe belongs to the slot in which it was sent. If the reply came after the change, the probe still used the
+        # old path on its way to the destination.
         whole = probed.between(t_ns, until_ns)
         if len(whole.sent_ns) == 0:
             continue
-        # The run's own start and end are not changes, and need no guard. A handover's additional delay must not affect
-        # the minimum and deviation of the slot that begins with it.
+        # The start and the end of the run are not changes, so no guard time is needed there. Elsewhere it is needed:
+        # the additional delay at a handover must not affect the minimum and deviation of the slot that follows.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]
         steps = np.abs(np.diff(delay))
@@ -197,4 +202,4 @@ SLOT_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "rtt_deviation_ns": ("float64", "ns", "its standard deviation"),
     "rtt_step_mean_ns": ("float64", "ns", "mean of |RTT - RTT of the reply before|"),
 }
-"""Columns of the table of slots: type, unit, meaning."""
+"""Columns of the table of slots, each with its type, unit and meaning."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with known results: steps, runs of losses, probes near a change, slots."""
+"""Probes with known results: differences, series of losses, probes near a change, slots."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ def test_scalars_of_known_probes():
     row = probe_scalars(made([40, 42, None, None, 39, None, 50, 50]), np.array([3 * S]))
     assert set(row) == set(names(REPLIES))
     assert (row["replies_pkts"], row["replies_lost_pkts"]) == (5, 3)
-    # Lost at 2, 3 and 5 s; the change is at 3 s.
+    # Probes are lost at 2, 3 and 5 s, and the change is at 3 s.
     assert row["replies_lost_near_changes_pkts"] == 2
     assert (row["rtt_min_ns"], row["rtt_p50_ns"], row["rtt_max_ns"]) == (39 * MS, 42 * MS, 50 * MS)
     assert row["rtt_mean_ns"] == round((40 + 42 + 39 + 50 + 50) * MS / 5)
@@ -57,7 +57,8 @@ def test_nothing_is_near_no_change():
 
 
 def test_slots_step_at_the_changes_and_leave_the_spikes_out():
-    # 15 s at 30 ms with a spike at the change, then 15 s at 45 ms; every other probe has 2 ms more.
+    # For 15 s the delay is 30 ms, and at the change it has a spike. Then it is 45 ms for 15 s. Every other probe takes
+    # 2 ms longer.
     delays = [30 + 2 * (k % 2) for k in range(15)] + [80] + [45 + 2 * (k % 2) for k in range(14)]
     delays[14] = None
     frame = slots(made(delays), np.array([15 * S]), 30 * S)
@@ -72,7 +73,8 @@ def test_slots_step_at_the_changes_and_leave_the_spikes_out():
 def test_what_is_under_way_at_the_end_is_not_lost(tables):
     from dataclasses import replace
 
-    # The longest round trip is 80 ms, the run ends at 3.05 s: the probe at 3 s is undecided, the one at 2 s is lost.
+    # The longest round trip is 80 ms, and the run ends at 3.05 s. The outcome of the probe at 3 s is therefore unknown,
+    # and the probe at 2 s is lost.
     echoes = pd.DataFrame({"flow": 0, "index": range(4), "sent_ns": [0, S, 2 * S, 3 * S],
                            "received_ns": [40 * MS, S + 40 * MS, 2 * S + 40 * MS, np.nan],
                            "reply_ns": [80 * MS, S + 70 * MS, np.nan, np.nan]})  # fmt: skip

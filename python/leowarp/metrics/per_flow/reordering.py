@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of a flow's first transmissions, as measured where the packets passed. It is given for the whole run, for
-windows of sending time, and around each change of the flow's path.
+"""Reordering of the first transmissions of a flow, as the guest measured it while packets passed. It is given for the
+whole run, for windows of sending time, and for the time around each change of the flow's path.
 
-Each scope is a separate sequence, starting with its first packet, so the counts of windows do not add up to those of
-the run. A packet that is overtaken across the border of two windows is late in neither window.
+Each scope is a separate sequence that starts with its first packet. The counts of windows therefore do not add up to
+those of the run. A packet that is overtaken across the border of two windows is late in neither of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from leowarp.metrics.inputs.tables import Tables, floats, integers, typed_frame
 from leowarp.trace.schema import reordering as schema
 
 SCOPES = tuple(schema.SCOPES.values())
-"""The scope of a sequence, by its number in the tables `reordering` and `densities`."""
+"""Scopes of a sequence, by their number in the tables `reordering` and `densities`."""
 
 DENSITIES = tuple(schema.DENSITY_KINDS.values())
 """Kinds of histogram, by their number in the table `densities`."""
@@ -43,15 +43,16 @@ SCALARS = {
     "reordering_free_run_mean_pkts": "run_mean_pkts",
     "density_beyond_pkts": "density_beyond_pkts",
 }
-"""Scalars of a flow in the summary, and the corresponding columns of `REORDERING_COLUMNS`, over the whole run."""
+"""Scalars of a flow in the summary, with the columns of `REORDERING_COLUMNS` from which they come; they cover the whole
+run."""
 
 
 def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per flow and scope; columns as in `REORDERING_COLUMNS`. No rows: nothing was measured.
+    """One row per flow and scope; columns as in `REORDERING_COLUMNS`. There are no rows if nothing was measured.
 
-    tables: With `reordering` (as measured by the guest) and routes.
-    pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
-    Returns: DataFrame in the order of the trace: by flow, then scope (run, windows, changes), then number.
+    tables: Tables that include `reordering` (as the guest measured it) and routes.
+    pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
+    Returns: DataFrame in the order of the trace: by flow, then by scope (run, windows, changes), then by number.
     """
     frame = tables.reordering
     if len(frame) == 0:
@@ -69,11 +70,11 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
 
 
 def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per bar of a histogram; columns as in `DENSITY_COLUMNS`. No rows: nothing was measured.
+    """One row per bar of a histogram; columns as in `DENSITY_COLUMNS`. There are no rows if nothing was measured.
 
-    Only non-empty bars have rows. RD and RBD of one scope each add up to 1 (RFC 5236, 3.6 and 3.11).
+    Only non-empty bars have rows. In each scope, RD adds up to 1, and so does RBD (RFC 5236, 3.6 and 3.11).
 
-    pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
+    pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
     """
     frame = tables.densities
     if len(frame) == 0:
@@ -81,8 +82,8 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
     keys = ["flow", "scope", "number"]
     whole = frame.groupby([*keys, "kind"])["pkts"].transform("sum").to_numpy(dtype="float64")
     of_scope = tables.reordering.set_index(keys).reindex(pd.MultiIndex.from_frame(frame[keys]))
-    # n-reordering is cumulative (a 3-reordered packet is also 2-reordered), so its bars add up to more than the number
-    # of packets. RFC 4737, 5.3 divides by the number received.
+    # n-reordering is cumulative (a 3-reordered packet is also 2-reordered), so the sum of its bars exceeds the number
+    # of packets. RFC 4737, 5.3 divides by the number of received packets.
     is_n = frame["kind"].to_numpy() == DENSITIES.index("n_reordering")
     made = frame.assign(
         scope=[SCOPES[number] for number in frame["scope"]],
@@ -95,12 +96,12 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
 
 
 def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", number: int = 0) -> pd.DataFrame:
-    """One histogram from `densities(...)`: `index, pkts, share_ratio`, by index, without empty bars.
+    """One histogram of `densities(...)`: `index, pkts, share_ratio`, sorted by index, without empty bars.
 
-    bars: `densities(...)`.
+    bars: The result of `densities(...)`.
     kind: {"density", "buffer_density", "n_reordering", "extent"}
     scope: {"run", "window", "change"}
-    number: Of the window or of the change, from 0.
+    number: Number of the window or of the change, from 0.
     Raises ScenarioError if there is no such kind or scope.
     """
     refuse_unknown(scope, kind)
@@ -109,10 +110,10 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
 
 
 def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
-    """Raise if there is no such scope or kind of histogram, because an empty result would look as if nothing was
+    """Raise an error if there is no such scope or kind of histogram. An empty result would look as if nothing had been
     measured.
 
-    Raises ScenarioError: With the existing names.
+    Raises ScenarioError: The message lists the existing names.
     """
     for name, given, known in (("density", kind, DENSITIES), ("scope of reordering", scope, SCOPES)):
         if given is not None and given not in known:
@@ -120,10 +121,10 @@ def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
 
 
 def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """The summary's scalars of one flow over the whole run (`SCALARS`); all None if reordering was not measured.
+    """The summary's scalars of a flow over the whole run (`SCALARS`). All are None if reordering was not measured.
 
-    Returns: dict of scalar to int, float or None. Units are in the names; the three `*_ratio` of `REORDERING_COLUMNS`
-        are 0 to 1.
+    Returns: dict of scalar to int, float or None. Units are in the names. The three `*_ratio` of `REORDERING_COLUMNS`
+        are from 0 to 1.
     """
     mine = tables.of_flow("reordering", flow)
     mine = mine[mine["scope"].to_numpy() == SCOPES.index("run")]
@@ -135,8 +136,8 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     for name in ("reordered", "reordered3"):
         row[f"{name}_ratio"] = row[f"{name}_pkts"] / row["received_pkts"] if row["received_pkts"] else None
     scalars = {name: row.get(column) for name, column in SCALARS.items()}
-    # In pandas, a column that may have missing values is float64: counts become integers again before they are written
-    # as JSON.
+    # pandas stores counts that may be missing as float64. Here they become integers again before they are written as
+    # JSON.
     return {
         name: int(value) if value is not None and REORDERING_COLUMNS[SCALARS[name]][0] == "Int64" else value
         for name, value in scalars.items()
@@ -146,14 +147,14 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def _change_instants(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame
 ) -> pd.arrays.IntegerArray:
-    """Instant of the change for each row; missing for other scopes."""
+    """Instant of the change for each row; missing in rows of other scopes."""
     instants = {
         (flow, change.number): change.t_ns
         for pair, flows in pairs.items()
         for change in path_changes(tables, pair)
         for flow in flows
     }
-    # The guest identifies a change only by its number; its instant is that of the routes table.
+    # The guest identifies a change only by its number, so the instant comes from the routes table.
     is_change = frame["scope"].to_numpy() == SCOPES.index("change")
     values = [
         instants.get((flow, number)) if of_change else None
@@ -163,12 +164,12 @@ def _change_instants(
 
 
 def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """The declared columns of a frame, in their order and with their types."""
+    """The declared columns of a frame, in the declared order and with the declared types."""
     return frame[list(columns)].astype({name: kind for name, (kind, _, _) in columns.items()}).reset_index(drop=True)
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """part / whole; nan where the whole is 0, because such a share is unknown, not 0."""
+    """The ratio part / whole. It is nan where the whole is 0, because such a share is unknown and not 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
@@ -208,7 +209,7 @@ REORDERING_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "entropy_nats": ("Float64", "nat", "entropy of the reorder density, -sum RD ln RD; null: nothing counted"),
     "buffer_mean_pkts": ("Float64", "pkts", "mean buffer occupancy (RFC 5236, 5); null: nothing counted"),
 }
-"""Columns of the reordering table: type, unit, meaning."""
+"""Columns of the reordering table, each with its type, unit and meaning."""
 
 DENSITY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     **_SCOPE_COLUMNS,
@@ -220,4 +221,4 @@ DENSITY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "share_ratio": ("Float64", None, "of the packets that the density counts; n_reordering: of the received packets; "
                     "extent: of the reordered packets"),
 }  # fmt: skip
-"""Columns of the histograms: type, unit, meaning."""
+"""Columns of the histograms, each with its type, unit and meaning."""

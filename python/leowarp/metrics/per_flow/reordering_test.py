@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the synthetic run, with known arithmetic, and of the worked examples of the RFCs."""
+"""Reordering of the synthetic run, computed by hand, and of the worked examples of the RFCs."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ S = syn.S
 
 
 def example(*arrivals):
-    """The reference implementation on arrivals of packets numbered from 1; the n-th arrives at n ns."""
+    """Results of the reference implementation for packets numbered from 1; the n-th to arrive arrives at n ns."""
     received = np.full(max(arrivals), np.nan)
     for when, number in enumerate(arrivals):
         received[number - 1] = when
@@ -32,35 +32,36 @@ def example(*arrivals):
 # Tests RFC 4737, 7.4 (table 4).
 # Tests RFC 5236, 8 (example a).
 def test_the_obvious_implementation_knows_the_worked_examples():
-    # Torres and others, tables 1 and 2.
+    # The example of Torres and others, tables 1 and 2.
     row, histograms = example(1, 6, 7, 2, 3, 4, 5, 8)
     assert histograms[0] == {-4: 2, 0: 2, 2: 4}
     assert row["mean_displacement_pkts"] == 2
     assert row["entropy_nats"] == pytest.approx(1.03972, abs=1e-5)
-    # Example RFC 5236, 8a, with its RD and RBD.
+    # The example of RFC 5236, 8a, with its RD and RBD.
     row, histograms = example(1, 4, 2, 5, 3, 6, 7, 8)
     assert histograms[0] == {-2: 1, -1: 1, 0: 4, 1: 1, 2: 1}
     assert histograms[1] == {0: 5, 1: 2, 2: 1}
-    # RFC 4737, table 3: extents 4, 5, 6; only packet 4 is n-reordered, n = 4; all are 400 bytes late.
+    # RFC 4737, table 3: the extents are 4, 5 and 6. Only packet 4 is n-reordered, with n = 4. All three are 400 bytes
+    # late.
     row, histograms = example(1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11)
     assert histograms[3] == {4: 1, 5: 1, 6: 1}
     assert histograms[2] == {1: 1, 2: 1, 3: 1, 4: 1}
     assert (row["reordered_pkts"], row["byte_offset_mean_bytes"], row["reordered3_pkts"]) == (3, 400, 1)
-    # RFC 4737, table 4: discontinuities 7 apart, runs of 5, 0, 5.
+    # RFC 4737, table 4: the discontinuities are 7 apart, and the runs have 5, 0 and 5 packets.
     row, _ = example(1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 12, 13, 11, 14, 15, 16)
     assert (row["discontinuities"], row["gap_mean_pkts"], row["runs"]) == (2, 7, 3)
-    # 13 packets in order, including those of the last run.
+    # 13 packets are in order, including those of the last run.
     assert row["run_mean_pkts"] == pytest.approx(13 / 3)
 
 
 def of_run(packets, plan):
-    """Summary of the flow in a run that recorded these packets, and the first transmissions among them."""
+    """Summary of the flow in a run that recorded these packets, and the packets that are first transmissions."""
     (flow,) = metrics(tables_of(transfer.tables_of_run(packets)), plan).summary["flows"]
     return flow, int((~packets["is_retransmission"]).sum())
 
 
 def agree(flow, answer):
-    """Check that the scalars of a flow equal the output of `leowarp reorder`."""
+    """Check that the scalars of a flow equal the results of `leowarp reorder`."""
     said = run_scalars(answer)
     assert said.keys() == SCALARS.keys()
     for name, value in said.items():
@@ -82,7 +83,7 @@ def test_scalars_of_a_run_are_those_of_its_first_transmissions_whatever_was_repe
     lengths = [syn.PAYLOAD_BYTES] * len(first)
     again = measure(first["number"], t_ns=first["received_ns"], len_bytes=lengths, sent_pkts=sent_pkts, first_seq=0)
     agree(flow, again.to_dict())
-    # The share of late packets is relative to all packets, because any packet sent later may have overtaken them.
+    # The share of late packets is that of all packets, because any packet sent later may have overtaken them.
     order = came["sent_ns"].to_numpy()
     late = [order[place] < order[:place].max(initial=-1) for place in range(len(came))]
     assert flow["late_pkts"] == int((late & ~came["is_retransmission"].to_numpy(dtype=bool)).sum()) >= len(extents)
@@ -101,8 +102,8 @@ def test_scalars_of_a_run_are_those_of_its_receivers_capture(packets, plan, tmp_
 
 
 def test_a_retransmission_that_arrives_in_between_lengthens_no_extent(plan):
-    # Packet 1 is 30 ms late; packet 0 is sent again, and arrives while 1 is in flight: 2 to 9 are eight arrivals before
-    # it, not nine.
+    # Packet 1 is 30 ms late, and packet 0 is retransmitted while 1 is in flight. Eight packets (2 to 9) arrive before
+    # packet 1; the retransmission does not count.
     packets = transfer.packets_of([(2, 5), (30, None), *[(2, None)] * 8])
     flow, _ = of_run(packets, plan)
     assert flow["reordering_extent_max_pkts"] == 8
@@ -114,18 +115,18 @@ def test_each_scope_of_the_synthetic_run(result):
     assert frame.groupby("scope").size().to_dict() == {"run": 1, "window": 7, "change": 2}
     run = frame.loc["run", 0]
     assert run["sent_pkts"] == 60_000
-    # Three packets were dropped, and 45 were in flight at the end.
+    # Three packets were dropped, and 45 were in flight at the end of the run.
     assert run["lost_pkts"] == 48
     assert run["reordered_pkts"] == syn.LATE_PKTS
     assert run["reordered_ratio"] == syn.LATE_PKTS / (60_000 - 48)
     assert run["extent_max_pkts"] == syn.EXTENT_MAX_PKTS
     assert pd.isna(run["change_ns"])
-    # The change at 20 s lies within the window that begins at 15 s.
+    # The change at 20 s is in the window that begins at 15 s.
     assert frame.loc["window", "reordered_pkts"].tolist() == [0, 0, syn.LATE_PKTS, 0, 0, 0, 0]
     assert frame.loc["change", "reordered_pkts"].tolist() == [syn.LATE_PKTS, 0]
     assert frame.loc["change", "change_ns"].tolist() == list(syn.CHANGES_NS)
     assert frame.loc["change", "t_ns"].tolist() == [19 * S, 39 * S]
-    # In a sequence without reordering the value is null; a 0 would be a measurement.
+    # Without reordering the value is null. A 0 would be a measurement.
     assert pd.isna(frame.loc["change", 1]["extent_mean_pkts"])
 
 
@@ -135,7 +136,7 @@ def test_scalars_of_the_summary_are_those_of_the_whole_run(result):
     for name, column in SCALARS.items():
         expected = None if pd.isna(run[column]) else run[column]
         assert flow[name] == expected, name
-    # 26 packets are late by up to 26, and 51 are early by up to 26. All other displacements have 0 packets.
+    # 26 packets are late by up to 26 places, and 51 are early by up to 26 places. No packet has any other displacement.
     density = histogram(result.densities, 0, "density")
     shares = density["share_ratio"].to_numpy(dtype="float64")
     assert flow["mean_displacement_pkts"] == pytest.approx((np.abs(density["index"]) * shares).sum())
@@ -151,7 +152,7 @@ def test_shares_of_a_histogram(result):
     n_reordering = histogram(result.densities, 0, "n_reordering")
     assert n_reordering["share_ratio"].iloc[0] == n_reordering["pkts"].iloc[0] / received
     extents = histogram(result.densities, 0, "extent", "change", 0)
-    # Each overtaken packet arrives between two newer ones.
+    # Between two overtaken packets, one newer packet arrives.
     assert extents["index"].tolist() == list(range(1, syn.EXTENT_MAX_PKTS + 1, 2))
     assert set(extents["pkts"]) == {1}
     assert len(histogram(result.densities, 0, "extent", "change", 1)) == 0

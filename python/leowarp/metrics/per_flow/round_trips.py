@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round-trip times of a flow's packets, from packet truth instead of the sender's filter.
+"""Round-trip times of a flow's packets, from packet truth instead of the sender's RTT filter.
 
-The round trip of a data packet that arrived (retransmissions too) has two parts: its one-way delay, and the delay of
-the first packet back that left after it had arrived and that arrived itself. So a round trip is the time in links and
-queues, without the receiver's wait before the acknowledgement and without any wait for a hole in the sequence.
+The round trip of a data packet that arrived (retransmissions too) is the sum of two one-way delays: its own, and that
+of its answer. The answer is the first packet in the other direction that left after the data packet had arrived, and
+that arrived itself. A round trip is therefore the time in links and queues. It excludes the receiver's wait before the
+acknowledgement and any wait for missing packets.
 
 The guest counts this time for every packet (`metrics/per_flow/delays.py`). A run of an older version has only stored
-packets: there the round trip is exact for each packet that is stored together with its answer. Other packets are known
-only by counts per 50 ms of sending time. Such a packet contributes the mean delay of its bin plus the mean delay of the
-bin in which its answer left. This smooths the variation within 50 ms, so `rtt_error_ns` is null.
+packets. There the round trip is exact if a packet and its answer are both stored. All other packets are known only as
+counts per 50 ms of sending time. The round trip of such a packet is the mean delay of its bin, plus the mean delay of
+the bin in which its answer left. This hides variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ROUND_TRIPS
 
 BIN_NS = 50_000_000
-"""Length of a bin of the table `bins`."""
+"""Length of a bin in the table `bins`."""
 
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), as whole ns; all are None without packet
+    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All are None without packet
     truth."""
     row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
@@ -40,7 +41,7 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     rtt_ns, weight, exact = rtt_ns[order], weight[order], exact[order]
     below = np.cumsum(weight)
     for name, q in QUANTILES.items():
-        # The quantile is a measured value: the first one that this share of the packets does not exceed.
+        # The quantile is a measured value: the smallest one that this share of the packets does not exceed.
         place = int(np.searchsorted(below, q * below[-1] * (1 - 1e-12), side="left"))
         row[f"rtt_{name}_ns"] = round(float(rtt_ns[place]))
     row["rtt_min_ns"], row["rtt_max_ns"] = round(float(rtt_ns[0])), round(float(rtt_ns[-1]))
@@ -50,11 +51,11 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 
 
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Round trips of a flow's stored data packets, and means over 50 ms for the others.
+    """Round trips of a flow's stored data packets, and means over 50 ms for its other packets.
 
-    Returns: arrays of shape (n,), float64, float64, bool. Round trips in ns, the number of packets that each
-        represents, and whether each is exact. They are not sorted. All are empty without packet truth, or if no packet
-        arrived in one of the two directions.
+    Returns: arrays of shape (n,), of types float64, float64 and bool. They are the round trips in ns, the number of
+        packets for which each stands, and whether each is exact. They are not sorted. All are empty without packet
+        truth, or if no packet arrived in one of the directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):
@@ -62,13 +63,13 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     data, back = _Way(tables, flow, DATA), _Way(tables, flow, ACK)
     if len(data.mean_ns) == 0 or len(back.mean_ns) == 0:
         return nothing
-    # If only some packets of a bin are stored (late, lost, sent again), these would count twice, because the bin's mean
-    # includes them.
+    # If a bin is stored only in part (late, lost and retransmitted packets), its stored packets are not used: the bin's
+    # mean already includes them.
     whole = data.is_whole(data.stored_sent)
     arrived = data.stored_sent[whole] + data.stored_delay[whole]
     answer, exact = back.answer_ns(arrived)
     rest = ~data.is_bin_whole
-    # Packets of a bin are assumed to have left in its middle.
+    # The packets of a bin are assumed to have left at its middle.
     middle = data.bin_ns[rest] + BIN_NS // 2
     of_bins = data.mean_ns[rest] + back.mean_at(middle + data.mean_ns[rest])
     return (
@@ -79,7 +80,7 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 class _Way:
-    """Known delays of one direction of a flow: means of bins, and for some bins the delay of each packet."""
+    """Known delays in one direction of a flow: the means of bins, and for some bins the delay of each packet."""
 
     def __init__(self, tables: Tables, flow: int, direction: int) -> None:
         bins = tables.of_flow("bins", flow)
@@ -90,9 +91,9 @@ class _Way:
         mine = packets["direction"].to_numpy() == direction
         stored = packets["sent_ns"].to_numpy(dtype="int64")[mine]
         received = floats(packets["received_ns"])[mine]
-        # A bin is stored whole if it has as many stored packets as sent packets; no field says so directly.
+        # A bin is stored completely if it has as many stored packets as sent packets; no field says so directly.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
-        # Bins from which no packet arrived have no delay; their stored packets were lost or are in flight.
+        # A bin from which no packet arrived has no delay. Its packets were lost or are in flight.
         some = delivered > 0
         self.bin_ns, self.delivered = starts[some], delivered[some]
         self.mean_ns = floats(bins["owd_sum_ns"])[some] / delivered[some]
@@ -101,29 +102,29 @@ class _Way:
         order = np.argsort(stored[arrived], kind="stable")
         self.stored_sent = stored[arrived][order]
         self.stored_delay = received[arrived][order] - self.stored_sent
-        # Number of bins before each one that are not stored whole; this includes bins from which no packet arrived.
+        # For each bin, the number of earlier bins that are not stored completely, including those from which no packet
+        # arrived.
         self._starts, self._gaps = starts, np.append(0, np.cumsum(kept != sent))
 
     def is_whole(self, sent_ns: np.ndarray) -> np.ndarray:
-        """Whether every packet of the bin that holds an instant is stored."""
+        """Whether every packet of the bin at this instant is stored."""
         place = np.searchsorted(self.bin_ns, sent_ns, side="right") - 1
         return (place >= 0) & self.is_bin_whole[np.maximum(place, 0)]
 
     def mean_at(self, t_ns: np.ndarray) -> np.ndarray:
-        """Mean delay in the first bin with arrivals that ends after an instant; for later instants, that of the last
-        such bin."""
+        """Mean delay in the first bin with arrivals that ends after an instant. If there is no such bin, the last bin
+        with arrivals is used."""
         place = np.searchsorted(self.bin_ns + BIN_NS, t_ns, side="right")
         return self.mean_ns[np.minimum(place, len(self.mean_ns) - 1)]
 
     def answer_ns(self, t_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Delay of the first packet sent at or after an instant, and whether it is the packet's own delay and not a
-        mean."""
+        """Delay of the first packet sent at or after an instant, and whether it is exact (not a mean)."""
         if len(self.stored_sent) == 0:
             return self.mean_at(t_ns), np.zeros(len(t_ns), dtype=bool)
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
         is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
-        # Another packet may have left in between, unless all bins from this one to that one are stored whole.
+        # Another packet may have left in between, unless all bins up to that packet's bin are stored completely.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
         exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of the effects of a route change: causes of losses, recovery, handovers."""
+"""Metrics of what route changes do to flows: causes of losses, recovery, handovers."""

@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Late, lost and retransmitted packets by the route change that caused them, from packet truth.
+"""Numbers of late, lost and retransmitted packets by the route change that caused this, from packet truth.
 
-If none of these rules attributes an effect to a change, the effect is counted under "no change". For data packets:
+If none of the following rules finds a change as the cause of an effect, the effect counts under "no change". The rules
+for data packets are:
 
 late
-    A packet on links that keep their order can only be overtaken where two paths meet. So a route change happened while
-    it was in flight: it was sent before all nodes had switched, and it arrived after the change began. If that was one
-    change, it is the cause. If there were several changes, the cause is the one between the path on which the packet
-    left and the path of the first packet that overtook it. Only one change may lie between these two paths, and the
-    overtaking packet must be stored. On a link that jitters or keeps no order, packets overtake each other on the same
-    path, so only the second rule applies.
+    If links keep their order, a packet can be overtaken only where two paths meet. A route change therefore happened
+    while the packet was in flight: the packet was sent before all nodes had switched, and arrived after the change
+    began. If there was one such change, it is the cause. If there were several, the cause is the change between two
+    paths: the one on which the packet left, and the one of the first packet that overtook it. For this, only one change
+    may be between the two paths, and the overtaking packet must be stored. On a link with jitter or without order,
+    packets overtake each other on the same path. The rule of the two paths is then the only one that applies.
 lost
-    `link_down`: the last change before the drop, if the link that went down was on its old path and is not on its new
-    one. `no_route`: for packets sent after the change that took the path away, that change; for other packets, the only
-    change that happened within 2 s after the packet was sent or was not yet complete at that time. Losses at a full
-    queue, the link's own losses and unknown losses have no change as their cause.
+    Cause `link_down`: the last change before the drop, if the link that went down was on the old path of this change
+    and is not on its new path. Cause `no_route`: if the packet was sent after the change that took the path away, this
+    change. For other packets with `no_route`: the only change that happened within 2 s after the packet was sent, or
+    that was not yet complete at that time. Losses at a full queue, a link's random losses and unknown losses have no
+    change as their cause.
 needed retransmission
-    Its cause is that of the loss of the first transmission of its bytes.
+    The cause is that of the loss of the first transmission of its bytes.
 spurious retransmission
-    Its cause is that of the lateness of the first transmission of its bytes.
+    The cause is that of the lateness of the first transmission of its bytes.
 
-If the bytes of a retransmission were first sent in several packets, it has a cause only if all of these packets have
-the same one.
+If the bytes of a retransmission were first sent in several packets, these must all have the same cause; otherwise the
+retransmission has none.
 """
 
 from __future__ import annotations
@@ -36,26 +38,27 @@ from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
 
 NONE = -1
-"""Number that stands for "no change" during the count; it becomes null in the table."""
+"""Number that stands for "no change" while counting. In the table it becomes null."""
 
 UNDER_WAY_NS = 2_000_000_000
-"""No packet is in flight for longer: a queue of 500 packets at 100 Mbit/s takes 60 ms per hop, so 2 s are 33 full
-queues."""
+"""Longest time that a packet is in flight: a queue of 500 packets at 100 Mbit/s takes 60 ms per hop, and 2 s are 33
+full queues."""
 
 _QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
 
 
 def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per flow and route change, and one row per flow for effects without a change; columns as in
+    """One row per flow and route change, and one row per flow for effects that no change caused; columns as in
     `CAUSE_COLUMNS`.
 
-    Each column adds up to the flow's total. There are no rows if packets were not recorded.
+    The sum of each column is the flow's total. There are no rows if packets were not recorded.
 
-    tables: With `packets`, `bins`, `drops`, routes and timeline.
-    pairs: mapping of (source, destination) to flow numbers. The value of `flow_pairs(plan.flows)`.
-    Returns: DataFrame, ordered by flow, and within a flow by change; the row of "no change" is last.
+    tables: Tables that include `packets`, `bins`, `drops`, routes and timeline.
+    pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
+    Returns: DataFrame, sorted by flow, and within a flow by change. The row of "no change" is last.
     """
-    # The table `packets` is not enough: without the hosts' capture it cannot show late or lost packets.
+    # The table `packets` alone is not enough, because without the hosts' capture it cannot show which packets were late
+    # or lost.
     if not (tables.has("packets") and tables.has("bins")):
         return typed_frame([], CAUSE_COLUMNS)
     rows = []
@@ -71,10 +74,10 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
 
 def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
-    """The summary's scalars by flow: totals by cause of loss, and effects of route changes, in packets.
+    """Scalars of the summary for each flow: total losses by cause, and effects of route changes, as numbers of packets.
 
-    caused: `causes(...)` of the run.
-    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded have no row here: their
+    caused: The result of `causes(...)` for the run.
+    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are not included. Their
         values are `NO_CAUSE_SCALARS`.
     """
     if len(caused) == 0:
@@ -86,7 +89,7 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
-    """Packets of each column by change; the last entry counts those of no change.
+    """Number of packets in each column by change; the last entry is for no change.
 
     Returns: dict of column to int64 array of shape (len(changes) + 1,)
     """
@@ -102,8 +105,8 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
         settled = np.array([change.settled_ns for change in changes], dtype="int64")
         late_by[late] = _of_late(data, late, instants, settled, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
-    # A spurious retransmission repeats a packet that was only late, a needed one a packet that was lost. The cause is
-    # that of the first transmission, also for a retransmission of a retransmission.
+    # A spurious retransmission repeats a packet that was only late, and a needed one a packet that was lost. The cause
+    # is that of the first transmission, even if a retransmission is retransmitted.
     spurious_by = _inherited(data, spurious, late & ~again, late_by)
     needed_by = _inherited(data, again & ~spurious, lost & ~again, lost_by)
     places = len(changes) + 1
@@ -123,36 +126,35 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
 def _of_late(
     data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, settled: np.ndarray, reorders: bool
 ) -> np.ndarray:
-    """Change that made each packet late, NONE if no rule decides (the rules are at the top of the file).
+    """Change that made each packet late; NONE if no rule decides. The rules are at the top of the file.
 
     data: Data packets of one flow, sorted by `sent_ns`.
     late: bool array of shape (len(data),)
-    instants: int64 array, sorted. Instants at which the changes began, ns.
-    settled: int64 array, sorted. Instants at which the last node had switched, ns; equal to `instants` where all nodes
+    instants: int64 array, sorted. Instants in ns at which the changes began.
+    settled: int64 array, sorted. Instants in ns at which the last node had switched. They equal `instants` if all nodes
         switch at once.
-    reorders: Whether packets may overtake each other on a link of the path: then a change while a packet was in flight
+    reorders: True if packets may overtake each other on a link of the path. A change while a packet was in flight then
         proves nothing.
     Returns: int array of shape (late.sum(),). Indexes into `instants`.
     """
     sent = data["sent_ns"].to_numpy(dtype="int64")
     received = floats(data["received_ns"])
     # Number of the first change that was not complete when a packet was sent. A change that ended at that very instant
-    # has taken effect: events of an instant come before packets sent in it.
+    # has taken effect, because the events of an instant come before the packets sent at it.
     before = np.searchsorted(settled, sent[late], side="right")
     under_way = np.searchsorted(instants, received[late], side="right") - before
-    # The earliest arrival among packets sent later: the running minimum from the end, shifted by one entry.
+    # Earliest arrival among all packets sent later. This is the running minimum from the end, shifted by one entry.
     arrival = np.where(np.isnan(received), np.inf, received)
     first = np.append(np.minimum.accumulate(arrival[::-1])[::-1], np.inf)
-    # side="right": packets of the same instant left in one burst, and the instant does not tell which of them was
-    # first.
+    # side="right": packets of the same instant left in one burst, so the instant does not say which came first.
     overtaken_at = first[np.searchsorted(sent, sent[late], side="right")]
     by_arrival = np.argsort(arrival, kind="stable")
     place = np.searchsorted(arrival[by_arrival], overtaken_at, side="left")
     overtaker = by_arrival[np.minimum(place, len(by_arrival) - 1)]
     between = np.searchsorted(instants, sent[overtaker], side="right") - before
     of_overtaker = (overtaken_at < received[late]) & (between == 1)
-    # A change while the packet was in flight proves the cause only if packets cannot overtake for another reason; the
-    # two paths always prove it.
+    # A change while the packet was in flight proves the cause only if nothing else makes packets overtake. A change
+    # between the two paths always proves it.
     certain = of_overtaker if reorders else (under_way == 1) | ((under_way > 1) & of_overtaker)
     return np.where(certain, before, NONE)
 
@@ -160,29 +162,29 @@ def _of_late(
 def _of_lost(
     tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
 ) -> np.ndarray:
-    """Change that lost each packet, NONE if no rule decides (the rules are at the top of the file).
+    """Change that caused each packet's loss; NONE if no rule decides. The rules are at the top of the file.
 
-    lost: Rows of lost data packets of the flow, sorted by `sent_ns`.
-    instants: int64 array, sorted. Instants of the changes, ns.
+    lost: Rows of the flow's lost data packets, sorted by `sent_ns`.
+    instants: int64 array, sorted. Instants of the changes in ns.
     Returns: int array of shape (len(lost),). Indexes into `changes`.
     """
     cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
     change_numbers = np.full(len(lost), NONE)
     last = np.searchsorted(instants, sent, side="right") - 1
     coming = np.searchsorted(instants, sent + UNDER_WAY_NS, side="right") - 1 - last
-    # A node without an entry drops the packet: either the packet was sent after the change that took the path away, or
-    # a node lost its entry while the packet was in flight; with two changes it is unknown which of them removed the
-    # entry.
+    # A node without a route drops the packet. Either the packet was sent after the change that took the path away, or a
+    # node lost its route while the packet was in flight. If there were two changes, it is unknown which of them removed
+    # the route.
     for index in np.flatnonzero(cause == _NO_ROUTE):
         if last[index] >= 0 and changes[last[index]].after is None:
             change_numbers[index] = last[index]
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
         elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
-            # Nodes switched one by one, and this packet met one that had no entry yet, or it went in a loop.
+            # Nodes switched one by one. This packet reached a node that had no route yet, or went in a loop.
             change_numbers[index] = last[index]
-    # At one instant, paths change before links go down (timeline/schema.py), so the change is never later than the
-    # drop.
+    # At the same instant, paths change before links go down (timeline/schema.py). The change is therefore never later
+    # than the drop.
     down = np.flatnonzero(cause == _LINK_DOWN)
     if len(down) == 0:
         return change_numbers
@@ -199,12 +201,12 @@ def _of_lost(
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
-    """When each packet that was lost with its link was dropped, ns: float64 array of shape (len(lost),), nan if not
-    found.
+    """Time in ns at which each packet that a link lost when it went down was dropped: float64 array of shape
+    (len(lost),), nan if not found.
 
-    `packets` tells at which link a packet was dropped but not when; `drops` tells when. The two are matched by
-    direction and first byte; among packets with equal bytes (retransmissions), the n-th sent is assumed to be the n-th
-    dropped.
+    `packets` has the link at which a packet was dropped, but not the time, which `drops` has. Rows of the two are
+    matched by direction and first byte. If packets have equal bytes (retransmissions), the n-th one sent is assumed to
+    be the n-th one dropped.
     """
     drops = tables.of_flow("drops", flow)
     drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]
@@ -216,29 +218,29 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change of each retransmission: the change of those candidates, first transmissions, that contained its bytes.
+    """Change of each retransmission: that of the first transmissions, among the candidates, that contained its bytes.
 
     data: Data packets of one flow.
-    again, candidates: bool arrays of shape (len(data),). The retransmissions to attribute, and the first transmissions
-        that may be their origin.
+    again, candidates: bool arrays of shape (len(data),). Retransmissions whose cause is searched, and first
+        transmissions that may be their origin.
     by: int array of shape (len(data),). Change of each candidate.
-    Returns: int array of shape (again.sum(),). NONE where no candidate overlaps, or where several candidates with
-        different changes do.
+    Returns: int array of shape (again.sum(),). NONE if no candidate overlaps, or if several overlap and have different
+        changes.
     """
     if not again.any() or not candidates.any():
         return np.full(int(again.sum()), NONE)
     seq, end = floats(data["seq"]), floats(data["seq"]) + floats(data["len_bytes"])
     order = np.flatnonzero(candidates)
-    # First transmissions do not overlap, so this order is also the order of their ends.
+    # First transmissions do not overlap, so they are also in the order of their ends.
     order = order[np.argsort(seq[order], kind="stable")]
-    # From the first candidate that ends after the first byte up to the last one that begins before the last byte: these
-    # are all that overlap.
+    # The candidates that overlap are those from the first one that ends after the retransmission's first byte to the
+    # last one that begins before its last byte.
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
-    # How often the cause has changed up to each candidate: it must not change between `low` and `high`.
+    # Number of times that the cause has changed up to each candidate. It must not change between `low` and `high`.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)
@@ -251,13 +253,13 @@ CAUSED = {
     "needed_retransmissions_pkts": "needed_by_changes_pkts",
     "spurious_retransmissions_pkts": "spurious_by_changes_pkts",
 }
-"""Columns of the table of causes, and the summary's names for their sums over all changes."""
+"""Columns of the table of causes, with the summary's names for their sums over all changes."""
 
 _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retransmissions_pkts"]
-"""Columns of the table of causes whose sum over all rows of a flow is a scalar of the same name."""
+"""Columns of the table of causes whose sum over all rows of a flow is the scalar with the same name."""
 
 NO_CAUSE_SCALARS = dict.fromkeys([*_TOTALS, *CAUSED.values()])
-"""Values of `cause_scalars` for a flow whose packets were not recorded."""
+"""Values of `cause_scalars` for flows whose packets were not recorded."""
 
 CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "flow": ("int64", None, "flow number"),
@@ -273,4 +275,4 @@ CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "needed_retransmissions_pkts": ("int64", "pkts", "retransmissions of bytes that were lost because of it"),
     "spurious_retransmissions_pkts": ("int64", "pkts", "spurious retransmissions, of bytes that it made late"),
 }
-"""Columns of the table of causes: type, unit, meaning."""
+"""Columns of the table of causes, each with its type, unit and meaning."""

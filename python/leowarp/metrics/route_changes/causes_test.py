@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that effects get the right cause: one packet per rule, then the synthetic run, where the sums must equal the
-totals."""
+"""Tests that each effect gets the right cause: first one packet per rule, then the synthetic run, in which the sums
+must equal the totals."""
 
 import dataclasses
 
@@ -15,12 +15,12 @@ from support.synthetic import run as syn
 MS, S = syn.MS, syn.S
 PAIR = syn.STATIONS
 COUNTS = ["late_pkts", "lost_pkts", "needed_retransmissions_pkts", "spurious_retransmissions_pkts"]
-# A link that is on the first path and not on the second.
+# A link that is on the first path but not on the second.
 LEFT = 2 * syn.LINKS.index(("s-00-00", "s-01-00"))
 
 
 def with_packets(tables, packets, *, no_path_from=None, drops=()):
-    """The synthetic run's tables with other packets; `no_path_from` is the number of the first route without a path."""
+    """The synthetic run's tables with other packets. `no_path_from` is the number of the first route without a path."""
     rows = [
         {"flow": 0, "direction": 0, "len_bytes": 1000, "is_retransmission": False, "is_late": False,
          "drop_direction": None, "drop_cause": None, "is_spurious": None} | packet
@@ -36,7 +36,7 @@ def with_packets(tables, packets, *, no_path_from=None, drops=()):
 
 
 def counted(tables, **jitter):
-    """The counts that are not 0, by number of the change; -1 stands for no change."""
+    """All counts that are not 0, by number of the change; -1 means no change."""
     frame = causes(tables, {PAIR: [0]}).set_index("change")[COUNTS]
     frame.index = frame.index.fillna(NONE).astype("int64")
     found = frame.stack()
@@ -64,7 +64,8 @@ def test_the_changes_are_those_that_the_routes_number(tables):
     [
         (20 * S - 1, 20 * S, 0),
         (40 * S - MS, 40 * S + 90 * MS, 1),
-        # Sent at the instant of the change: it takes the new path, and no change came while it was in flight.
+        # The packet is sent at the instant of the change. It takes the new path, and no change comes while it is in
+        # flight.
         (20 * S, 20 * S + 80 * MS, NONE),
         (30 * S, 30 * S + 80 * MS, NONE),
     ],
@@ -81,7 +82,7 @@ def test_a_late_packet_belongs_to_the_one_change_that_came_while_it_was_under_wa
 def test_of_several_changes_the_one_between_its_path_and_its_overtakers_counts(tables, overtaker_ns, change):
     slow = packet(0, 20 * S - 2 * MS, 41 * S, is_late=True)
     overtaker = [] if overtaker_ns is None else [packet(1000, overtaker_ns, 40 * S + 500 * MS)]
-    # This packet arrives after it, so it overtook nothing.
+    # This packet arrives later than the other one, so it did not overtake it.
     after = packet(2000, 20 * S + 5 * MS, 42 * S)
     assert counted(with_packets(tables, [slow, *overtaker, after])) == {(change, "late_pkts"): 1}
 
@@ -106,9 +107,9 @@ def test_on_a_path_that_jitters_a_change_under_way_is_no_cause(tables):
     [
         (3, LEFT, 20 * S, 0),
         (3, LEFT, 20 * S + 30 * MS, 0),
-        # Before any change: the link went down, the path stayed.
+        # This is before any change: the link went down, and the path stayed.
         (3, LEFT, 19 * S, NONE),
-        # A link that is on both paths.
+        # This link is on both paths.
         (3, 0, 20 * S, NONE),
         (1, LEFT, 20 * S, NONE),
         (2, LEFT, 20 * S, NONE),
@@ -127,7 +128,7 @@ def test_a_packet_and_its_retransmission_that_both_went_down_are_told_apart(tabl
         packet(7000, 20 * S - MS, drop_cause=3, drop_direction=LEFT, is_retransmission=True, is_spurious=False),
     ]
     found = counted(with_packets(tables, lost, drops=[(20 * S, LEFT, 7000), (10 * S + MS, LEFT, 7000)]))
-    # The retransmission was needed because of the first loss, which no change caused.
+    # The retransmission was needed because of the first loss, and no change caused that one.
     assert found == {(NONE, "lost_pkts"): 1, (0, "lost_pkts"): 1, (NONE, "needed_retransmissions_pkts"): 1}
 
 
@@ -165,9 +166,9 @@ def test_retransmissions_inherit_the_cause_of_what_they_repeat(tables):
     assert only(again(2000, False)) == {(0, need): 1}
     assert only(again(3000, False)) == {(NONE, need): 1}
     assert only(again(4000, True)) == {(1, vain): 1}
-    # Its original was not late: the sender had other reasons.
+    # Its original was not late, so the sender had other reasons.
     assert only(again(5000, True)) == {(NONE, vain): 1}
-    # Two changes made parts of its bytes late.
+    # Some of its bytes were late because of one change, and others because of another.
     assert only(again(0, True, 5000)) == {(NONE, vain): 1}
 
 

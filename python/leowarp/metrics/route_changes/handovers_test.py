@@ -71,7 +71,7 @@ def test_base_delays_of_slots_leave_the_spikes_out(result):
     assert down["delay_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert down["delay_after_ns"].tolist() == list(syn.BASE_NS[1:])
     assert result.summary["route_changes"] == 4
-    # The path's own delay changes all the time; its mean is the mean of the table.
+    # The delay of the path itself changes all the time. Its mean must be that of the table.
     frame = result.path_delay[DOWN]
     assert frame["delay_ns"].max() == syn.SPIKE_NS
     assert len(frame) == syn.END_NS // MS
@@ -99,7 +99,8 @@ def test_a_flow_is_set_against_what_its_path_could_carry(result):
 def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
     tables, _ = access
     links, share = link_values(tables), 1448 / 1514
-    # A flow that gets 19 Mbit/s of payload: below 90 % of 40 Mbit/s until 27 s, above 90 % of 20 Mbit/s from then on.
+    # A flow that gets 19 Mbit/s of payload. Until 27 s this is below 90 % of 40 Mbit/s, and from then on it is above 90
+    # % of 20 Mbit/s.
     t_ns = np.arange(0, 60 * S + 1, S // 20)
     received = np.round(t_ns / 1e9 * 19e6 * share / 8).astype("int64")
     sockets = pd.DataFrame(
@@ -136,18 +137,19 @@ def test_use_of_a_link_whose_capacity_is_a_table(result):
 def test_probes_of_the_summary(result):
     ping = result.summary["flows"][0]
     assert (ping["replies_pkts"], ping["replies_lost_pkts"]) == (594, 6)
-    # All except the one at 35 s.
+    # All lost replies are near a change, except the one at 35 s.
     assert ping["replies_lost_near_changes_pkts"] == 5
     assert (ping["loss_runs"], ping["loss_run_max_pkts"]) == (5, 2)
     assert (ping["changes_with_loss_ratio"], ping["changes_with_one_loss_ratio"]) == (1.0, 0.75)
     assert ping["rtt_min_ns"] == syn.UP_NS + syn.BASE_NS[0]
-    # Five levels make 24 steps of 25 values; all other values are 0.
+    # Five levels of 25 values make 24 differences each; the remaining differences are 0.
     steps = [abs(b - a) for a, b in zip(syn.BASE_NS[:-1], syn.BASE_NS[1:], strict=True)]
     assert ping["rtt_step_mean_ns"] == round(sum(steps) / 593)
 
 
 def test_spikes_of_probes():
-    # 40 ms, a spike of 90 ms for the probe in flight at the change, then 50 ms; no probe is near the second change.
+    # The delay is 40 ms, then 90 ms for the probe in flight at the change (a spike), then 50 ms. No probe is near the
+    # second change.
     found = Probes(np.arange(0, 4 * S, 200 * MS), np.array([40] * 9 + [90] + [50] * 10) * 1e6)
     assert probe_spikes(found, np.array([2 * S, 9 * S])).tolist() == [50 * MS]
     lost = Probes(found.sent_ns, np.full(20, np.nan))
@@ -170,9 +172,9 @@ def test_losses_near_changes_and_elsewhere(result):
     flow = result.summary["flows"][1]
     assert (flow["lost_pkts"], flow["lost_near_changes_pkts"]) == (5, 3)
     assert (flow["lost_loss_near_changes_pkts"], flow["lost_queue_near_changes_pkts"]) == (3, 0)
-    # Three of four changes lost one packet each; losses at the full queue belong to no change.
+    # At three of four changes one packet was lost. Losses at the full queue belong to no change.
     assert flow["changes_with_loss_ratio"] == flow["changes_with_one_loss_ratio"] == 0.75
-    # The second TCP flow sees the first two changes and loses no packet.
+    # The second TCP flow experiences the first two changes, and loses no packet.
     assert result.summary["flows"][2]["changes_with_loss_ratio"] == 0.0
 
 
@@ -188,11 +190,11 @@ def test_what_is_lost_at_a_queue_is_no_changes_loss():
 def test_recovery_after_each_change(result):
     rows = result.recoveries[result.recoveries["flow"] == 1].reset_index(drop=True)
     assert rows["lost_pkts"].tolist() == rows["lost_near_pkts"].tolist() == [1, 1, 1, 0]
-    # No packet before a change meets the jitter of the odd milliseconds; the spike after it is 60 ms.
+    # Before a change, no packet has the jitter of the odd milliseconds. The spike after it is 60 ms.
     assert rows["delay_mean_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert rows["spike_ns"].tolist() == [syn.SPIKE_NS - base for base in syn.BASE_NS[:-1]]
-    # The packet is lost 100 ms after the change, sent again 200.5 ms later, and arrives within the bin that begins at
-    # 300 ms: then goodput is back.
+    # The packet is lost 100 ms after the change and retransmitted 200.5 ms later. It arrives in the bin that begins at
+    # 300 ms, and then goodput has recovered.
     assert rows["duration_ns"].tolist()[:3] == [300 * MS] * 3
     flow = result.summary["flows"][1]
     assert (flow["recovery_p50_ns"], flow["recovery_p90_ns"], flow["recovered_ratio"]) == (300 * MS, 300 * MS, 1.0)
@@ -226,11 +228,11 @@ def test_recovery_of_a_hundred_changes_reads_no_table_a_change(access, result, m
 def test_round_trips_are_those_of_the_packets(result):
     flow = result.summary["flows"][1]
     assert (flow["rtt_min_ns"], flow["rtt_max_ns"]) == (syn.UP_NS + syn.BASE_NS[0], syn.UP_NS + syn.SPIKE_NS)
-    # 100 ms of every 15 s meet the spike: less than one percent, more than one per mille.
+    # 100 ms of every 15 s have the spike, which is less than one percent and more than one per mille.
     assert flow["rtt_p99_ns"] == syn.UP_NS + max(syn.BASE_NS)
     assert flow["rtt_p999_ns"] == syn.UP_NS + syn.SPIKE_NS
-    # The stored packets are those of 4 s of each of the first three slots that begin with a change, and of the last 4
-    # s. The other packets contribute means, whose error is unknown
+    # Packets of 4 s are stored in each of the first three slots that begin with a change, and those of the last 4 s.
+    # The other packets contribute only means, whose error is unknown.
     assert flow["rtt_error_ns"] is None
 
 
@@ -262,7 +264,7 @@ def test_a_link_that_keeps_no_order_reorders_by_itself(access):
 
 def test_shares_while_all_flows_run(result):
     flows = result.summary["flows"]
-    # 500 against 166.7 packets per second from 10 to 40 s.
+    # From 10 to 40 s the flows have 500 and 166.7 packets per second.
     assert flows[1]["share_ratio"] == pytest.approx(0.75, abs=2e-3)
     assert flows[1]["share_ratio"] + flows[2]["share_ratio"] == 1.0
     assert "share_ratio" not in flows[0]
@@ -304,7 +306,8 @@ def test_one_look_at_the_sockets_tells_of_whole_lives_alone(access):
     tables, plan = access
     last = tables.sockets.groupby("flow").tail(1).assign(t_ns=syn.END_NS)
     once = dataclasses.replace(tables, sockets=last)
-    # The second flow lived for half of the time, and the bytes of the first up to then are unknown.
+    # The second flow lived for half of the time, and the number of bytes that the first had received by then is
+    # unknown.
     assert metrics(once, plan).summary["fairness"]["jain_index"] is None
     together = dataclasses.replace(plan.flows[2], start_ns=0, stop_ns=syn.END_NS)
     summary = metrics(once, dataclasses.replace(plan, flows=(*plan.flows[:2], together))).summary
@@ -321,14 +324,14 @@ def test_without_packet_truth_nothing_of_packets_is_a_number(access):
     unknown = [name for name in flow if name.startswith(("rtt_", "lost_", "changes_with_", "spike_"))]
     assert len(unknown) > 15
     assert [flow[name] for name in unknown] == [None] * len(unknown)
-    # Socket samples still give goodput.
+    # Goodput is still known from socket samples.
     assert flow["recovery_p50_ns"] == 300 * MS
 
 
 def test_marks_of_congestion_are_counted(result):
     assert result.summary["flows"][1]["delivered_ce_pkts"] == 7
     assert result.summary["received_ce_pkts"] == 3
-    # Two TCP flows end at the dish, so its host's counter belongs to neither alone.
+    # Two TCP flows end at the dish, so its host's counter cannot be attributed to either.
     assert result.summary["flows"][1]["received_ce_pkts"] is None
 
 

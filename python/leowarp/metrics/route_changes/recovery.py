@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effect of each route change on each flow: the depth of the fall in goodput, and the time to come back.
+"""How each route change affects each flow: how far goodput falls, and how long it takes to recover.
 
-These counts are tied to the change only by time: other causes may fall into its window. The module
-`metrics/route_changes/causes.py` finds the certain effects of a change, packet by packet.
+The only criterion for these numbers is time after the change, so other causes may act in the same window. The module
+`metrics/route_changes/causes.py` finds the proven effects of a change, packet by packet.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from leowarp.trace.schema.hosts import CA_LOSS, CA_RECOVERY
 _QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
-"""Values of `ca_state` of a sender that repairs losses."""
+"""Values of `ca_state` for a sender that is repairing losses."""
 
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """Definition of "recovered". The description of every number in the recovery table uses it.
+    """Definition of "recovered". The descriptions of the numbers in the recovery table use it.
 
-    Bins of 50 ms follow the sampling of `frederiksen2024` (20 Hz), whose figures show transients from some hundred
-    milliseconds to a couple of seconds. `within_ns` was 10 s at first; in a run of 200 s with CUBIC, overflowing queues
-    then fell into it.
+    Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. Its figures show transients from some hundred
+    milliseconds to about two seconds. `within_ns` was 10 s at first. In a run of 200 s with CUBIC, overflowing queues
+    then fell into this time.
 
-    before_ns: The mean before the change is taken over this span, up to the change.
-    share_ratio: A flow has recovered when it is back at this share of that mean ...
+    before_ns: The mean before a change is that of this time, which ends with the change.
+    share_ratio: A flow has recovered when its rate is at least this share of that mean ...
     bins: ... for this many bins in a row.
     bin_ns: Length of a bin.
-    within_ns: A fall that begins later than this after the change does not count as its effect (it may be due to, say,
-        an overflowing queue).
-    window_ns: The analysis ends this long after the change, or at the next change.
+    within_ns: A fall that begins later than this after the change does not count as its effect. It may have another
+        cause, such as an overflowing queue.
+    window_ns: The analysis ends this long after the change, or at the next change if that is sooner.
     """
 
     before_ns: int = 1_000_000_000
@@ -51,19 +51,20 @@ class RecoveryRule:
 
 
 def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
-    """First bin below the threshold, and the first bin after it that starts `bins` bins in a row at or above it.
+    """First bin below the threshold, and the first later bin from which on `bins` bins in a row are at or above it.
 
-    rate_bps: array of shape (n,). Rate in bins, beginning at the change.
+    rate_bps: array of shape (n,). Rate in each bin, beginning at the change.
     before_bps: Mean rate before the change.
-    share_ratio: The threshold as a share of it.
+    share_ratio: The threshold, as a share of `before_bps`.
     bins: Number of bins in a row that count as recovered.
-    Returns: bin numbers; (None, None) if the rate never fell, (k, None) if it fell in bin k and did not come back.
+    Returns: Numbers of the two bins. (None, None) if the rate never fell; (k, None) if it fell in bin k and did not
+        recover.
 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
     """
-    # Several bins in a row are required: when a hole is filled, one bin gets a burst of all data that had waited behind
-    # it.
+    # Several bins in a row are required. When a missing packet arrives, all data that waited for it arrive in one bin
+    # as a burst.
     good = np.asarray(rate_bps) >= share_ratio * before_bps
     below = np.flatnonzero(~good)
     if len(below) == 0:
@@ -82,47 +83,48 @@ def recoveries(
 ) -> pd.DataFrame:
     """One row per route change and affected flow; columns as in `RECOVERY_COLUMNS`.
 
-    A number is null if it needs samples that do not exist: changes with less than `before_ns` of samples before them,
-    or outside the flow's life.
+    A number is null if the samples that it needs do not exist: the flow was not alive, or there are less than
+    `before_ns` of samples before the change.
 
-    changes: The value of `route_changes(...)`: `t_ns, source, destination` are used.
-    flows: dict of (source, destination) to list of int. The value of `flow_pairs(plan.flows)`; flows without socket
+    changes: The result of `route_changes(...)`; `t_ns, source, destination` are used.
+    flows: dict of (source, destination) to list of int. The result of `flow_pairs(plan.flows)`. Flows without socket
         samples (pings, UDP) have no rows.
-    rule: What counts as recovered.
-    Returns: DataFrame, ordered by time, then flow.
+    rule: Definition of "recovered".
+    Returns: DataFrame, sorted by time, then by flow.
     """
     rows = []
     for pair, numbers in flows.items():
         mine = changes[(changes["source"] == pair[0]) & (changes["destination"] == pair[1])]
         instants = [int(t) for t in mine["t_ns"]]
-        # Most flows of a large network meet no change, so their arrays are not needed.
+        # In a large network, most flows experience no change, so their arrays are not needed.
         if not instants:
             continue
         for flow in numbers:
             if len(tables.of_flow("sockets", flow)) == 0:
                 continue
             life = _Life(tables, flow)
-            # The next change ends the window: later effects belong to that change.
+            # The window ends at the next change, because later effects belong to that one.
             for index, t_ns in enumerate(instants):
                 until_ns = min([t_ns + rule.window_ns, end_ns, *instants[index + 1 : index + 2]])
                 rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
                             | life.sender(t_ns, until_ns) | life.resent(t_ns, until_ns)
                             | life.lost(t_ns, until_ns) | life.delay(t_ns, until_ns, rule))  # fmt: skip
-    # Rows of all pairs are sorted by time: the report and the long form list the changes of a run in this order.
+    # Rows of all pairs are sorted by time, because the report and the long form list the changes of a run in this
+    # order.
     rows.sort(key=lambda row: (row["t_ns"], row["flow"]))
     return typed_frame(rows, RECOVERY_COLUMNS)
 
 
 class _Life:
-    """One flow as arrays over time: a run may have a hundred changes, each with a window into these arrays."""
+    """One flow as arrays over time. A run may have a hundred changes, and each needs a part of these arrays."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)
         self._t_ns = samples["t_ns"].to_numpy(dtype="int64")
         self._samples = {name: floats(samples[name]) for name in ("cwnd_pkts", "srtt_us")}
         self._in_recovery = samples["ca_state"].isin(RECOVERY_STATES).to_numpy(dtype=bool)
-        # The value is missing where the receiver's socket was already closed at the sample: its counter is read at the
-        # other host.
+        # This value is missing if the receiver's socket was already closed at the sample, because the counter is read
+        # at the receiving host.
         received = floats(samples["bytes_received"])
         known = ~np.isnan(received)
         self._when, self._received = self._t_ns[known], received[known]
@@ -141,18 +143,18 @@ class _Life:
         self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """Depth of the fall in goodput, and the time until it was back.
+        """How far goodput fell, and the time until it had recovered.
 
         t_ns, until_ns: The change, and the end of its window.
-        Returns: dict of columns of `RECOVERY_COLUMNS`; all None without samples `before_ns` before the change and one
-            bin after it.
+        Returns: dict of columns of `RECOVERY_COLUMNS`. All are None unless there are samples from `before_ns` before
+            the change to one bin after it.
         """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)
         when, received = self._when, self._received
         if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
             return nothing
-        # The samples of the window, and one more on either side for the interpolation.
+        # These are the samples of the window, with one more on either side for the interpolation.
         low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
         high = int(np.searchsorted(when, until_ns, side="left")) + 1
         last_ns = min(until_ns, int(when[-1]))
@@ -162,7 +164,7 @@ class _Life:
         if before_bps <= 0 or len(rate) == 0:
             return nothing | {"goodput_before_bps": before_bps}
         fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
-        # Depth and fall are searched in these bins only; the recovery is searched in the whole window.
+        # Depth and beginning of a fall are searched only in these bins. The recovery is searched in the whole window.
         soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
         if fell is not None and fell >= len(soon):
             fell = back = None
@@ -171,8 +173,8 @@ class _Life:
             "goodput_min_bps": float(soon.min()),
             "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
             "fell_after_ns": None if fell is None else fell * rule.bin_ns,
-            # No fall: recovered at once. A fall without recovery within the window: the duration is unknown, not the
-            # window's length.
+            # Without a fall, the flow recovers at once. After a fall without recovery in the window, the duration is
+            # unknown. It is not the length of the window.
             "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
             "recovered": fell is None or back is not None,
         }
@@ -188,17 +190,17 @@ class _Life:
             row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
             row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
         before, after, when = row["cwnd_before_pkts"], self._samples["cwnd_pkts"][inside], self._t_ns[inside]
-        # 10 % is well below the 30 % by which CUBIC reduces its window (RFC 9438, 4.6).
+        # 10 % is well below 30 %, by which CUBIC reduces its window (RFC 9438, 4.6).
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
         row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
-        # Each sample's state is assumed to hold until the next sample; the state of the last sample before the change
-        # is not carried past the change.
+        # The state of a sample is assumed to last until the next sample. The state of the last sample before the change
+        # does not count after the change.
         row["recovery_state_ns"] = int(np.diff(np.append(when, until_ns))[self._in_recovery[inside]].sum())
         return row
 
     def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Retransmissions sent within the window, and when the first and the last of them left; None if not
-        recorded."""
+        """Number of retransmissions sent within the window, and times at which the first and the last of them left;
+        None if not recorded."""
         if not self._has_packets:
             return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
                                   "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
@@ -207,14 +209,15 @@ class _Life:
         return {
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": spurious,
-            # Without a retransmission there is no share, which differs from a share of 0.
+            # Without a retransmission there is no share; a share of 0 would mean something else.
             "spurious_ratio": spurious / len(again) if len(again) else None,
             "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
             "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,
         }
 
     def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Data packets lost within the window, and near the change, by the time of the drop; None if not recorded."""
+        """Number of data packets dropped within the window, and number dropped near the change; None if not
+        recorded."""
         if not self._knows_drops:
             return dict.fromkeys(("lost_pkts", "lost_near_pkts", "lost_near_queue_pkts"))
         inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
@@ -224,12 +227,12 @@ class _Life:
                 "lost_near_queue_pkts": int(of_queue.sum())}  # fmt: skip
 
     def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """One-way delay of the data before the change, and the largest delay of data sent in the second after it, ns.
+        """One-way delay of the data before the change, and largest delay of data sent in the second after it, in ns.
 
-        Both come from the 50 ms bins of packet truth, by sending time: the mean covers the packets of whole bins that
-        ended before the change.
+        Both come from the 50 ms bins of packet truth, which are by sending time. The mean uses only bins that ended
+        before the change.
         """
-        # The bin that contains the change counts as "after".
+        # The bin that contains the change counts as being after it.
         first_ns = t_ns - BIN_NS + 1
         before = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.before_ns, first_ns], side="left"))
         after = slice(*np.searchsorted(self._bin_ns, [first_ns, min(t_ns + NEAR_NS, until_ns)]))
@@ -285,4 +288,5 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
     "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
 }
-"""Columns of the recovery table: type, unit, meaning. Numbers in the texts are those of the default `RecoveryRule`."""
+"""Columns of the recovery table, each with its type, unit and meaning. Numbers in these texts are those of the default
+`RecoveryRule`."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity of the path of a pair of stations over time, for links with rates and with capacity tables.
+"""Capacity of the path of a pair of stations over time. Links may have a rate or a capacity table.
 
-Capacity is the rate of the narrowest link alone: delay, loss and other flows do not reduce it.
+Capacity is just the rate of the slowest link: delay, loss and other flows do not reduce it.
 """
 
 from __future__ import annotations
@@ -17,28 +17,30 @@ from leowarp.metrics.per_flow.goodput import Life, counter
 
 IPV4_HEADER_BYTES = 20
 IP_BYTES = 1500
-"""Length of a full packet, IP header included: Ethernet's largest payload, and the largest `network.mtu`."""
+"""Length of a full packet including the IP header. It is Ethernet's largest payload, and the largest `network.mtu`."""
 
 ETHERNET_BYTES = 14
-"""The Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
+"""Length of the Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
-"""Share of the capacity; the same share as in the definition of recovered goodput (`recovery.RecoveryRule`)."""
+"""A flow uses its path if it gets this share of the capacity. The definition of recovered goodput has the same share
+(`recovery.RecoveryRule`)."""
 
 BELOW_BIN_NS = 1_000_000_000
-"""If bins were shorter than a few round trips, a hole in the sequence and its filling would count as a dip and a
+"""Bins must be longer than a few round trips. Otherwise a missing packet and its repair would count as a dip and a
 burst."""
 
 
 def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
-    """Mean rate of the narrowest link of the path in force, in bins; nan if no link is shaped or there is no path.
+    """Mean rate of the slowest link of the path in force, in bins; nan if no link has a rate limit or there is no path.
 
-    A bin has the path in force at its start. The narrowest link is the one with the smallest mean over the bin.
+    The path at the start of a bin counts for the whole bin. The slowest link is the one with the smallest mean rate in
+    the bin.
 
     pair: (str, str). Source and destination station.
-    edges_ns: int64 array of shape (n + 1,), strictly increasing. Borders of the bins.
+    edges_ns: int64 array of shape (n + 1,), strictly increasing. Edges of the bins.
     links: Link values of the tables' timeline, if the caller has them already.
-    Returns: float64 array of shape (n,), in bits that the link counts: IP packet and overhead
+    Returns: float64 array of shape (n,), in bits as the link counts them: IP packet and overhead
     """
     links = links or link_values(tables)
     edges_ns = np.asarray(edges_ns, dtype="int64")
@@ -52,7 +54,7 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
         for link in path:
             if link not in rates:
                 rates[link] = links.capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
-            # fmin ignores nan: a link without a rate limits nothing.
+            # fmin ignores nan, because a link without a rate limits nothing.
             capacity_bps[here] = np.fmin(capacity_bps[here], rates[link][here])
     return capacity_bps
 
@@ -60,11 +62,12 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 def mean_path_capacity(
     tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
 ) -> float | None:
-    """Mean rate of the narrowest link over a time, bit/s, weighted by time; it counts as 0 while there is no path.
+    """Mean rate of the slowest link over a time, in bit/s, weighted by time. It counts as 0 while there is no path.
 
-    Between two route changes the narrowest link is the one with the smallest mean.
+    Between two route changes, the slowest link is the one with the smallest mean rate.
 
-    Returns: None if the time is empty, there are no routes, or at some time no link of the path is shaped.
+    Returns: The mean. None if the time is empty, if there are no routes, or if no link of the path has a rate limit at
+        some time.
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
@@ -73,7 +76,8 @@ def mean_path_capacity(
 
 
 def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
-    """Mean rate of the narrowest link in each bin, cut where the route changes; nan where no link is shaped.
+    """Mean rate of the slowest link in each bin, where bins are divided at route changes; nan where no link has a rate
+    limit.
 
     Parameters
     ----------
@@ -85,11 +89,13 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
-    # Bins are cut where the route changes, since `path_capacity` uses the path at the start of a bin for all of it.
+    # Bins are divided where the route changes, because `path_capacity` uses the path at the start of a bin for all of
+    # it.
     cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
     rate_bps = path_capacity(tables, pair, cuts_ns, links)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
-    # Before the first route, and while there is none, no data can be carried: 0, whereas nan means "not shaped".
+    # Before the first route, and while there is none, no data can be carried. The rate is therefore 0; nan would mean
+    # that there is no limit.
     rate_bps[np.array([number < 0 or paths[number] is None for number in place], dtype=bool)] = 0.0
     first = np.searchsorted(cuts_ns, edges_ns[:-1])
     return np.add.reduceat(rate_bps * np.diff(cuts_ns), first) / np.diff(edges_ns)
@@ -104,20 +110,20 @@ def below_capacity_ratio(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> float | None:
-    """Share of a flow's life in which its goodput was below `BELOW_RATIO` of its path's capacity.
+    """Share of a flow's life in which its goodput was below `BELOW_RATIO` of the capacity of its path.
 
-    The unit is a whole second of the run's clock within the flow's life and its samples. The capacity of a second is
-    the mean of the narrowest link of the path in force; the second is cut where the path changes, so two paths count in
-    proportion. A second without any capacity is left out. The result is None if no link is shaped or no whole second
-    was sampled.
+    It is counted in whole seconds of the run's clock that lie within the flow's life and its samples. The capacity of a
+    second is the mean rate of the slowest link of the path in force. If the path changes within the second, both paths
+    count in proportion. Seconds without any capacity are left out. The result is None if no link has a rate limit, or
+    if no whole second was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
     later = t_ns > start_ns
-    # A single sample at the socket's end describes only its whole life.
+    # A single sample at the end of the socket describes only its whole life.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
-    # At its start a flow has received nothing; without that point the time up to the first sample would be left out.
+    # A flow has received nothing when it starts. Without this point, the time up to the first sample would be left out.
     t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
     edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
     if len(edges_ns) < 2:
@@ -139,18 +145,18 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Payload that the path could have carried for a flow in full segments during its life, and the flow's goodput as a
-    share of it. Flows that share the path share the capacity.
+    """Payload rate that the path allows a flow with full segments during its life, and the share of this that the
+    flow's goodput is. The capacity is that of the path, even if other flows use it too.
 
-    pair: (str, str). The flow's source and destination.
-    lived: `life(...)` of the flow.
-    goodput_bps: Mean goodput over that time, in order at the receiver.
-    ip_bytes, ip_header_bytes: Length of its full packets, `network.mtu`, and of their IP headers.
-    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; unknown values are None.
+    pair: (str, str). Source and destination of the flow.
+    lived: The result of `life(...)` for the flow.
+    goodput_bps: Mean goodput over this life, in order at the receiver.
+    ip_bytes, ip_header_bytes: Length of its full packets (`network.mtu`), and of their IP header.
+    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; a value is None if it is unknown.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
-    # Goodput counts payload, and a link's rate counts whole packets: without this factor the ratio of a full link would
-    # be 0.956.
+    # Goodput counts payload, while the rate of a link counts whole packets. Without this factor, a full link would have
+    # a ratio of 0.956.
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
@@ -164,34 +170,36 @@ def capacity_scalars(
 def payload_ratio(
     tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES, ip_header_bytes: int = IPV4_HEADER_BYTES
 ) -> float:
-    """Payload of a full segment as a share of the bytes that a link counts for it: 1448 of 1514 bytes with timestamps
-    and an overhead of 14.
+    """Payload of a full segment, as a share of the bytes that a link counts for it. With timestamps and an overhead of
+    14 bytes, this is 1448 of 1514 bytes.
 
-    The segment is the largest one in any sample of the sender's socket (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
+    The segment size is the largest one in the samples of the sender's socket (`snd_mss_bytes`, the kernel's
+    `tcpi_snd_mss`).
 
-    overhead_bytes: Bytes that a link counts in addition to an IP packet.
+    overhead_bytes: Number of bytes that a link counts in addition to an IP packet.
     ip_bytes, ip_header_bytes: Length of a full IP packet, and of its IP header.
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
-    # For a flow without a sample of its segment size: IP, TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
+    # Header bytes for a flow whose segment size was not sampled: IP, 20 of TCP, and 12 of timestamps (RFC 7323,
+    # appendix A).
     headers_bytes = ip_header_bytes + 32
     segment_bytes = float(known.max()) if len(known) else float(ip_bytes - headers_bytes)
-    # A program may request smaller segments (TCP_MAXSEG). It is unknown whether these have timestamps: the formula
-    # assumes none, so that the share of the capacity is never too high.
+    # A program may request smaller segments (TCP_MAXSEG). It is unknown whether such segments have timestamps. The
+    # formula assumes that they have none, so that the share of the capacity is never too high.
     is_full = ip_bytes - segment_bytes <= headers_bytes
     packet_bytes = ip_bytes if is_full else segment_bytes + ip_header_bytes + 20
     return segment_bytes / (packet_bytes + overhead_bytes)
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
-    """Bytes per packet in addition to its IP length, on the links of a pair's first path; 14 if the timeline does not
-    say.
+    """Bytes that the links of a pair's first path count per packet in addition to its IP length; 14 if the timeline has
+    no such number.
 
-    If links differ, the largest value counts: the share of payload may then be too low, but never too high.
+    If links differ, the largest value is used. The share of payload may then be too low, but never too high.
     """
     told = tables.link_overheads_bytes
-    # One path stands for all: all links of a medium have the same overhead, whichever path is used.
+    # One path is enough, because all links of a medium have the same overhead.
     first = next((path for path in pair_routes(tables, pair)["path"] if path is not None), None)
     values = [told[frozenset(link)] for link in tables.links_of(first) if frozenset(link) in told]
     known = [value for value in values if not np.isnan(value)]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that no flow delivers more over its life than its last shaped link carried in that time. A run in which one
-does is invalid: `check_carried` raises.
+"""Check that no flow delivers more during its life than its last link with a rate limit carried in that time. If a flow
+does, the run is invalid, and `check_carried` raises an error.
 
-Each packet that arrives has passed the last link with a rate before its host, and none of a flow's packets is in flight
-before the flow begins. So the payload with headers is at most what that link can carry at its rate, and at most what
-the link counted. A window within a life may hold more, when a hole is filled.
+Each packet that arrives has passed the last link with a rate before its host, and no packet of a flow is in flight
+before the flow begins. The payload with its headers is therefore at most what this link can carry at its rate, and at
+most what the link counted. In a window within a life, more may be delivered when a missing packet arrives.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from leowarp.metrics.sharing.capacity import ETHERNET_BYTES
 
 _HEADER_BYTES = {"tcp": 20}
 _OTHER_HEADER_BYTES = 8
-"""TCP without options (20), or UDP and ICMP echo (8): the fewest bytes that a packet adds to its payload, beside IP."""
+"""Smallest number of bytes that a packet adds to its payload and IP header: 20 for TCP without options, 8 for UDP and
+ICMP echo."""
 
 _ROUNDING_NS = 1
-"""Disciplines send in whole nanoseconds, and netem rounds down."""
+"""Disciplines send packets at whole nanoseconds, and netem rounds down."""
 
 
 def check_carried(
@@ -40,8 +41,8 @@ def check_carried(
 
     flows: The plan's flows, followed by the connections of programs.
     links: Link values of the tables' timeline.
-    ip_bytes, ip_header_bytes: Length of a full packet, `network.mtu`, and of its IP header.
-    Raises TraceError if a flow delivered more; the message lists every such flow.
+    ip_bytes, ip_header_bytes: Length of a full packet (`network.mtu`), and of its IP header.
+    Raises TraceError if a flow delivered more. The message lists all such flows.
     """
     last = _LastLinks(tables, links, ip_bytes)
     wrong = []
@@ -67,19 +68,20 @@ def check_carried(
 
 @dataclass(frozen=True)
 class _Load:
-    """Delivery of a flow over its life: payload, the fewest packets that hold it, and their shortest headers."""
+    """What a flow delivered during its life: payload, the smallest number of packets that can contain it, and their
+    shortest headers."""
 
     payload_bytes: float
     pkts: float
     headers_bytes: int
 
     def link_bits(self, overhead_bytes: float) -> float:
-        """The bits of this load on a link that adds an overhead to each IP packet."""
+        """Number of bits that this load is on a link that adds an overhead to each IP packet."""
         return 8 * (self.payload_bytes + self.pkts * (self.headers_bytes + overhead_bytes))
 
 
 def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
-    """None if it is unknown, or for a flow of programs, whose connections are flows of their own."""
+    """The load of a flow. None if it is unknown, or for a flow of programs, whose connections are separate flows."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None
@@ -92,7 +94,7 @@ def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip
 
 @dataclass(frozen=True)
 class _Carried:
-    """The most that the last links of a flow carried during its life."""
+    """The most bits that the last links of a flow carried during its life."""
 
     where: str
     bits: float
@@ -100,12 +102,12 @@ class _Carried:
 
 
 class _LastLinks:
-    """The last shaped directions on the way to each destination, and the bits that they carried."""
+    """The last directions with a rate limit on the way to each destination, and the bits that they carried."""
 
     def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
         self._tables, self._links, self._ip_bytes = tables, links, ip_bytes
         totals = tables.linktotals
-        # netem does not report how much it was offered, and its counter restarts when it loses its packets.
+        # netem does not report how much it was offered, and its counter restarts when it drops its packets.
         own = totals["offered_pkts"].notna().to_numpy()
         counts = zip(totals["direction"][own], floats(totals["delivered_bytes"])[own], strict=True)
         self._counted_bytes = {int(direction): count for direction, count in counts}
@@ -121,38 +123,38 @@ class _LastLinks:
         self._most: dict[tuple[Pair, int, int], tuple[float, float]] = {}
 
     def carried(self, source: str, destination: str, lived: Life, load: _Load) -> _Carried | None:
-        """The most that could reach a destination during a life; None if no bound is known."""
+        """The most that can have reached a destination during a life; None if no limit is known."""
         last = self._of(source, destination, lived)
         if not last:
             return None
         bits = sum(self._bits(link, lived, load) for link in last)
-        # The kernel's own disciplines count an Ethernet header, whatever the link's overhead.
+        # The kernel's own disciplines count an Ethernet header, whatever overhead the link has.
         overhead = min(ETHERNET_BYTES, *(self._overhead_bytes(link) for link in last))
         where = f"{'>'.join(last[0])} alone" if len(last) == 1 else f"its {len(last)} last links together"
         return _Carried(where, bits, overhead) if math.isfinite(bits) else None
 
     def _of(self, source: str, destination: str, lived: Life) -> list[Pair] | None:
-        """The last shaped directions that packets of a flow may have taken."""
+        """The last directions with a rate limit that packets of a flow may have used."""
         paths = self._paths(source, destination, lived)
         if len(paths) == 1:
-            # While the path stays the same, all packets follow it.
+            # If the path stays the same, all packets use it.
             taken = [link for link in self._tables.links_of(paths[0]) if self._links.is_shaped(*link)]
             if taken:
                 return taken[-1:]
-        # A packet in flight at a change follows the tables of the node that it has reached, so its last link may be on
-        # no path of the pair.
+        # A packet in flight at a change follows the routing table of the node that it has reached. Its last link may
+        # therefore be on no path of the pair.
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:
-        """The paths in force during a life, each once."""
+        """The paths that were in force during a life, without repetition."""
         routes = pair_routes(self._tables, (source, destination))
         t_ns = routes["t_ns"].to_numpy(dtype="int64")
         first, end = np.searchsorted(t_ns, [lived.start_ns, lived.stop_ns], side="right")
         return list(dict.fromkeys(routes["path"].iloc[max(first - 1, 0) : end]))
 
     def _to(self, destination: str, source: str) -> list[Pair] | None:
-        """Shaped directions before the unshaped ones that lead to a destination; None if the unshaped ones begin at the
-        source."""
+        """Last directions with a rate limit before a destination: only links without a limit follow them. None if such
+        links lead all the way from the source."""
         if destination not in self._gates:
             host = host_node(destination)
             reached, gates = [host if host in self._into else destination], []
@@ -167,7 +169,7 @@ class _LastLinks:
         return None if is_open else self._gates[destination]
 
     def _bits(self, link: Pair, lived: Life, load: _Load) -> float:
-        """The most bits of a flow that a direction carried during the flow's life; infinite if no bound is known."""
+        """The most bits of a flow that a direction carried during the flow's life; infinite if no limit is known."""
         key = (link, lived.start_ns, lived.stop_ns)
         if key not in self._most:
             self._most[key] = self._by_rate(link, lived)
@@ -177,20 +179,20 @@ class _LastLinks:
         return min(counted, bits + load.pkts * _ROUNDING_NS * highest_bps / 1e9)
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
-        """Bits that a direction can carry at its rate during a life, and its highest rate; infinite if no bound is
+        """Bits that a direction can carry at its rate during a life, and its highest rate; infinite if no limit is
         known."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]
         rates = links.rate_bps(*link, np.append(low, changes_ns))
         discipline = self._disciplines.get(frozenset(link))
-        # Packets that wait in netem keep the rate that was in force when they arrived there.
+        # Packets that wait in netem keep the rate that was valid when they arrived there.
         if np.isnan(rates).any() or (discipline == "netem" and len(np.unique(rates)) > 1):
             return math.inf, 0.0
         bits = float(links.capacity_bits(*link, np.array([low, high]))[0])
-        # At a new rate the packet in transmission keeps the old one, and the bucket of a jittered link is full again. A
-        # row of a capacity table also applies to the packet in transmission. One more packet accounts for a bucket that
-        # is full at first.
+        # When the rate changes, the packet that is being sent keeps the old one, and the token bucket of a link with
+        # jitter is full again. A row of a capacity table also applies to the packet that is being sent. One more packet
+        # is allowed, for a token bucket that is full at first.
         is_table = links.has_capacity_table(*link) and discipline != "jitter"
         packets = 1 + (0 if is_table else len(changes_ns))
         return bits + 8 * packets * (self._ip_bytes + self._overhead_bytes(link)), float(rates.max())

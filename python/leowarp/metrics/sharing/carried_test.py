@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no flow delivers more than its last link carried: made-up runs pass, and each modified run fails."""
+"""Tests that no flow delivers more than its last link carried: synthetic runs pass, and each modified run fails."""
 
 import dataclasses
 
@@ -29,7 +29,7 @@ def check(run, plan=None, **changed):
 
 @pytest.fixture(scope="module")
 def full():
-    """A transfer of one second's bytes that fills its links, and a flow that is cut off."""
+    """A transfer that fills its links for one second, and a flow that is cut off."""
     size = RATE_BPS // 8 * 1448 // 1514
     return star([Transfer("A", "B", 0, MS, size_bytes=size), Transfer("C", "D", 0, 2 * MS)], RATE_BPS, 2 * S)
 
@@ -38,7 +38,7 @@ def full():
 @settings(deadline=None, max_examples=25)
 @given(transfers(), transfers(("A", "B"), most=2, least=0), st.sampled_from(RATES_BPS))
 def test_no_run_of_packets_over_links_breaks_it(planned, connections, rate_bps):
-    # The connections of a program have the program's ends, in the program's order.
+    # The connections of a program have the same ends as the program, in the same order.
     of_one = [dataclasses.replace(each, source="A", destination="B") for each in connections]
     check(star(planned, rate_bps, END_NS, connections=of_one))
 
@@ -57,7 +57,7 @@ def flow_ends(full, **changed):
 
 def test_a_completion_that_is_too_early_fails_the_run(full):
     took_ns = float(full.tables.flows["completion_ns"].iloc[0])
-    # The only slack is the start, a round trip of zero length, and one packet.
+    # The check allows only for the start, a round trip of zero length, and one packet.
     check(full, flows=flow_ends(full, completion_ns=took_ns - 20 * MS))
     flows = flow_ends(full, completion_ns=took_ns / 2)
     with pytest.raises(TraceError, match=r"flow 0: .* of which hub>B alone carried"):
@@ -72,11 +72,11 @@ def test_payload_that_no_link_counted_fails_the_run(full):
     sockets = full.tables.sockets.copy()
     last = sockets.index[sockets["flow"] == 1][-1]
     check(full, sockets=sockets)
-    # This is more than the packets in flight at the end, which the link counts.
+    # This is more than the packets in flight at the end, which the link has counted.
     sockets.loc[last, "bytes_received"] += 20 * 1448
     with pytest.raises(TraceError, match=r"flow 1: .* of which hub>D alone carried"):
         check(full, sockets=sockets)
-    # Its link could have carried them.
+    # The rate of its link would allow this.
     missing = full.tables.missing | {"linktotals"}
     check(full, sockets=sockets, linktotals=full.tables.linktotals[:0], missing=missing)
 
@@ -90,7 +90,7 @@ def test_a_link_that_does_not_count_as_netem_is_taken_by_its_rate(full):
 
 
 def rates(full, *steps):
-    """The timeline with other rates from hub to B, and without link totals, so that only the rates count."""
+    """The timeline with other rates from the hub to B, and without link totals, so that only the rates limit a flow."""
     timeline = full.tables.timeline
     other = timeline[~((timeline["event"] == "rate") & (timeline["b"] == "B") & (timeline["a"] == HUB)).to_numpy()]
     mine = pd.DataFrame([{"t_ns": t_ns, "event": "rate", "a": HUB, "b": "B", "rate_bps": rate} for t_ns, rate in steps])
@@ -103,7 +103,7 @@ def test_the_bound_is_the_integral_of_the_rate(full):
     check(full, **rates(full, (0, RATE_BPS // 2), (S // 2, 2 * RATE_BPS)))
     with pytest.raises(TraceError, match="flow 0"):
         check(full, **rates(full, (0, RATE_BPS), (S // 2, RATE_BPS // 2)))
-    # A link that is unshaped for a while gives no bound.
+    # If a link has no rate limit for a while, no limit is known.
     check(full, **rates(full, (0, RATE_BPS), (S // 2, np.nan), (S // 2 + MS, RATE_BPS // 2)))
 
 
@@ -130,7 +130,7 @@ def test_a_path_that_changes_may_use_every_link_into_its_destination(full):
     check(full, **changed, linktotals=pd.concat([counted, rest]))
     with pytest.raises(TraceError, match="its 2 last links together"):
         check(full, **changed, linktotals=pd.concat([counted, rest.assign(delivered_bytes=50_000)]))
-    # No link after the source has a rate, so nothing bounds the flow.
+    # No link after the source has a rate, so nothing limits the flow.
     wires = pd.DataFrame([{"t_ns": 0, "event": "rate", "a": "A", "b": "B", "rate_bps": np.nan}])
     open_ = {"directions": (*directions, ("A", "B", "wire")), "timeline": pd.concat([timeline, wires])}
     check(full, **changed | open_, linktotals=counted)

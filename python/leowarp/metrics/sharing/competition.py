@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TCP flows that compete, and the times at which they do.
+"""TCP flows that compete, and the times at which they do.
 
-Two flows compete while both live and their data take the same direction of a link with a rate, on the paths in force.
-Flows of the same ordered pair of stations always take the same path. Flows of opposite directions do not compete: a
-link has a queue and a rate for each direction.
+Two flows compete while both live and their data use the same direction of a link with a rate, on the paths in force.
+Flows of the same ordered pair of stations always take the same path. Flows in opposite directions do not compete,
+because a link has a queue and a rate for each direction.
 
-Two flows are competitors if they compete for `LEAST_NS`, and for `LEAST_RATIO` of the longer of their lives. Over less
-time, a share shows how bursts alternate, or it describes a long flow by a short moment.
+Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life.
+Over a shorter time, a share would show how bursts alternate, or describe a long flow by a short moment.
 
-A connection of a program that carries almost no data (`CONTROL_RATIO`) does not compete, and neither does iperf3's
-first connection, on which client and server agree on the test.
+Some connections do not compete: connections of programs with almost no data (`CONTROL_RATIO`), and iperf3's first
+connection, on which client and server negotiate the test.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ LEAST_NS = 1_000_000_000
 """This is several round trips of any path over LEO satellites."""
 
 LEAST_RATIO = 0.1
-"""Smallest share of the longer of two lives."""
+"""Smallest share of the longer of two lives in which they must compete."""
 
 CONTROL_RATIO = 0.01
-"""A control connection has less than this share of the payload of its program's largest connection, in either
-direction."""
+"""A connection counts as a control connection if it has less than this share of the payload of its program's largest
+connection, in either direction."""
 
 Spans = np.ndarray
-"""Times from (included) to (excluded): int64 array of shape (n, 2), ns, disjoint, ascending."""
+"""Times as (from, until), where `until` is excluded: int64 array of shape (n, 2), in ns, disjoint, ascending."""
 
 ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 
 
 @dataclass(frozen=True)
 class Competition:
-    """The TCP flows of a run that may compete, and their competitors.
+    """The TCP flows of a run that may compete, and the competitors of each.
 
-    lives: dict of flow number to Life. It covers all TCP flows.
-    controls: frozenset of int. Control connections, which do not compete.
-    rivals: dict of flow number to tuple of int. Competitors of each TCP flow, ascending.
-    together: dict of flow number to Spans. Times at which a flow with competitors competed with each of them.
+    lives: dict of flow number to Life. It contains all TCP flows.
+    controls: frozenset of int. Numbers of control connections, which do not compete.
+    rivals: dict of flow number to tuple of int. Numbers of the competitors of each TCP flow, ascending.
+    together: dict of flow number to Spans. Times at which a flow competed with all of its competitors.
     """
 
     lives: Mapping[int, Life]
@@ -60,12 +60,12 @@ class Competition:
     together: Mapping[int, Spans]
 
     def group(self, flow: int) -> tuple[int, ...]:
-        """A flow and its competitors, ascending."""
+        """Numbers of a flow and its competitors, ascending."""
         return tuple(sorted((flow, *self.rivals[flow])))
 
 
 def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues) -> Competition:
-    """The TCP flows of a run that compete.
+    """Find out which TCP flows of a run compete.
 
     flows: The plan's flows, followed by the connections of programs.
     links: Link values of the tables' timeline.
@@ -83,7 +83,7 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     for place, number in enumerate(numbers.tolist()):
         from_ns, until_ns = np.maximum(starts, starts[place]), np.minimum(stops, stops[place])
         least_ns = np.maximum(LEAST_NS, LEAST_RATIO * np.maximum(stops - starts, stops[place] - starts[place]))
-        # Paths are compared only for flows whose lives overlap for long enough.
+        # Paths are compared only if the lives of two flows overlap for long enough.
         near = until_ns - from_ns >= least_ns
         near[place] = False
         spans, found = ALWAYS, list[int]()
@@ -103,7 +103,7 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
 
 
 def both(one: Spans, other: Spans) -> Spans:
-    """Times that are in both of two sets of spans.
+    """Times that are in both sets of spans.
 
     >>> both(np.array([[0, 10], [20, 30]]), np.array([[5, 25]])).tolist()
     [[5, 10], [20, 25]]
@@ -115,13 +115,13 @@ def both(one: Spans, other: Spans) -> Spans:
 
 
 def _length_ns(spans: Spans, from_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
-    """Length of the part of each time interval that lies in the spans, ns."""
+    """Length in ns of the part of each time interval that lies in the spans."""
     within = np.minimum(until_ns, spans[:, 1:]) - np.maximum(from_ns, spans[:, :1])
     return np.maximum(within, 0).sum(axis=0)
 
 
 def _controls(tables: Tables) -> set[int]:
-    """Connections of programs with almost no data, and the first connection of each iperf3."""
+    """Numbers of connections of programs with almost no data, and of the first connection of each iperf3."""
     found = set()
     by_program: dict[int, list[int]] = {}
     for connection in tables.connections:
@@ -136,7 +136,7 @@ def _controls(tables: Tables) -> set[int]:
 
 
 def _back_bytes(tables: Tables, number: int) -> float:
-    """Payload that came back to the source of a flow."""
+    """Payload that was sent back to the source of a flow."""
     bins = tables.of_flow("bins", number)
     if "delivered_bytes" not in bins:
         return 0.0
@@ -144,7 +144,7 @@ def _back_bytes(tables: Tables, number: int) -> float:
 
 
 class _Paths:
-    """Directions of links with a rate that the data of each pair of stations take, over time."""
+    """Directions of links with a rate that the data of each pair of stations use, over time."""
 
     def __init__(self, tables: Tables, links: LinkValues) -> None:
         self._tables, self._links = tables, links
@@ -152,7 +152,8 @@ class _Paths:
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """Times at which the paths of two pairs share a direction; always if the two pairs are the same."""
+        """Times at which the paths of two pairs use the same direction. If the two pairs are the same, this is
+        always."""
         if one == other:
             return ALWAYS
         key = (min(one, other), max(one, other))
@@ -162,12 +163,12 @@ class _Paths:
 
     def _found(self, one: Pair, other: Pair) -> Spans:
         (mine_ns, mine), (theirs_ns, theirs) = self._of(one), self._of(other)
-        # The paths of most pairs of a large network never share a link.
+        # In a large network, the paths of most pairs have no link in common.
         if frozenset().union(*mine).isdisjoint(frozenset().union(*theirs)):
             return ALWAYS[:0]
         edges_ns = np.union1d(mine_ns, theirs_ns)
         places = (np.searchsorted(t_ns, edges_ns, side="right") - 1 for t_ns in (mine_ns, theirs_ns))
-        # Before its first route a pair has no path.
+        # A pair has no path before its first route.
         shared = np.array(
             [a >= 0 and b >= 0 and not mine[a].isdisjoint(theirs[b]) for a, b in zip(*places, strict=True)], dtype=bool
         )

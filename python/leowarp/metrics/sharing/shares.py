@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How competing flows share their path: each flow's share of the goodput, and Jain's index of fairness.
+"""How competing flows share their path: the share of each flow in the goodput, and Jain's index of fairness.
 
-`metrics/sharing/competition.py` defines which flows compete, and when. A share is a flow's goodput in order at the
-receiver, divided by the sum over the flow and its competitors, while it competes with all of them. Jain's index of n
-rates x is (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one flow has everything (Jain, Chiu and Hawe, DEC TR-301,
-1984). A run has an index if its flows compete in one group, each with every other.
+`metrics/sharing/competition.py` defines which flows compete, and when. The share of a flow is its goodput in order at
+the receiver, divided by the sum of its own and its competitors' goodput. Only times at which it competes with all of
+them count. Jain's index of n rates x is (sum x)^2 / (n sum x^2). It is 1 if all are equal, and 1/n if one flow has
+everything (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its competing flows form one group in
+which each competes with every other.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from leowarp.metrics.per_flow.goodput import Life, counter, payload_bytes
 from leowarp.metrics.sharing.competition import LEAST_NS, LEAST_RATIO, Competition, Spans, both, competition
 
 SHARE_BIN_NS = 1_000_000_000
-"""Bin length of the series. In bins shorter than a few round trips, a share shows how bursts alternate and not how
+"""Bin length of the series. In bins shorter than a few round trips, a share would show how bursts alternate, not how
 flows share."""
 
 
 def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
     """Jain's index; None without rates, or if all are 0.
 
-    rates: In any unit, not negative.
+    rates: Rates in any unit, not negative.
 
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
     (1.0, 0.25)
@@ -50,7 +51,7 @@ NOT_TOGETHER = "its competitors never all ran for 1 s and a tenth of the longest
 NOT_SAMPLED = "sockets were not sampled while it competed"
 NOTHING = "neither it nor its competitors got anything"
 SEVERAL = "the TCP flows compete in several groups, or not each with each: see their shares"
-"""Reason for a missing share or index."""
+"""Reasons why a share or an index is missing."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,10 @@ class Shares:
     """How the TCP flows of a run shared their paths.
 
     ratio: dict of flow number to float or None. Share of each TCP flow, 0 to 1.
-    reason: dict of flow number to str or None. Why the share is missing; None if there is a share, or if the run has at
-        most one TCP flow.
-    fairness: The summary's object `fairness`: `jain_index`, `from_s` and `until_s`, between which its flows competed,
-        and `reason`; each is None if it does not apply.
+    reason: dict of flow number to str or None. Reason why the share is missing. It is None if there is a share, or if
+        the run has at most one TCP flow.
+    fairness: The object `fairness` of the summary: `jain_index`, `from_s` and `until_s`, between which the flows
+        competed, and `reason`. Each is None if it does not apply.
     """
 
     ratio: dict[int, float | None]
@@ -104,11 +105,11 @@ def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None
 
 
 def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
-    """Jain's index of the only group of flows in which each competes with every other."""
+    """Jain's index of the only group of flows, in which each competes with every other."""
     groups = {found.group(number) for number, rivals in found.rivals.items() if rivals}
     if not groups:
         return {"reason": NO_RIVAL}
-    # No single index describes several groups, whether they overlap or not.
+    # If there are several groups, overlapping or not, no single index describes them.
     (group, *others) = groups
     if others or any(found.group(number) != group for number in group):
         return {"reason": SEVERAL}
@@ -127,13 +128,13 @@ def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
 
 
 def _is_long(found: Competition, group: Sequence[int], spans: Spans) -> bool:
-    """Whether flows compete for long enough that their shares are meaningful."""
+    """Whether flows compete for long enough that their shares mean something."""
     longest_ns = max(found.lives[number].stop_ns - found.lives[number].start_ns for number in group)
     return int(np.diff(spans).sum()) >= max(LEAST_NS, LEAST_RATIO * longest_ns)
 
 
 class _Rates:
-    """Goodput of flows, in order, over the times in which they compete."""
+    """In-order goodput of flows over the times in which they compete."""
 
     def __init__(self, tables: Tables, found: Competition) -> None:
         self._tables, self._lives = tables, found.lives
@@ -141,7 +142,7 @@ class _Rates:
         self._curves: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
-        """Goodput of each flow of a group, bit/s; None if that of any flow is unknown."""
+        """Goodput of each flow of a group in bit/s. None if the goodput of any of them is unknown."""
         rates = []
         for number in group:
             key = (number, spans.tobytes())
@@ -149,7 +150,7 @@ class _Rates:
                 self._known[key] = self._rate(number, spans)
             rate = self._known[key]
             if rate is None:
-                # A share of the known flows alone would be another quantity under the same name.
+                # A share among the known flows alone would be a different quantity with the same name.
                 return None
             rates.append(rate)
         return rates
@@ -159,7 +160,7 @@ class _Rates:
         if number not in self._curves:
             self._curves[number] = _in_life(self._tables, number, lived)
         curve = self._curves[number]
-        # A single sample at the socket's end describes only its whole life.
+        # A single sample at the end of the socket describes only its whole life.
         if curve is None or (len(curve[0]) == 2 and spans.tolist() != [[lived.start_ns, lived.stop_ns]]):
             return None
         # Bytes are assumed to have arrived evenly between two samples.
@@ -167,7 +168,8 @@ class _Rates:
 
 
 def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
-    """Instants and bytes received in order by then, from a flow's start to its end; None if the bytes are unknown."""
+    """Instants, and the number of bytes received in order by each of them, from a flow's start to its end; None if the
+    bytes are unknown."""
     carried = payload_bytes(tables, number, lived)
     if carried is None:
         return None
@@ -180,19 +182,19 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     """Goodput and share of each TCP flow in bins: `t_ns, flow, goodput_bps, share_ratio, jain_index`, flow by flow.
 
     A flow has rows for the bins that lie within its life. Share and index cover the flow and those of its competitors
-    that live through the whole bin; they are null if none does.
+    that live during the whole bin. They are null if no competitor does.
 
-    flows: `plan.flows`; flows other than TCP have no rows.
+    flows: `plan.flows`; only TCP flows have rows.
     bin_ns: Length of a bin.
     """
     found = competition(tables, flows, end_ns, link_values(tables))
     pieces = []
     for number, lived in found.lives.items():
         t_ns, received = _received(tables, number, lived.start_ns)
-        # Bins start at whole multiples of their length on the run's clock, so those of all flows coincide.
+        # Bins start at whole multiples of their length on the run's clock, so the bins of all flows are the same.
         first = -(-lived.start_ns // bin_ns) * bin_ns
         edges = bin_edges(first, min(lived.stop_ns, int(t_ns[-1])), bin_ns)
-        # The start that `_received` adds and one sample at the end would give a straight line, not a series.
+        # With only the start, which `_received` adds, and one sample at the end, the series would be a straight line.
         if len(t_ns) > 2 and len(edges) > 1:
             rate = np.diff(np.interp(edges, t_ns, received)) * 8e9 / bin_ns
             pieces.append(pd.DataFrame({"t_ns": edges[:-1], "flow": number, "goodput_bps": rate}))
@@ -201,7 +203,8 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
                             | {name: pd.Series(dtype="float64") for name in SERIES_NUMBERS})  # fmt: skip
     frame = pd.concat(pieces, ignore_index=True)
     rates = frame.pivot(index="flow", columns="t_ns", values="goodput_bps")
-    # Sums over each flow's group are computed as matrix products: a run of 90 flows over 1000 s has 90,000 rows.
+    # Sums over the group of each flow are computed as matrix products, because a run of 90 flows over 1000 s has 90,000
+    # rows.
     groups = np.eye(len(rates))
     for row, number in enumerate(rates.index):
         columns = rates.index.get_indexer(pd.Index(found.rivals[number]))
@@ -219,15 +222,15 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
 
 
 def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes received in order at the samples, with 0 at the flow's start."""
+    """Number of bytes received in order at each sample, preceded by 0 at the flow's start."""
     t_ns, received = counter(tables, number, "in_order")
     later = t_ns > start_ns
     return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
 
 
 def least_index(series: pd.DataFrame) -> pd.DataFrame:
-    """`t_ns, jain_index` of each bin of `share_series`: the smallest index of its groups, nan where no flows
-    compete."""
+    """`t_ns, jain_index` of each bin of `share_series`. The index is the smallest of the bin's groups, and nan where no
+    flows compete."""
     return series.groupby("t_ns", as_index=False)["jain_index"].min()
 
 
@@ -238,4 +241,4 @@ SERIES_NUMBERS = {
     "share_ratio": "part of the goodput of the flow and its competitors that run through the second",
     "jain_index": "Jain's index over the flow and its competitors that run through the second",
 }
-"""Numbers of `share_series`, and what they mean."""
+"""Columns of `share_series` with their meaning."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of shares and Jain's index of made-up runs against their packets: only competing flows count, and only while
-they compete."""
+"""Tests of shares and Jain's index on synthetic runs, compared with their packets: only competing flows count, and only
+while they compete."""
 
 import dataclasses
 
@@ -30,7 +30,7 @@ def found(run, **changed):
 
 
 def got_bps(run, flow, from_ns, until_ns):
-    """Goodput of a flow between two instants, from its packets."""
+    """Goodput of a flow between two instants, computed from its packets."""
     low, high = in_order_bytes(run.data[run.data["flow"] == flow], np.array([from_ns, until_ns]))
     return float(high - low) * 8e9 / (until_ns - from_ns)
 
@@ -61,7 +61,8 @@ def test_a_share_is_among_flows_that_send_the_same_way_at_the_same_time(planned,
     mine = found(run)
     alone = found(made(*same_way))
     numbers = range(len(same_way))
-    # Flows of the other direction, flows over other links, and control connections change only the queues.
+    # Flows in the other direction, flows over other links, and control connections only change the queues, not the
+    # shares.
     assert [mine.reason[number] for number in numbers] == [alone.reason[number] for number in numbers]
     for number, ratio in mine.ratio.items():
         assert (ratio is None) == (mine.reason[number] is not None)
@@ -103,7 +104,7 @@ def test_shares_of_flows_that_always_compete_add_up_and_have_an_index(gaps):
 
 
 def test_a_download_beside_two_uploads_shares_nothing_with_them():
-    # Two flows have different destinations but the same link out of A; the third flow arrives at A.
+    # Two flows have different destinations but use the same link out of A. The third flow ends at A.
     run = made(flow("A", "B", 0, 20, 4 * MS), flow("A", "C", 5, 18, 4 * MS), flow("B", "A", 10, size_bytes=300_000))
     mine = found(run)
     assert mine.reason == {0: None, 1: None, 2: NO_RIVAL}
@@ -161,7 +162,7 @@ def test_a_path_is_shared_only_while_it_is_the_same():
     rows[1]["t_ns"] = S
     brief = pd.concat([others, pd.DataFrame(rows)], ignore_index=True)
     assert found(run, routes=brief).reason == {0: NO_RIVAL, 1: NO_RIVAL}
-    # Without any routes, flows of one pair still compete.
+    # Even without routes, flows of the same pair compete.
     nowhere = run.tables.routes[:0]
     assert found(run, routes=nowhere).reason == {0: NO_RIVAL, 1: NO_RIVAL}
     assert found(made(flow("A", "B"), flow("A", "B")), routes=nowhere).ratio[0] == pytest.approx(0.5)
@@ -170,7 +171,7 @@ def test_a_path_is_shared_only_while_it_is_the_same():
 def test_what_was_not_sampled_or_never_came_has_a_reason():
     run = made(flow("A", "B"), flow("A", "B"))
     last = run.tables.sockets.groupby("flow").tail(1)
-    # A single sample at the end describes whole lives.
+    # A single sample at the end describes the whole life of a flow.
     assert found(run, sockets=last).ratio[0] == pytest.approx(0.5)
     later = made(flow("A", "B"), flow("A", "B", 5, 20))
     assert found(later, sockets=later.tables.sockets.groupby("flow").tail(1)).reason == {0: NOT_SAMPLED, 1: NOT_SAMPLED}
@@ -194,10 +195,10 @@ def test_a_control_connection_is_known_by_its_bytes():
         tables = dataclasses.replace(run.tables, **changed)
         return competition(tables, flows, END_NS, link_values(tables))
 
-    # 5 packets against 2000.
+    # The connections have 5 and 2000 packets.
     assert competing().controls == frozenset({2})
     assert competing().rivals == {0: (3,), 2: (), 3: (0,)}
-    # A download sends requests to the server, and its payload comes back.
+    # In a download, requests go to the server and the payload comes back.
     bins = run.tables.bins.copy()
     back = ((bins["flow"] == 3) & (bins["direction"] == ACK)).to_numpy()
     bins.loc[back, "delivered_bytes"] = bins.loc[back, "delivered_pkts"] * 200_000

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of arrays rather than runs: fading, densities, recordings."""
+"""Figures whose data are arrays, not runs: fading, densities, recordings."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
 
-They draw shares over integers from any source: a capture, a run, a window of it, or a study.
+They draw shares by a whole number. The shares may come from a capture, a run, a window of a run, or a study.
 
 >>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP
@@ -23,19 +23,19 @@ from leowarp.base.errors import TraceError
 from leowarp.report.style import COLUMN_IN, line_style, new_figure, styled
 
 WIDE_ENOUGH_FOR_LOG = 50.0
-"""If the largest share is this many times the smallest, the smallest bars would be invisible on a linear axis, so the
-axis is logarithmic."""
+"""If the largest share is this many times the smallest, the axis is logarithmic. The smallest bars would be invisible
+on a linear axis."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """One density of a figure.
+    """One density in a figure.
 
-    index: int array of shape (n,). Displacements in packets (late packets are positive), packets in the buffer, or n of
-        n-reordering; each occurs once.
+    index: int array of shape (n,). The whole number: displacement in packets (positive for late packets), packets in
+        the buffer, or n of n-reordering. Each value occurs once.
     share: float array of shape (n,). Share of the packets at each index, 0 to 1.
     label: Name in the legend; "" for none.
-    style: Colour and line style of matplotlib; if empty, the n-th of the palette.
+    style: Colour and line style for matplotlib. If it is empty, the n-th density gets the n-th style of the palette.
     """
 
     index: ArrayLike
@@ -44,7 +44,7 @@ class Shares:
     style: dict[str, Any] = field(default_factory=dict)
 
     def nonzero(self) -> tuple[np.ndarray, np.ndarray]:
-        """Index and share where the share is not 0, sorted by index."""
+        """Index and share of the entries whose share is not 0, sorted by index."""
         index, share = np.asarray(self.index, dtype="int64"), np.asarray(self.share, dtype="float64")
         order = np.argsort(index)
         index, share = index[order], share[order]
@@ -52,10 +52,11 @@ class Shares:
 
 
 def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """RD: share of packets at each displacement from the order of sending (RFC 5236, 3.6).
+    """Draw RD: the share of packets at each displacement from the order of sending (RFC 5236, 3.6).
 
-    densities: Shares by displacement. A single density is drawn as bars; several are drawn as outlines.
-    y_scale: {"auto", "linear", "log"}. "auto" uses "log" if the smallest share is less than a fiftieth of the largest.
+    densities: Shares by displacement. A single density is drawn as bars, and several as outlines.
+    y_scale: {"auto", "linear", "log"}. "auto" selects "log" if the smallest share is less than a fiftieth of the
+        largest.
     """
     _draw_bars(axes, densities, y_scale)
     axes.set_xlabel("displacement, packets (negative: early; positive: late)")
@@ -63,11 +64,11 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 
 
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """RBD: share of arrivals after which a buffer that restores the order holds a given number of packets (RFC 5236,
-    3.11).
+    """Draw RBD: the share of arrivals after which a buffer that restores the order holds a given number of packets (RFC
+    5236, 3.11).
 
     densities: Shares by number of packets in the buffer.
-    y_scale: {"auto", "linear", "log"}. As for `draw_density`.
+    y_scale: {"auto", "linear", "log"}. It is as for `draw_density`.
     Raises TraceError if no density has a packet.
     """
     _draw_bars(axes, densities, y_scale)
@@ -76,10 +77,10 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 
 
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """n-reordering: share of packets that arrive right after n packets that were sent later (RFC 4737, 5).
+    """Draw n-reordering: the share of packets that arrive right after n packets that were sent later (RFC 4737, 5).
 
-    densities: Shares by n. If no density has such a packet, the panel says so.
-    y_scale: {"auto", "linear", "log"}. As for `draw_density`.
+    densities: Shares by n. If no density has such a packet, the panel has a text that says so.
+    y_scale: {"auto", "linear", "log"}. It is as for `draw_density`.
     """
     smallest, largest = _range(densities)
     for number, shares in enumerate(densities):
@@ -99,9 +100,9 @@ def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str =
 
 
 def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure of `draw_density`.
+    """A figure that consists of `draw_density`.
 
-    footer: The rules that shape the result, above all thresholds.
+    footer: The rules that shape the result; thresholds are the most important.
     title: Title of the figure; "" for none.
     y_scale: {"auto", "linear", "log"}
     Raises TraceError if no density has a packet.
@@ -110,12 +111,13 @@ def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scal
 
 
 def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure of `draw_buffer_density`; parameters and errors are those of `density`."""
+    """A figure that consists of `draw_buffer_density`; its parameters and errors are those of `density`."""
     return _figure(draw_buffer_density, densities, footer, title, y_scale)
 
 
 def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure of `draw_n_reordering`; parameters are those of `density`, but densities without packets are allowed."""
+    """A figure that consists of `draw_n_reordering`. Its parameters are those of `density`, but densities without
+    packets are allowed."""
     return _figure(draw_n_reordering, densities, footer, title, y_scale)
 
 
@@ -139,16 +141,17 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
         index, share = shares.nonzero()
         if not len(index):
             continue
-        # A logarithmic axis has no 0, so bars start at its lower end; an index without packets is a bar of zero height.
+        # A logarithmic axis has no 0, so bars start at its lower end. An index without packets has a bar of zero
+        # height.
         heights = np.full(index[-1] - index[0] + 1, floor)
         heights[index - index[0]] = share
         edges = np.arange(index[0], index[-1] + 2) - 0.5
         style = {**line_style(number), **shares.style}
         if len(densities) == 1:
-            # Bars have a narrow edge in their colour. Otherwise, in a wide figure, the bar of one packet would be
-            # thinner than a pixel.
+            # Bars have a narrow edge of the same colour. Without it, the bar of one packet would be thinner than a
+            # pixel in a wide figure.
             axes.stairs(heights, edges, baseline=floor, fill=True, facecolor=style["color"], linewidth=0)
-            # All edges form one path: `vlines` writes one SVG element per edge, and a run may have a thousand
+            # All edges form one path. `vlines` would write one SVG element per edge, and a run may have a thousand
             # displacements.
             edge = np.stack([np.full(len(index), floor), share, np.full(len(index), np.nan)], axis=1)
             axes.plot(np.repeat(index, 3), edge.ravel(), color=style["color"], linewidth=0.5, solid_capstyle="butt")
@@ -163,18 +166,18 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
 
 
 def _range(densities: Sequence[Shares]) -> tuple[float, float]:
-    """Smallest and largest nonzero share; (0, 0) if there is none."""
+    """Smallest and largest share that is not 0; (0, 0) if there is none."""
     values = np.concatenate([np.zeros(0), *(shares.nonzero()[1] for shares in densities)])
     return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 
 
 def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bool:
-    """Scale the y axis. Returns whether it is logarithmic."""
+    """Scale the y axis, and return whether it is logarithmic."""
     log = largest > 0 and (y_scale == "log" or (y_scale == "auto" and largest > WIDE_ENOUGH_FOR_LOG * smallest))
     if log:
         axes.set_yscale("log")
         # The axis starts at half the smallest share or below (10^-0.3). Otherwise the bar of this share would have no
-        # visible height. A twentieth of the decades shown is left free at the upper end.
+        # visible height. At the upper end, a twentieth of the decades is left free.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the reordering figures: scales, outlines, equal bytes, and the text of figures without packets."""
+"""Tests of the reordering figures: scales, outlines, identical files for identical data, and the text of figures
+without packets."""
 
 import numpy as np
 import pytest

@@ -15,7 +15,7 @@ from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
 MOST_SLOTS = 60
-"""More lines than this would hide the data that they mark."""
+"""With more lines than this, they would hide the data."""
 
 
 def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
@@ -23,7 +23,7 @@ def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> No
 
     described: sequence of (Measurement, Description)
     file: Its suffix sets the format: .svg, .pdf or .png.
-    Raises ScenarioError if the file's name has no format that can be drawn.
+    Raises ScenarioError if the suffix of the file is not a format that can be drawn.
     """
     kind = format_of(file, "--figure")
     with styled():
@@ -32,11 +32,11 @@ def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> No
 
 
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """For each series: the delays, lost probes as ticks at the top, reconfigurations as lines; below it the capacity,
-    if known.
+    """A figure with a panel per series: the delays, lost probes as ticks at the top, and reconfigurations as lines.
+    Below it is a panel of the capacity, if it is known.
 
-    described: sequence of (Measurement, Description). There are one or two panels per series, ms and Mbit/s over s; the
-        footer names the source of the period.
+    described: sequence of (Measurement, Description). Each series has one or two panels, in ms and Mbit/s over s. The
+        footer says where the period comes from.
     """
     capacities = [any((m.capacity_down, m.capacity_up)) for m, _ in described]
     heights = [height for has in capacities for height in ((1.6, 0.9) if has else (1.6,))]
@@ -60,7 +60,7 @@ def _draw_delays(axes: Axes, measurement: Measurement, description: Description)
         instants_s = description.schedule.instants_ns(int(series.t_ns[0]), int(series.t_ns[-1]) + 1) / 1e9
         if len(instants_s) <= MOST_SLOTS:
             mark_changes(axes, instants_s.tolist())
-    # A lost probe and a gap have no delay: the line is interrupted there.
+    # A lost probe has no delay, and neither has a gap. The line is interrupted there.
     axes.plot(series.t_ns / 1e9, series.delay_ns / 1e6, color=BEFORE, linewidth=0.5, rasterized=len(series) > 20_000)
     lost_s = series.t_ns[series.lost] / 1e9
     if len(lost_s):
@@ -84,10 +84,10 @@ def _draw_capacity(axes: Axes, measurement: Measurement) -> None:
 
 
 def _steps(capacity: Capacity) -> tuple[np.ndarray, np.ndarray]:
-    # A step is drawn up to the next row's instant, so the last rate needs an end.
+    # A step is drawn up to the instant of the next row, so the last rate needs an end.
     t_s = np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))) / 1e9
     rate_mbps = np.append(capacity.rate_bps, capacity.rate_bps[-1]) / 1e6
-    # A number that stands for "no limit" would press all measured values against the axis.
+    # The rate that means "no limit" is so large that all measured values would be at the bottom of the axis.
     return t_s, np.where(rate_mbps == UNSHAPED / 1e6, np.nan, rate_mbps)
 
 

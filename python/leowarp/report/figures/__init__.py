@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All figures by name: `figure(run, "goodput")`."""
+"""All figures by name; for example, `figure(run, "goodput")` draws one."""
 
 from __future__ import annotations
 
@@ -35,18 +35,19 @@ from leowarp.results.run import Run
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A figure that can be drawn of one or several runs.
+    """A kind of figure, which can be drawn for one or several runs.
 
-    draw: `draw(runs, **options) -> Figure`.
+    draw: Function `draw(runs, **options) -> Figure`.
     caption: What the figure shows and how to read it.
-    study: The figure of `frederiksen2024` that it reproduces, or "".
-    several: Whether it draws all given runs, not only the first.
-    shows: The subject, a name of `_HAS`: flows of a kind (`many tcp`: more than lines can distinguish; `pairs`: between
-        many pairs of stations; `sizes`: many with a size; `pings`: those with replies; `capacity`: TCP over a link with
-        a capacity table; `changes`: TCP over a path that can change), routes over satellites, a mobile channel, or
-        measurements of programs (`players`, `page loads`). A page leaves the figure out if a run has none of these.
+    study: Number of the figure of `frederiksen2024` that it reproduces, or "".
+    several: True if it draws all given runs, False if only the first.
+    shows: Its subject, which is a key of `_HAS`. Subjects are flows of a kind (`many tcp`: more than lines can
+        distinguish; `pairs`: between many pairs of stations; `sizes`: many with a size; `pings`: those with replies;
+        `capacity`: TCP over a link with a capacity table; `changes`: TCP over a path that can change), routes over
+        satellites, a mobile channel, or measurements of programs (`players`, `page loads`). A page leaves the figure
+        out if the run does not have its subject.
     needs: Trace tables from which the figure is drawn.
-    part: Section of a run's page that contains it.
+    part: Section of a run's page in which the figure is.
     own_flows: Whether the figure chooses its flows itself.
     """
 
@@ -62,12 +63,12 @@ class FigureKind:
 
     @property
     def around_changes(self) -> bool:
-        """Whether the figure has an option `change_s`, the instant around which it shows the runs."""
-        # The signature itself is checked, also through `functools.partial`: a separate flag could contradict it.
+        """Whether the figure has the option `change_s`, an instant around which it shows the runs."""
+        # The signature itself is checked, also of a `functools.partial`, because a separate flag could contradict it.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
-        """Whether all of the runs have what the figure shows."""
+        """Whether each of the runs has the subject of the figure."""
         return all(_HAS[self.shows](run) for run in runs)
 
 
@@ -78,7 +79,7 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "pairs": across_flows.has_pairs,
     "sizes": across_flows.has_sizes,
     "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
-    # A path without satellites never changes, so this figure would contain no information.
+    # Without satellites a path never changes, so this figure would be empty.
     "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
@@ -238,33 +239,34 @@ Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
 
 
 def views(runs: Runs) -> list[RunView]:
-    """Runs as views: a run or its directory, several, or views already."""
-    # A string is a sequence too: without this check a directory's name would be iterated letter by letter.
+    """Runs as views. A run, its directory, several of these, and views are accepted."""
+    # A string is a sequence too. Without this check, the letters of a directory's name would be treated as runs.
     many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)
     return [run if isinstance(run, RunView) else RunView(run) for run in many]
 
 
 def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | None = None, **options: Any) -> Figure:
-    """A figure of a run or of several runs.
+    """Draw a figure of a run or of several runs.
 
     Parameters
     ----------
     runs : path, Run, RunView, or a sequence of them
         Run directories.
     name : str
-        One of `FIGURES`.
+        Name of the figure in `FIGURES`.
     flow : int or str, or a sequence of them, optional
-        Flows of each run to draw, by number or name; by default all that the figure is about. Up to eight flows get one
-        line each; for more, the figure shows their distribution, or the flows that were hit hardest, and says so.
+        Flows of each run to draw, by number or name; by default all that can be in the figure. Up to eight flows get
+        one line each. If there are more, the figure shows their distribution or the flows that were affected most, and
+        says which.
     options
-        Options of that figure, e.g. `bin_ns`, `start_s`, `change_s`.
+        Options of that figure, for example `bin_ns`, `start_s`, `change_s`.
 
     Raises
     ------
     ScenarioError
         If there is no such figure or option.
     TraceError
-        If the runs lack what it shows.
+        If the runs lack the data that the figure shows.
     """
     if name not in FIGURES:
         raise ScenarioError(f"there is no figure {name!r:.60}", hint=one_of(name, FIGURES))
@@ -273,7 +275,7 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
     for run in given:
         for table in FIGURES[name].needs:
-            # The last sample of a socket is kept even if no other sample was taken.
+            # The last sample of a socket exists even if sockets were not sampled.
             unsampled = table == "sockets" and run.plan.observe.sockets_ns is None
             if unsampled or not run.tables.has(table):
                 key = {"sockets": 'observe.sockets="50 ms"', "links": 'observe.queues="50 ms"'}.get(
@@ -294,21 +296,21 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
 
 
 def flows_of(run: RunView, name: str) -> list[int]:
-    """Numbers of the flows of a run that a figure can show."""
+    """Numbers of those flows of a run that the figure can show."""
     every = list(range(len(run.plan.flows)))
     return {"probes": run.probe_flows, "pings": run.ping_flows, "any": every}.get(FIGURES[name].shows, run.tcp_flows)
 
 
 def _of_flows(run: RunView, name: str, flow: int | str | Sequence[int | str] | None) -> list[RunView]:
-    """A view of each flow of a run that a figure shows; the run itself if it has fewer than two of them.
+    """A view of each flow of the run that the figure shows. If there are fewer than two such flows, the run itself.
 
-    Raises ScenarioError if the run does not have a requested flow, or the figure is not about it.
+    Raises ScenarioError if the run does not have a requested flow, or if the figure cannot show it.
     """
     if flow is None and run.flow is not None:
         return [run]
     have = flows_of(run, name)
     if flow is None:
-        # Reordering is shown for TCP flows if there are any.
+        # If there are TCP flows, reordering is shown for these only.
         have = run.tcp_flows or have if FIGURES[name].shows == "any" else have
         return [run] if len(have) < 2 else [run.of_flow(number) for number in have]
     wanted = run.chosen(flow)

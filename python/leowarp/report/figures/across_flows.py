@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many flows in one figure: a matrix by source and destination, or a distribution in which each flow is one point."""
+"""Figures of many flows: a matrix by source and destination, or a distribution in which each flow is one point."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from leowarp.report.style import PAGE_IN, line_style, new_figure
 from leowarp.report.view import MOST_LINES, RunView, footer_of, labels
 
 FEWEST_PAIRS = 4
-"""Number of station pairs from which on a matrix is clearer than a list."""
+"""A matrix is drawn from this number of station pairs on; for fewer, a list is clearer."""
 
 MOST_NUMBERS = 12
-"""Number of stations on an axis up to which each cell has space for its number: with more, only the colour remains."""
+"""Cells of the matrix contain their number up to this many stations on an axis. With more there is no space, and only
+the colour remains."""
 
 MOST_ROW_IN = 0.28
 """Height of a cell if there are few columns."""
@@ -32,14 +33,14 @@ QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
     ("rtt_p50_ns", "median round trip, ms", 1e6, "Oranges", "{:.0f}"),
     ("lost_ratio", "lost, %", 0.01, "Reds", "{:.2g}"),
 )
-"""Column of `PAIR_COLUMNS`, its label, its unit, its colours, and the format of its cells."""
+"""A quantity of the matrix: column of `PAIR_COLUMNS`, label, unit, colours, and format of the cells."""
 
 
 def matrix(runs: Sequence[RunView]) -> Figure:
-    """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns); cells without a flow have no
+    """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns). Cells without a flow have no
     colour.
 
-    runs: The first is shown.
+    runs: Only the first run is shown.
     """
     (run, *_) = runs
     found = pairs(run.summary["flows"])
@@ -69,7 +70,7 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", va="center", color="#555555")
     top = float(known.max()) if len(known) and known.max() > 0 else 1.0
     shades = colormaps[colours]
-    # The darkest third of the colours would hide the number, or would need a second text colour.
+    # The darkest third of the colours is not used. It would hide the number, or require a second text colour.
     axes.imshow(values, cmap=shades, vmin=0, vmax=1.4 * top, aspect="auto")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
@@ -82,9 +83,9 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
 
 
 def distribution(runs: Sequence[RunView]) -> Figure:
-    """Goodput, median round-trip time and loss as step curves over the flows: share of the flows at or below a value.
+    """Goodput, median round-trip time and loss as step curves: share of the flows that have at most this value.
 
-    runs: For one run there is one line per congestion control, for several runs one line per run.
+    runs: One run gets a line per congestion control; several runs get one line each.
     """
     named = _named(runs, [_flows(run) for run in runs])
     figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
@@ -104,12 +105,12 @@ def distribution(runs: Sequence[RunView]) -> Figure:
 
 
 def completion(runs: Sequence[RunView]) -> Figure:
-    """Time to completion of each flow against its size, both logarithmic, with medians over flows of similar size.
+    """Completion time of each flow over its size, both logarithmic, with medians over flows of similar size.
 
-    A flow that did not complete before its stop or the run's end is drawn as a hollow triangle at its time so far. Its
-    true time is longer.
+    If a flow was not complete at its stop or at the end of the run, a hollow triangle marks the time that it had taken
+    by then. Its completion time would have been longer.
 
-    runs: For one run there is one colour per congestion control, for several runs one colour per run.
+    runs: One run gets a colour per congestion control; several runs get one colour each.
     """
     named = _named(runs, [_sized(run) for run in runs])
     figure = new_figure(PAGE_IN, 3.2, footer_of(runs))
@@ -137,10 +138,10 @@ def completion(runs: Sequence[RunView]) -> Figure:
 
 
 BINS_PER_DECADE = 3
-"""Bins of sizes per decade; each bin spans a factor of 2.2 and has one median."""
+"""Number of bins of sizes per decade. Each bin spans a factor of 2.2 and has one median."""
 
 FEWEST_IN_BIN = 5
-"""Smallest number of flows of similar size for which a median is drawn."""
+"""A median is drawn if at least this many flows have a similar size."""
 
 
 def _line(place: int) -> dict[str, Any]:
@@ -148,11 +149,12 @@ def _line(place: int) -> dict[str, Any]:
 
 
 def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Median size and time of the flows of each bin of sizes in which more than half of the flows completed."""
+    """Median size and median time of the flows in each bin of sizes. Bins are left out unless more than half of their
+    flows were complete."""
     bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
     size_kbytes, median_s = [], []
     for _, mine in flows.groupby(bins):
-        # Unfinished flows took longer than their known time, and count as infinitely long.
+        # A flow that was not complete took longer than its known time, so its time counts as infinite.
         took_s = mine["took_s"].where(mine["is_complete"], np.inf).median()
         if len(mine) >= FEWEST_IN_BIN and np.isfinite(took_s):
             size_kbytes.append(mine["size_kbytes"].median())
@@ -161,7 +163,7 @@ def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sized(run: RunView) -> pd.DataFrame:
-    """One row per TCP flow with a size that could begin: `size_kbytes, took_s, is_complete, congestion_control`."""
+    """One row per TCP flow that has a size and could begin: `size_kbytes, took_s, is_complete, congestion_control`."""
     rows = []
     for number in run.tcp_flows:
         planned, found = run.plan.flows[number], run.summary["flows"][number]
@@ -179,19 +181,20 @@ def _sized(run: RunView) -> pd.DataFrame:
 
 
 def has_sizes(run: RunView) -> bool:
-    """Whether enough TCP flows have a size to draw their completion times against it."""
+    """Whether there are enough TCP flows with a size to draw completion times over sizes."""
     return sum(run.plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
 
 
 def _named(runs: Sequence[RunView], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
-    """Flows that share a colour, by their name in the legend: for one run by congestion control, for several by run."""
+    """Flows of the same colour, with their name in the legend. One run is divided by congestion control, and several
+    runs by run."""
     if len(runs) == 1:
         return [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
     return list(zip(labels(runs), frames, strict=True))
 
 
 def _flows(run: RunView) -> pd.DataFrame:
-    """One row per TCP flow, numbers as float64; nan where unknown."""
+    """One row per TCP flow with its numbers as float64; nan if unknown."""
     rows = []
     for flow in run.summary["flows"]:
         if flow["kind"] == "tcp":
@@ -204,6 +207,6 @@ def _flows(run: RunView) -> pd.DataFrame:
 
 
 def has_pairs(run: RunView) -> bool:
-    """Whether TCP flows run between enough pairs of stations to draw a matrix."""
+    """Whether there are TCP flows between enough pairs of stations to draw a matrix."""
     ends = {(run.plan.flows[number].source, run.plan.flows[number].destination) for number in run.tcp_flows}
     return len(ends) >= FEWEST_PAIRS

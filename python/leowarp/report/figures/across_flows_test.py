@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of many flows as a matrix, as a distribution and as sortable tables, against the numbers of the run."""
+"""Tests of many flows as a matrix, as a distribution and as sortable tables, compared with the numbers of the run."""
 
 import dataclasses
 import re
@@ -21,7 +21,7 @@ PAIRS = [(a, b) for a in STATIONS for b in STATIONS if a != b]
 
 @pytest.fixture(scope="module")
 def mesh(run_dir, tmp_path_factory):
-    """Two flows for each of six pairs, one CUBIC, one BBR; no station sends to itself."""
+    """Two flows for each of six pairs of different stations, one with CUBIC and one with BBR."""
     path = write_synthetic_flows(run_dir, tmp_path_factory.mktemp("flows") / "mesh", constellation_toml(12, PAIRS))
     metrics(read_tables(path), RunView(path).plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     return RunView(path)
@@ -88,7 +88,7 @@ def test_the_network_has_a_row_for_each_pair_satellite_and_direction(mesh, run_d
 
 @pytest.fixture(scope="module")
 def sized(mesh):
-    """The twelve flows with sizes of 1, 2, 4, ... kB; each takes 1 ms per kB, and the two largest do not complete."""
+    """The twelve flows with sizes of 1, 2, 4, ... kB. Each takes 1 ms per kB, and the two largest do not complete."""
     view = RunView(mesh.run.path)
     flows = [dataclasses.replace(flow, size_bytes=1000 * 2**n) for n, flow in enumerate(view.plan.flows)]
     view.run.__dict__["observed_plan"] = dataclasses.replace(view.plan, flows=tuple(flows))
@@ -102,7 +102,7 @@ def sized(mesh):
 def test_time_to_completion_stands_over_the_size_and_what_was_not_done_is_marked(sized, mesh):
     drawn = figure(sized, "completion")
     points = {line.get_label(): line for line in drawn.axes[0].lines}
-    # The first six flows use CUBIC, the others BBR.
+    # The first six flows use CUBIC, and the others BBR.
     assert set(points) == {"cubic, 6 flows", "bbr, 4 flows", "bbr, 2 not done, took longer"}
     for label, numbers in (("cubic, 6 flows", range(6)), ("bbr, 4 flows", range(6, 10))):
         assert points[label].get_xdata() == pytest.approx([2**n for n in numbers])
@@ -123,7 +123,7 @@ def test_the_median_of_flows_of_like_size_counts_what_was_not_done_as_longer():
         "is_complete": [False, True, True, True, True, *[False] * 3, *[True] * 6],
     })  # fmt: skip
     size_kbytes, median_s = across_flows._medians(frame)
-    # In the first bin one flow did not complete. The median is that of 0.2, 0.3, 0.4, 0.5 and one longer value. In the
-    # second bin most did not complete, and the third has too few flows.
+    # In the first bin, one flow was not complete. The median is that of 0.2, 0.3, 0.4, 0.5 and a longer value. In the
+    # second bin most flows were not complete, and the third bin has too few flows.
     assert size_kbytes.tolist() == [1.2]
     assert median_s.tolist() == [0.4]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the measurements of programs: a player's buffer and bit rate, the objects of a page."""
+"""Figures of what programs measured: a player's buffer and bit rate, and the objects of a page."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, legend_below, mark
 from leowarp.report.view import RunView, footer_of
 
 MOST_PANELS = 6
-"""Largest number of players or pages in a figure; of more, the first are shown."""
+"""Largest number of players or pages in a figure. If there are more, the first ones are shown."""
 WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
-"""Parts of an object's bar."""
+"""Parts of the bar that stands for an object."""
 
 
 def has_measured(run: RunView, kind: str) -> bool:
-    """Whether any program of a run completed a measurement of that kind."""
+    """Whether any program of a run completed a measurement of this kind."""
     return bool(_flows_with(run, kind))
 
 
 def playback(runs: Sequence[RunView]) -> Figure:
-    """The buffer of each player over time with its stalls, and below it the bit rate and the throughput of its
-    segments.
+    """Buffer of each player over time with its stalls, and below it the bit rate and throughput of its segments.
 
     runs: Runs with segmented video.
-    Returns: Two panels per player, in s; a pink line is a route change, a red area a stall.
+    Returns: A figure with two panels per player, in s. A pink line is a route change, and a red area a stall.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "segment")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.6 + 2.3 * len(shown), footer_of(runs))
@@ -60,17 +59,17 @@ def playback(runs: Sequence[RunView]) -> Figure:
         below.set_ylim(bottom=0)
         below.set_ylabel("Mbit/s")
     panels[-1].set_xlabel("time, s (pink: route changes)")
-    # The first panel may contain no stall.
+    # The first panel may have no stall, so the legend is taken from all panels.
     known = {name: handle for axes in panels for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     legend_below(panels[-1], list(known.values()), list(known), ncols=len(known))
     return figure
 
 
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Content of a player's buffer, s, at the corners of the line: `(t_s, buffer_s)`.
+    """Content of a player's buffer in s over time, as the corners of a line: `(t_s, buffer_s)`.
 
-    Just before each segment arrived, the buffer was shorter by that segment. Since the previous segment, playback had
-    reduced it, or it had not changed.
+    Each segment makes the buffer longer when it arrives. Between two segments, playback reduces the buffer, or the
+    player is paused.
 
     segments: Rows of the table `measures`, by `end_ns`.
     """
@@ -79,8 +78,8 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     t_s, buffer_s = [came_s[0]], [before_s[0]]
     for number in range(len(came_s)):
         if number:
-            # The player played for this long. It was then empty until this segment arrived, or it was full before the
-            # first picture.
+            # The player played for this long. For the rest of the time until this segment arrived, the buffer was
+            # empty, or playback had not begun.
             played_s = max(0.0, after_s[number - 1] - before_s[number])
             t_s.append(min(came_s[number - 1] + played_s, came_s[number]))
             buffer_s.append(before_s[number])
@@ -90,10 +89,11 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def waterfall(runs: Sequence[RunView]) -> Figure:
-    """Request and arrival times of each object of a page: for each flow, the page that took longest.
+    """Times at which the objects of a page were requested and arrived. For each flow, the page that took longest is
+    shown.
 
     runs: Runs with page loads.
-    Returns: One panel per flow, ms since the page's start; each object is a bar.
+    Returns: A figure with one panel per flow, in ms since the page's start; each object is a bar.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "page")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.7 + 2.4 * len(shown), footer_of(runs))
@@ -122,7 +122,7 @@ def waterfall(runs: Sequence[RunView]) -> Figure:
 
 
 def _flows_with(run: RunView, kind: str) -> list[int]:
-    """Flows of programs that completed a measurement of that kind, in order."""
+    """Flows of programs that completed a measurement of this kind, in order."""
     if not run.tables.has("measures"):
         return []
     rows = run.tables.measures

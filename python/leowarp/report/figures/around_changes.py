@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Window and round-trip time around route changes (fig. 7 and 8 of Frederiksen et al., 2024), and the choice of these
-changes."""
+"""Window and round-trip time around route changes (fig. 7 and 8 of Frederiksen et al., 2024), and the choice of the
+changes that are shown."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from leowarp.report.figures.manyflows import Named, hit_hardest
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
 
-# This value is below (0, 0), so that a flow whose path changed without loss is still shown before a flow whose path did
-# not change.
+# Score of a flow whose path did not change. It is below (0, 0), the score of a flow whose path changed without losses,
+# so that the latter is shown first.
 _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
 
 def chosen_changes(run: RunView, count: int) -> list[int]:
-    """The route changes with the most late packets, then with the most lost, by time.
+    """The route changes with the most late packets (and among equals, with the most lost packets), in chronological
+    order.
 
-    run: View of one flow, or of a run with one flow.
-    Returns: Instants in ascending order; fewer than `count` if the run has fewer changes.
+    run: View of one flow, or a run with one flow.
+    Returns: Instants in ascending order. There are fewer than `count` if the run has fewer changes.
     Raises TraceError if the flow's path never changed.
     """
     order = hit_hardest_first(hits(run))[:count]
@@ -52,10 +53,10 @@ def _never_changed(group: Sequence[RunView]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunView:
-    """The view of the first run's flow with the most late packets at one route change.
+    """The view of that flow of the first run which has the most late packets at one route change.
 
-    runs: Views of flows; views of other runs than the first are ignored.
-    change_s: Only this change counts, s; flows whose path did not change then rank last.
+    runs: Views of flows. Views of runs other than the first are ignored.
+    change_s: If given, only the change at this time (in s) counts. Flows whose path did not change then are last.
     Raises TraceError if no flow's path ever changed and `change_s` is not given.
     """
     group = by_run(runs)[0]
@@ -68,30 +69,32 @@ def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunVi
             return mine.get(round(change_s * 1e9), _NOT_CHANGED)
         return max(mine.values(), default=_NOT_CHANGED)
 
-    # `max` keeps the first of equal values, so equal runs are drawn alike.
+    # `max` keeps the first of equal values, so equal runs give the same figure.
     return max(group, key=most)
 
 
 class Column(NamedTuple):
-    """One route change: the flows drawn, each with its label and line, and the title of the column."""
+    """One route change in a figure: its flows, each with label and line style, and the title of the column."""
 
     t_ns: int
     flows: list[Named]
     title: str
     of_several: bool
-    """Whether the run has more than one flow, so that the drawn flows need names."""
+    """True if the run has more than one flow, so that the drawn flows need names."""
 
 
 def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = None) -> list[Column]:
-    """Content of each column of a figure: one change for each of several runs, or several changes of one run.
+    """The columns of a figure. Several runs have one change each; a single run has several changes.
 
     runs: Runs, or views of their flows.
-    count: Columns of a single run; each of several runs has one column.
-    change_s: The instant shown for all runs, s; by default `instants.common_instant` chooses it for several runs.
-    Returns: Columns in the order of the runs, then by time. For one run the changes are those with the most late
-        packets over its flows, then with the most lost; for several runs the instant is the same for all. The flows are
-        those whose path changed then. If there are more than lines can distinguish, those hit hardest.
-    Raises TraceError if no flow of a run ever had another path.
+    count: Number of columns of a single run; each of several runs has one column.
+    change_s: Instant in s that is shown for all runs. By default, several runs are shown at the instant that
+        `instants.common_instant` chooses.
+    Returns: Columns in the order of the runs, and then by time. For one run, the changes are those with the most late
+        packets of all its flows, and among equals with the most lost packets. Several runs are shown at the same
+        instant. The flows are those whose path changed then. If there are more than lines can distinguish, those that
+        were affected most are shown.
+    Raises TraceError if the path of no flow of a run ever changed.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
     groups, looks, of_runs = by_run(runs), list(zip(runs, labels(runs), styles(runs), strict=True)), run_labels(runs)
@@ -105,16 +108,16 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
         if not sums and at_ns is None:
             raise _never_changed(group)
         for t_ns in sorted(hit_hardest_first(sums)[:count]) if at_ns is None else [at_ns]:
-            # A run in which no path changed at the common instant is still shown, titled "no change at": next to a run
-            # whose path changed, that is a result.
+            # A run in which no path changed at the common instant is shown too, with the title "no change at". Beside a
+            # run whose path changed, this is a result.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
-            # Late and lost packets are compared as a pair, by the rule of `hit_hardest_first`, not as a sum.
-            # `hardest_hit` ranks in the same way.
+            # Late and lost packets are compared as a pair, as in `hit_hardest_first`, not as a sum. `hardest_hit`
+            # compares in the same way.
             scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
             if len(group) > MOST_LINES:
-                # Colours are assigned per column: eight flows can be distinguished by colour, ninety cannot.
+                # Each column has its own colours: colour can distinguish eight flows, but not ninety.
                 flows = [(run, name, line_style(place)) for place, (run, name, _) in enumerate(flows)]
             label = flows[0][1] if len(group) == 1 else (of_runs[id(group[0].run)] if len(groups) > 1 else "")
             event = "change at" if t_ns in sums else "no change at"
@@ -128,11 +131,11 @@ SPURIOUS: dict[str, Any] = {
     "facecolor": AFTER, "hatch": "////", "edgecolor": "#7a5200", "linewidth": 0,
     "label": "spurious (the original arrived)",
 }  # fmt: skip
-"""Line styles of the two kinds of retransmissions."""
+"""Line styles of needed and spurious retransmissions."""
 
 
 def _below(columns: Sequence[Column]) -> float:
-    """Height of the legends below columns of several flows, in inches."""
+    """Height in inches of the legends below columns with several flows."""
     most = max(len(column.flows) for column in columns)
     return 0.3 + 0.11 * most if any(column.of_several for column in columns) else 0.0
 
@@ -148,11 +151,12 @@ def cwnd_around_changes(
 ) -> Figure:  # fmt: skip
     """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
 
-    before_s, after_s: The time shown before and after a change, s.
-    count: Changes of a single run; each of several runs has one.
-    change_s: The instant shown for all runs, s; by default `instants.common_instant` chooses it for several runs.
-    Returns: One column per change with two panels: packets above; below, packets per 50 ms of sending time, summed over
-        the flows shown, with spurious ones hatched.
+    before_s, after_s: Time in s that is shown before and after a change.
+    count: Number of changes of a single run; each of several runs has one.
+    change_s: Instant in s that is shown for all runs. By default, several runs are shown at the instant that
+        `instants.common_instant` chooses.
+    Returns: A figure with one column per change. The upper panel has the window in packets. The lower one has
+        retransmissions per 50 ms of sending time, as a sum over the flows shown; spurious ones are hatched.
     Raises TraceError if the route never changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -167,17 +171,19 @@ def cwnd_around_changes(
             top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), **look)
         top.set_title(column.title, pad=3)
         top.set_ylim(0, 1.08 * highest_of(top))
-        # All flows of a column belong to one run, whose table of bins contains them all.
+        # All flows of a column belong to one run, so one table of bins contains all of them.
         tables = column.flows[0][0].tables
         bins = tables.bins[tables.bins["direction"] == DATA]
         each = [_around(bins, run.main_flow, t_ns, before_s, after_s) for run, _, _ in column.flows]
-        # min_count: if no flow has a number in a bin, the bin stays unknown; by default pandas sums nothing to 0.
+        # min_count keeps a bin unknown if no flow has a number there; otherwise pandas would return 0.
         bins = pd.concat(each).groupby("t_ns", as_index=False)[["retrans_pkts", "spurious_pkts"]].sum(min_count=1)
-        # Shifted by half a bin: a row of `bins` begins at its t_ns, but a bar is centred on its x value.
+        # The values are shifted by half a bin: a row of `bins` begins at its t_ns, while a bar is centred on its x
+        # value.
         when, again = ((bins["t_ns"] - t_ns) / 1e9 + 0.025).to_numpy(), floats(bins["retrans_pkts"])
         spurious = floats(bins["spurious_pkts"])
         for height, below, look in ((again - spurious, spurious, NEEDED), (spurious, 0 * spurious, SPURIOUS)):
-            # Each bar is a separate artist, and most bins have no bar: drawing bars of height 0 took half a CPU second.
+            # Only bars that are not 0 are drawn. Each bar is a separate artist, and drawing those of height 0 took half
+            # a CPU second.
             some = height > 0
             bottom.bar(when[some], height[some], width=0.05, bottom=below[some], **look)
         for axes in (top, bottom):
@@ -190,7 +196,8 @@ def cwnd_around_changes(
         if place == len(columns) - 1:
             causes = bottom.legend(handles=[Patch(**NEEDED), Patch(**SPURIOUS)], loc="upper right")
         if several:
-            # The layout reserves space for the legend of an axes, but not for an artist that is added to it.
+            # The layout reserves space for the legend of an axes, but not for artists added to the axes, so this is a
+            # legend.
             _name_flows(bottom, column)
             if place == len(columns) - 1:
                 bottom.add_artist(causes)
@@ -205,11 +212,12 @@ def srtt_around_changes(
 ) -> Figure:  # fmt: skip
     """Smoothed RTT around route changes (fig. 8), with each packet's RTT and the RTT of the empty path.
 
-    before_s, after_s: The time shown before and after a change, s.
-    count: Changes of a single run; each of several runs has one.
-    change_s: The instant shown for all runs, s; by default `instants.common_instant` chooses it for several runs.
-    Returns: One panel per change, ms over s. The RTT of the empty path is the propagation delay in both directions at
-        each instant, without queues.
+    before_s, after_s: Time in s that is shown before and after a change.
+    count: Number of changes of a single run; each of several runs has one.
+    change_s: Instant in s that is shown for all runs. By default, several runs are shown at the instant that
+        `instants.common_instant` chooses.
+    Returns: A figure with one panel per change, in ms over s. The RTT of the empty path is the sum of the propagation
+        delays in both directions at each instant, without queues.
     Raises TraceError if the route never changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -226,11 +234,11 @@ def srtt_around_changes(
     panels[0].set_ylabel("round-trip time, ms")
     panels[0].set_ylim(bottom=0)
     pairs = [dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True)) for axes in panels]
-    # Panels are visited in reverse, so the first panel's handle is kept.
+    # Panels are visited in reverse order, so the handle of the first panel remains.
     found = {name: handle for each in pairs[::-1] for name, handle in each.items()}
     names = [name for name in (PACKET_WORDS, EMPTY_WORDS, "smoothed") if name in found]
     several = len(by_run(runs)) > 1 or columns[0].of_several
-    # The smoothed RTT has a different colour in each panel, or for each flow.
+    # The smoothed RTT has a different colour in each panel, or for each flow, so the legend shows it in grey.
     handles = [Line2D([], [], color="#333333") if name != PACKET_WORDS and several and name == "smoothed"
                else found[name] for name in names]  # fmt: skip
     figure.legend(handles, names, loc="outside upper center", ncols=3, markerscale=4)
@@ -238,23 +246,24 @@ def srtt_around_changes(
 
 
 def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> None:
-    """Smoothed RTT of each flow and the RTT of its empty path; for a run with one flow also the RTT of its packets."""
+    """Draw the smoothed RTT of each flow and the RTT of its empty path. If the run has one flow, also draw the RTT of
+    its packets."""
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
         each = packet_rtt(run.tables, run.main_flow)
-        # At 100 Mbit/s some 50,000 full packets leave in the 6 s shown. A fifth of these points still shows the slope
-        # of each queue.
+        # At 100 Mbit/s, some 50,000 full packets are sent in the 6 s shown. A fifth of these points is enough to show
+        # how each queue grows.
         near = each[((each["sent_ns"] - t_ns) / 1e9).between(-before_s, after_s)].iloc[::5]
         if not several:
-            # Each point is drawn at the instant at which the sender learns the value, when the acknowledgement arrives.
-            # The smoothed RTT is drawn in the same way.
+            # Each point is at the instant at which the sender knows the value, which is when the acknowledgement
+            # arrives. This is also the case for the smoothed RTT.
             axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",
                       markersize=1.2, markeredgewidth=0, label=PACKET_WORDS, rasterized=True)  # fmt: skip
         flow = run.plan.flows[run.main_flow]
         ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
-        # With `routing.reverse = "own"` the two directions change at different instants, so their sum is evaluated at
-        # the instants of both.
+        # With `routing.reverse = "own"`, the two directions change at different instants. Their sum is therefore
+        # evaluated at the instants of both.
         grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
         empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
         axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs over time: the median over the seeds at each instant, and its confidence interval as a band."""
+"""Groups of runs over time: the median over the seeds at each instant, with its confidence interval as a band."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from leowarp.report.view import RunView, footer_of
 from leowarp.scalars.medians import order_interval
 
 STEPS = 200
-"""Minimum steps along the time axis of a figure: shorter ones would show the noise of single bins, not of seeds."""
+"""Number of steps along the time axis. Shorter steps would show the noise of single bins instead of the spread over
+seeds."""
 
 MOST_PANELS = 6
-"""Largest number of flows with a panel each; of more, the first are shown."""
+"""Largest number of flows that get a panel each. If there are more, the first ones are shown."""
 
 Series = Callable[[RunView, int, np.ndarray], np.ndarray]
-"""Values of a run's flow between edges in ns; nan where unknown."""
+"""Function that returns the values of a run's flow between edges in ns; nan where unknown."""
 
 
 def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> Figure:
-    """A figure of `GROUP_FIGURES`: one panel per TCP flow, one line and one band per group.
+    """A figure of `GROUP_FIGURES`, with one panel per TCP flow, and in it a line and a band per group.
 
-    groups: sequence of (name, views of its runs)
+    groups: sequence of (name, views of the group's runs)
     Raises TraceError if the runs have no TCP flow, or no socket samples.
     """
     _, axis, series = GROUP_FIGURES[name]
@@ -36,12 +37,12 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
     every = [run for _, runs in groups for run in runs]
     if not flows or not all(run.tables.has("sockets") and set(flows) <= set(run.tcp_flows) for run in every):
         raise TraceError(f"cannot draw {axis} of these groups: not every run has the same TCP flows, sampled")
-    # The axis ends with the shortest run: a median beyond that would cover only the seeds that lasted longer.
+    # The axis ends with the shortest run. Beyond it, a median would cover only the seeds whose runs lasted longer.
     end_ns = min(run.metrics.end_ns for run in every)
     edges_ns = np.linspace(0, end_ns, STEPS + 1).astype("int64")
     middle_s = (edges_ns[:-1] + edges_ns[1:]) / 2e9
     with styled():
-        # Runs of a group differ only by their seeds, so the rules of one run apply to all.
+        # The runs of a group differ only in their seeds, so the rules of one run are those of all.
         figure = new_figure(PAGE_IN, 0.75 + 1.7 * len(flows), footer_of([runs[0] for _, runs in groups]))
         panels = figure.subplots(len(flows), 1, sharex=True, squeeze=False)[:, 0]
         for axes, flow in zip(panels, flows, strict=True):
@@ -62,13 +63,13 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
 
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Low end, median and high end of each column: order statistics as in `leowarp.scalars.medians`; nan where a run
-    has no value.
+    """Low end, median and high end of each column. They are order statistics as in `leowarp.scalars.medians`; nan if a
+    run has no value.
 
     values: float array of shape (runs, columns)
     """
-    # An instant for which one seed has no value gets no band. With fewer seeds, the same order statistics would contain
-    # the median with another confidence than the page states.
+    # If a seed has no value at an instant, there is no band there. With fewer seeds, the same order statistics would
+    # enclose the median with a different confidence than the page says.
     ordered = np.sort(values, axis=0)
     j, _ = order_interval(len(values))
     unknown = np.isnan(values).any(axis=0)
@@ -80,15 +81,16 @@ def _goodput_mbps(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     frame = goodput(run.tables, flow, "in_order", 50_000_000)
     t_ns, rate_bps = frame["t_ns"].to_numpy(), floats(frame["goodput_bps"])
     until_ns = np.append(t_ns[1:], run.metrics.end_ns)
-    # Rates are computed from the cumulative sum. The edges are a 200th of a run apart, which is not a multiple of the
-    # 50 ms bins. Interpolated bits still add up to all bits that arrived. Interpolated rates would not.
+    # Rates are computed from a cumulative sum of bits. The edges are a 200th of a run apart, which is not a multiple of
+    # the 50 ms bins. If the sum is interpolated at the edges, all bits that arrived are still counted. If rates were
+    # interpolated, this would not be so.
     bits = np.concatenate([[0.0], np.cumsum(np.nan_to_num(rate_bps) * (until_ns - t_ns) / 1e9)])
     at = np.interp(edges_ns, np.append(t_ns, run.metrics.end_ns), bits)
     return np.diff(at) / np.diff(edges_ns) * 1e9 / 1e6
 
 
 def _sampled(column: str, size: float) -> Series:
-    """Value of the socket samples in the middle between two edges, in units of `size`."""
+    """Value of the socket samples at the middle between two edges, in units of `size`."""
 
     def series(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)
@@ -103,4 +105,4 @@ GROUP_FIGURES: dict[str, tuple[str, str, Series]] = {
     "srtt": ("Smoothed round-trip time over time", "smoothed RTT, ms", _sampled("srtt_us", 1e3)),
     "cwnd": ("Congestion window over time", "window, packets", _sampled("cwnd_pkts", 1)),
 }
-"""Title, axis label and series of each figure, in the page's order."""
+"""Title, axis label and series of each figure, in the order of the page."""

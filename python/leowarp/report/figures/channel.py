@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mobile channel over a run: received power, outcomes of codewords, and goodput over the same time axis."""
+"""The mobile channel during a run: received power, outcomes of codewords, and goodput over the same time axis."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from leowarp.timeline.channel import Harq, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
 
 PIXELS = 700
-"""Columns of pixels in which power is drawn as its median and the middle 90 %."""
+"""Number of columns of pixels for the power. Each column shows the median and the middle 90 %."""
 
 MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 
 TOLD_APART = 4
-"""From this number of retransmissions on, all have the same colour."""
+"""From this number of retransmissions on, all codewords have the same colour."""
 
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
 
 def channel_over_time(runs: Sequence[RunView]) -> Figure:
-    """Received Es/N0 with the states above, codewords by retransmissions, and goodput of the TCP flows, for the first
-    run.
+    """Three panels for the first run: received Es/N0 with the states above it, codewords by number of retransmissions,
+    and goodput of the TCP flows.
 
-    Raises TraceError: As `RunView.realisation`.
+    Raises TraceError: The errors of `RunView.realisation`.
     """
     run = runs[0]
     found, end_s = run.realisation, run.metrics.end_ns / 1e9
     mobile = run.mobile
     assert mobile is not None, "else it has no realisation"
     bin_s = bin_length_s(end_s)
-    # A run of pings has a channel too, but no goodput to draw below it.
+    # A run of pings has a channel, but no goodput.
     has_goodput = bool(run.tcp_flows) and run.plan.observe.sockets_ns is not None and run.tables.has("sockets")
     heights = (0.12, 1.5, 1.2, 1.0)[: 4 if has_goodput else 3]
     figure = new_figure(PAGE_IN, 0.95 + 1.12 * sum(heights), footer_of(runs[:1]))
@@ -63,20 +63,21 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
 
 
 def bin_length_s(end_s: float) -> float:
-    """Length of a bin, s: the shortest in `BINS_S` that gives at most `MOST_BINS` bins."""
+    """Length of a bin in s: the shortest in `BINS_S` with which there are at most `MOST_BINS` bins."""
     return next((length for length in BINS_S if end_s / length <= MOST_BINS), end_s / MOST_BINS)
 
 
 def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> None:
-    """Received Es/N0 with its median and middle 90 % per column of pixels; above it the state that holds for most of
-    the column.
+    """Draw the median and the middle 90 % of the received Es/N0 for each column of pixels. Above it, draw the state
+    that covers most of the column.
 
-    snr_db: Es/N0 at line of sight.
+    snr_db: Es/N0 with a line of sight.
     """
     size = -(-len(power.level_db) // PIXELS)
     columns = -(-len(power.level_db) // size)
     padding = (0, columns * size - len(power.level_db))
-    # The last column is padded with copies of the last sample. Zeros would mean 0 dB, the level of line of sight.
+    # The last column is filled up with copies of the last sample. Zeros would mean 0 dB, which is the level with a line
+    # of sight.
     level_db = np.pad(power.level_db, padding, mode="edge").reshape(columns, size) + snr_db
     states = np.pad(power.states, padding, mode="edge").reshape(columns, size)
     edges_s = np.arange(columns + 1) * size * power.spacing_ns * 1e-9
@@ -95,34 +96,34 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
 
 
 def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
-    """Lines at the constant Es/N0 from which the first transmission decodes, and from which all transmissions together
-    decode."""
+    """Draw lines at two values of constant Es/N0: one that suffices to decode after the first transmission, and one
+    that suffices after all transmissions."""
     lines = [(first_bits, 1, "first transmission decodes", "--")]
     if harq.retransmissions and harq.kind == "incremental":
         lines.append((harq.codeword_bits, 1, "whole codeword decodes", ":"))
     elif harq.retransmissions:
         lines.append((first_bits, harq.retransmissions + 1, "all transmissions decode", ":"))
     for bits, times, label, dashes in lines:
-        # A codeword decodes when the mutual information received is `needed_ratio` times its data (design/lms-harq.md).
-        # Each of its symbols must carry this part of it.
+        # A codeword can be decoded when the received mutual information is `needed_ratio` times its data
+        # (design/lms-harq.md). Each of its symbols must provide this part of it.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
-        # If no Es/N0, however high, lets a symbol carry that many bits, no line is drawn.
+        # If even an infinite Es/N0 does not let a symbol carry that many bits, no line is drawn.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:
-            # Chase combining adds up the energy of equal transmissions, so each needs only its share of the Es/N0.
+            # Chase combining adds up the energy of equal transmissions, so each of them needs only a part of the Es/N0.
             level_db = 10 * np.log10(snr_for(harq.modulation, symbol) / times)
             words = f"{label}: {level_db:.1f} dB".replace("-", "\N{MINUS SIGN}")
             axes.axhline(level_db, color="#333333", linewidth=0.9, linestyle=dashes, label=words)
-    # Space for the legend below the deepest fade.
+    # This leaves space for the legend below the deepest fade.
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.12 * (high - low), high)
     axes.legend(loc="lower left", ncols=4, frameon=True, framealpha=0.85, edgecolor="none", borderpad=0.2)
 
 
 def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_s: float) -> None:
-    """Share of codewords decoded after 0, 1, ... retransmissions and of lost codewords, stacked, by the time at which
-    they begin.
+    """Draw stacked shares of codewords by the time at which they begin: decoded after 0, 1, ... retransmissions, and
+    lost.
 
-    most: Largest number of retransmissions of a codeword.
+    most: Largest number of retransmissions that a codeword can have.
     """
     shares, names = codeword_shares(found, most, end_s, bin_s)
     edges_s = np.minimum(np.arange(shares.shape[1] + 1) * bin_s, end_s)
@@ -141,17 +142,17 @@ def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_
 
 
 def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -> tuple[NDArray[np.float64], list[str]]:
-    """Percent of the codewords that begin in each bin, shape (kinds, bins), and the names of the kinds; the last kind
-    is "lost"."""
+    """Percentages of the codewords that begin in each bin, of shape (kinds, bins), and the names of the kinds; the last
+    kind is "lost"."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
-    # A billionth is subtracted, because a quotient of floats may exceed the whole number that it stands for, and an
-    # empty bin would follow.
+    # A billionth is subtracted: a quotient of floats may be slightly above a whole number, and an empty bin would
+    # follow.
     bins = max(1, int(np.ceil(end_s / bin_s - 1e-9)))
     place = np.minimum(found.starts_ns // round(bin_s * 1e9), bins - 1)
     counts = np.bincount(place * (told + 2) + kinds, minlength=bins * (told + 2)).reshape(bins, told + 2)
-    # A bin in which no codeword begins has no shares. Division by 1 makes them 0 instead of nan, which would spoil the
-    # whole stack.
+    # A bin in which no codeword begins has no shares. Its shares become 0 because they are divided by 1. With nan, the
+    # whole stack could not be drawn.
     shares = 100 * counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     names = [*map(str, range(told + 1)), "lost"]
     if most > TOLD_APART:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of distributions: goodput CDF (fig. 4), RTT CCDF (fig. 5), and both across scenarios (fig. 9)."""
+"""Figures of distributions: goodput CDF (fig. 4), RTT CCDF (fig. 5), and both for several scenarios (fig. 9)."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from leowarp.report.figures.manyflows import in_colour, shown_apart
 from leowarp.report.style import COLUMN_IN, new_figure
 from leowarp.report.view import RunView, footer_of
 
-# One bin of 50 ms in 1000 s is a share of 5e-5. Smaller shares come from only one or two bins.
+# A single bin of 50 ms is a share of 5e-5 of 1000 s. Smaller shares than this come from one or two bins only.
 SMALLEST_SHARE = 1e-4
 
 NEAR_RATIO = 0.5
-"""A run that reaches this share of the capacity in a tenth of the bins counts as near it."""
+"""A run counts as near the capacity if a tenth of its bins reaches at least this share of it."""
 
 
 def goodput_cdf(
     runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, y_scale: str = "linear",
     skip_s: float = 0.0,
 ) -> Figure:  # fmt: skip
-    """Share of time at or below a goodput (fig. 4).
+    """Share of time in which goodput is at most a given value (fig. 4).
 
-    The x axis is stretched around the path's capacity, or, if no run is near it for a tenth of the time, around 0.
+    The x axis is stretched around the path's capacity. If no run is near the capacity for a tenth of the time, it is
+    stretched around 0.
 
     y_scale: {"linear", "log"}. "log" shows rare dips.
-    skip_s: This much of the start is left out (slow start).
-    series: {"in_order", "acked", "sacked"}. At the receiver, or as known to the sender.
-    bin_ns: Length of a bin; the shares count bins.
-    Returns: One step curve per flow; if there are more flows than can be told apart, all are grey, except the lowest,
-        median and highest mean.
+    skip_s: Time at the start that is left out (slow start), in s.
+    series: {"in_order", "acked", "sacked"}. The definition of goodput: at the receiver, or as the sender knows it.
+    bin_ns: Length of a bin; the shares are shares of bins.
+    Returns: A figure with one step curve per flow. If there are more flows than lines can distinguish, only those with
+        the lowest, median and highest mean are coloured, and the others are grey.
     """
     figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
@@ -53,8 +54,8 @@ def goodput_cdf(
         x, share = cdf(rate)
         if len(rate):
             highest, mean = max(highest, float(rate.max())), max(mean, float(rate.mean()))
-            # The ninth decile is used instead of the largest bin: bursts that fill a hole exceed the capacity, even if
-            # the flow is seldom near it otherwise.
+            # The ninth decile is used, not the largest bin: when a missing packet arrives, a burst may exceed the
+            # capacity although the flow is seldom near it.
             usual = max(usual, float(np.quantile(rate, 0.9)))
         axes.plot(x, share, drawstyle="steps-post", label=label, **style)
     capacities = [run.capacity_bps for run in runs if run.capacity_bps]
@@ -73,11 +74,11 @@ def goodput_cdf(
 
 
 def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
-    """Share of time with a smoothed RTT above a value, log scale (fig. 5).
+    """Share of time in which the smoothed RTT is above a value, on a logarithmic axis (fig. 5).
 
-    skip_s: This much of the start is left out (slow start).
-    Returns: One step curve per flow; a sample counts for the time until the next one. Shares below `SMALLEST_SHARE` are
-        outside the axis.
+    skip_s: Time at the start that is left out (slow start), in s.
+    Returns: A figure with one step curve per flow, in which a sample counts until the next one. The axis excludes
+        shares below `SMALLEST_SHARE`.
     Raises TraceError if no round trip was measured.
     """
     figure = new_figure(COLUMN_IN, 2.65 + _names_in(runs), footer_of(runs))
@@ -88,8 +89,8 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
         frame = frame[frame["t_ns"] >= skip_s * 1e9]
         x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
         if len(x):
-            # The curve starts at 1 at the smallest value. The last step ends at the axis, not at zero, which a
-            # logarithmic axis cannot show.
+            # The curve starts at 1 at the smallest value. Its last step ends at the axis, because a logarithmic axis
+            # cannot show zero.
             axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
                       drawstyle="steps-post", label=label, **style)  # fmt: skip
     if not axes.lines:
@@ -109,7 +110,7 @@ def _mean_srtt_us(run: RunView) -> float:
 
 
 def _names_in(runs: Sequence[RunView]) -> float:
-    """Height of the names above the panel, in inches."""
+    """Height in inches of the names above the panel."""
     if not any(run.flow is not None for run in runs) or len(runs) == 1:
         return 0.0
     return 0.12 * (len(runs) if shown_apart(runs) else 4)
@@ -118,7 +119,7 @@ def _names_in(runs: Sequence[RunView]) -> float:
 def _name_lines(
     figure: Figure, axes: Axes, runs: Sequence[RunView], place: Literal["lower left", "lower right"]
 ) -> None:
-    """The legend: inside the panel for short names, above it for the names of flows."""
+    """Add the legend: inside the panel if names are short, above it if they are names of flows."""
     if any(run.flow is not None for run in runs) and len(runs) > 1:
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)
@@ -137,7 +138,8 @@ def _share_axis(axes: Axes, scale: str) -> None:
 
 
 def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray], np.ndarray]) -> list[float]:
-    """The capacity and round numbers, in order of importance, none closer than 7 % of the axis to an earlier one."""
+    """The capacity and round numbers, in order of importance. None is closer than 7 % of the axis to a more important
+    one."""
     scale = 10.0 ** (np.floor(np.log10(capacity_mbps)) - 1)
     round_numbers = np.array([0, 90, 100, 50, 200, 110, 400, 95, 150, 80, 300, 30, 70, 20, 60]) * scale
     wanted = np.append(np.round(capacity_mbps, 1), round_numbers)
@@ -150,8 +152,8 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
 
 
 def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
-    """Linear up to about the mean, logarithmic above: most bins of a flow that seldom fills its path lie in the linear
-    part."""
+    """Make the axis linear up to about the mean, and logarithmic above. Most bins of a flow that seldom fills its path
+    are then in the linear part."""
     axes.set_xscale("asinh", linear_width=mean_mbps)
     end_mbps = max(highest_mbps, capacity_mbps) * 1.1
     axes.set_xlim(0, end_mbps)
@@ -164,16 +166,17 @@ def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbp
 
 
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
-    """asinh around the capacity: 1 Mbit/s next to the capacity is as wide as tens of Mbit/s far from it."""
-    # asinh is linear up to about this distance and logarithmic beyond. For a capacity of 95.64 Mbit/s, the last Mbit/s
-    # gets as much of the axis as the first 57.
+    """Stretch the axis around the capacity with asinh: 1 Mbit/s near the capacity is as wide as tens of Mbit/s far from
+    it."""
+    # Up to about this distance asinh is linear, and beyond it is logarithmic. For a capacity of 95.64 Mbit/s, the last
+    # Mbit/s takes as much of the axis as the first 57.
     width = 0.01 * capacity_mbps
 
     def forward(x: np.ndarray) -> np.ndarray:
         return np.arcsinh((np.asarray(x, dtype="float64") - capacity_mbps) / width)
 
     def inverse(y: np.ndarray) -> np.ndarray:
-        # Clipped, since matplotlib evaluates points far beyond the limits, where sinh overflows.
+        # Values are clipped, because matplotlib evaluates points far beyond the limits, where sinh overflows.
         return capacity_mbps + width * np.sinh(np.clip(y, -20, 20))
 
     axes.set_xscale("function", functions=(forward, inverse))

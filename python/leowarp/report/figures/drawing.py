@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a page as files: their choice, their formats, and progress reports."""
+"""Draw the figures of a page into files: choose figures and formats, and report progress."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from leowarp.report.style import FORMATS, PAGE_FORMATS, save, without_rules
 from leowarp.report.view import RunView
 
 OnFigure = Callable[[int, int], None]
-"""Called with the number of figures drawn and their total."""
+"""Function that is called with the number of figures drawn so far and their total."""
 
 
 @dataclass(frozen=True)
 class Drawing:
     """Choice of figures and formats.
 
-    names: Figures by name; by default all for which the runs have data.
-    formats: Formats in addition to those that a page needs.
-    flows: Flows of the first run for each figure that is about them; by default all.
+    names: Names of the figures; by default all for which the runs have data.
+    formats: Formats in addition to those that the page needs.
+    flows: Flows of the first run that the figures show; by default all.
     change_s: The instant that figures around route changes show.
     on_figure: Called after each figure.
     """
@@ -42,9 +42,10 @@ class Drawing:
     def chosen(self, runs: Sequence[RunView]) -> list[str]:
         """Names of the figures, in the order of a page.
 
-        Raises ScenarioError if there is no such figure, or the runs have no data for it.
+        Raises ScenarioError if there is no such figure, or if the runs have no data for it.
         """
-        # Names are checked first, because finding the figures that a run can show needs its whole trace.
+        # Names are checked before anything else, because finding out which figures a run can show requires its whole
+        # trace.
         for name in self.names or ():
             if name not in FIGURES:
                 raise ScenarioError(f"there is no figure {name!r:.60}", hint=one_of(name, FIGURES))
@@ -71,11 +72,11 @@ class Drawing:
 def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
     """Draw and save figures.
 
-    folder: Created if it is missing.
-    drawing: What to draw; by default all figures for which the runs have data, as SVG.
+    folder: Folder for the files; created if it is missing.
+    drawing: Choice of figures and formats; by default all figures for which the runs have data, as SVG.
     Returns drawn: Names of the figures that the folder has now.
-    Returns not_drawn: The reason for each of the others.
-    Raises ScenarioError if there is no such figure or format, or the folder is a link.
+    Returns not_drawn: For each figure that could not be drawn, the reason.
+    Raises ScenarioError if there is no such figure or format, or if the folder is a symbolic link.
     """
     drawing = drawing or Drawing()
     _refuse_unknown(drawing.formats)
@@ -88,14 +89,14 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
         mine = drawing.flows
         if mine is not None:
             mine = None if FIGURES[name].own_flows else [each for each in mine if each in flows_of(runs[0], name)]
-        # Figures that are not about changes have no such option, and would reject it.
+        # Figures that do not show changes lack this option, and would raise an error.
         at = {"change_s": drawing.change_s} if drawing.change_s is not None and FIGURES[name].around_changes else {}
         try:
             picture = figure(runs, name, flow=mine, **at)
             plainfiles.write(folder / f"{name}.csv", figure_text(picture, mine).encode())
             _save(picture, folder / name, drawing.formats)
         except TraceError as error:
-            # The run lacks data for this figure (no constellation, no change, no packets): the page says so.
+            # The run lacks data for this figure (no constellation, no change, no packets), and the page says so.
             not_drawn[name] = _reason(error)
         else:
             drawn.append(name)
@@ -104,25 +105,25 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
 
 
 def _reason(error: TraceError) -> str:
-    """The reason why a figure is not drawn, and how to get it. The page adds the figure's name."""
+    """The reason why a figure is not drawn, and what to do to get it. The page adds the figure's name."""
     attempted, _, reason = error.message.partition(": ")
     return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # A format that already exists is drawn again, because its file would otherwise show older numbers than the new
-    # figure.
+    # If the file exists in another format, this one is drawn again too. Otherwise it would have older numbers than the
+    # new figure.
     kinds = [
         kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
     ]
-    # Files for papers have the rules at their foot. The page states the rules only once, and an SVG has them in its
+    # Files for papers have the rules below the figure. The page has the rules only once, and an SVG has them in its
     # metadata.
     for_papers = [kind for kind in kinds if kind not in PAGE_FORMATS]
     if for_papers:
         save(picture, stem, for_papers)
     rules = without_rules(picture)
     save(picture, stem, [kind for kind in kinds if kind in PAGE_FORMATS], rules)
-    # The page embeds a PNG in place of an SVG of many thousand points.
+    # If an SVG has many thousand points, the page embeds a PNG instead.
     if "png" not in kinds and stem.with_name(f"{stem.name}.svg").stat().st_size > LARGEST_SVG_BYTES:
         save(picture, stem, ("png",))
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that a figure shows, read back from the drawn figure: a CSV file beside each figure of a page.
+"""The numbers in a figure, read back from the drawn figure. Each figure of a page has a CSV file with them.
 
-They are taken from matplotlib's artists and not from the tables behind them, so a figure and its file always have the
-same numbers.
+They are taken from matplotlib's artists, not from the tables, so a figure and its file always have the same numbers.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ _FLOWS = "# flows: "
 
 
 def figure_data(figure: Figure) -> pd.DataFrame:
-    """Each point of a figure.
+    """Table with each point of a figure.
 
-    Returns: Columns as in `COLUMNS`: number of the panel, from 1; name in the legend, "" if it has none; the point.
-        `y_low` is where a bar or a band begins, nan for a line; for an image of many cells it is the value in a cell,
-        and `y` is the row.
+    Returns: DataFrame with the columns `COLUMNS`: number of the panel (from 1); name in the legend ("" if it has none);
+        coordinates of the point. `y_low` is the lower end of a bar or a band, and nan for a line. In an image, it is
+        the value of a cell, and `y` is the row.
     """
     frames = []
     for number, axes in enumerate(_panels(figure), 1):
@@ -41,15 +40,15 @@ def figure_data(figure: Figure) -> pd.DataFrame:
 
 
 def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
-    """`figure_data` as CSV with nine digits; comments before it describe the axes of each panel.
+    """`figure_data` as CSV with nine digits. Comments at the top describe the axes of each panel.
 
-    flows: Flows that were chosen for the figure. A comment lists them, so that the figure can be drawn again
+    flows: Flows that were chosen for the figure. A comment lists these flows, so that the figure can be drawn again
         (`flows_of_text`).
     """
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]
     for number, axes in enumerate(panels, 1):
-        # If panels share an axis, only the last one has its label.
+        # If panels share an axis, only the last panel has its label.
         x_axis = next((each.get_xlabel() for each in panels[number - 1 :] if each.get_xlabel()), "")
         title = axes.get_title("left") or axes.get_title()
         said = f"# panel {number}: {title}; x: {x_axis}; y: {axes.get_ylabel()}"
@@ -58,12 +57,12 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
 
 
 def flows_of_text(text: str) -> list[int] | None:
-    """The flows that were chosen for a figure, according to its `figure_text`; None for all flows of its kind.
+    """The flows that were chosen for a figure, read from its `figure_text`; None for all flows of its kind.
 
     >>> flows_of_text("# flows: 0, 2\\npanel,line,x,y,y_low\\n")
     [0, 2]
 
-    Raises ValueError if the flows are no numbers.
+    Raises ValueError if the flows are not numbers.
     """
     first, _, _ = text.partition("\n")
     return [int(number) for number in first.removeprefix(_FLOWS).split(",")] if first.startswith(_FLOWS) else None
@@ -74,7 +73,8 @@ def _panels(figure: Figure) -> list[Axes]:
 
 
 def _drawn(axes: Axes) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]]:
-    """Name, x, y and y_low of each artist in the panel's own coordinates; marks across the panel are left out."""
+    """Name, x, y and y_low of each artist, in the coordinates of the panel. Lines that mark something across the panel
+    are left out."""
     for line in axes.get_lines():
         if line.get_transform() == axes.transData:
             yield str(line.get_label()), *_floats(line.get_xdata(), line.get_ydata()), np.nan
@@ -118,14 +118,14 @@ def _of_image(image: AxesImage) -> tuple[str, np.ndarray, np.ndarray, np.ndarray
     left, right, bottom, top = image.get_extent()
     rows, columns = values.shape[:2]
     x = left + (np.arange(columns) + 0.5) * (right - left) / columns
-    # Row 0 lies at the top, or with origin "lower" at the bottom.
+    # Row 0 is at the top, or with origin "lower" at the bottom.
     first, last = (bottom, top) if image.origin == "lower" else (top, bottom)
     y = first + (np.arange(rows) + 0.5) * (last - first) / rows
     return str(image.get_label()), np.tile(x, rows), np.repeat(y, columns), values.reshape(rows * columns, -1)[:, 0]
 
 
 def _filled(values: Any) -> np.ndarray:
-    """Values as floats, nan where masked."""
+    """Values as floats, with nan where they are masked."""
     return np.asarray(np.ma.filled(np.ma.array(values, dtype=float), np.nan), dtype=float)
 
 

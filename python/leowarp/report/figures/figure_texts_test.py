@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that in every figure of every kind of run no text overlaps another text or a foreign panel, or lies outside."""
+"""Tests that no text in a figure overlaps another text or another panel, or is outside, for every figure of every kind
+of run."""
 
 from pathlib import Path
 
@@ -41,12 +42,12 @@ CASES = {
     "two access links": ("access", "access"),
 }
 THIRDS = ("chain", "jittered", "measured")
-"""Cases with the same figures apart from the footer: each lays out another third of them."""
+"""Runs with the same figures except for the footer. Each tests a different third of the figures."""
 
 
 @pytest.fixture(scope="session")
 def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
-    """Views of runs by name, each made at its first use."""
+    """Views of runs by name; each run is made when it is first used."""
     views = {"one": RunView(run_dir), "other": RunView(other_run_dir), "access": RunView(access_dir)}
 
     def view(name):
@@ -59,7 +60,7 @@ def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
     return view
 
 
-# Each case takes about ten seconds of a core, most of them in matplotlib's layout.
+# Each case takes about ten seconds of a CPU core, mostly in matplotlib's layout.
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_texts_of_every_figure_stand_apart_and_inside(made, case):
@@ -72,7 +73,7 @@ def test_texts_of_every_figure_stand_apart_and_inside(made, case):
         try:
             shown = figure(runs, name)
         except TraceError:
-            # For missing data the page has a sentence in place of a figure, which another test covers.
+            # If data are missing, the page has a sentence instead of a figure; another test covers this.
             continue
         if wrong := troubles(shown):
             found[name] = wrong

@@ -23,12 +23,13 @@ def goodput_over_time(
     runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
     end_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Goodput over time, one panel per run, with route changes marked (fig. 6); flows of a run share its panel.
+    """Goodput over time, with one panel per run and with route changes marked (fig. 6). All flows of a run are in its
+    panel.
 
-    series: {"in_order", "acked", "sacked"}. At the receiver, or as known to the sender.
-    bin_ns: Length of a bin. With more than `MOST_BINS` bins the line shows means of several bins, with their range
-        behind it.
-    start_s, end_s: The part of the run that is shown, s; by default all of it.
+    series: {"in_order", "acked", "sacked"}. The definition of goodput: at the receiver, or as the sender knows it.
+    bin_ns: Length of a bin. If there are more than `MOST_BINS` bins, the line shows means of several bins, with their
+        range behind it.
+    start_s, end_s: Part of the run that is shown, in s; by default all of it.
     Raises TraceError if a run has no TCP flow.
     """
     groups = by_run(runs)
@@ -47,7 +48,8 @@ def goodput_over_time(
             draw_bands(axes, [_means(*rate, joined) for rate in rates])
         for run, rate in zip(group, rates, strict=True) if shown_apart(group) else ():
             name, style = looks[id(run)]
-            # Dashes distinguish lines. For a single line they would hide dips that are shorter than a dash.
+            # Dashes distinguish several lines. A single line is not dashed, because dashes would hide dips that are
+            # shorter than a dash.
             look = style if len(group) > 1 else {"color": style["color"]}
             _draw(axes, *rate, joined, name, look, alone=len(group) == 1)
         label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[id(group[0].run)]}: {len(group)} flows"
@@ -66,40 +68,42 @@ def goodput_over_time(
 
 
 def top_mbps(runs: Sequence[RunView]) -> float:
-    """Upper limit of an axis of goodput over time, Mbit/s; inf if a path's capacity is unknown or changes.
+    """Upper limit of an axis of goodput over time in Mbit/s; inf if the capacity of a path is unknown or changes.
 
-    Data behind a hole in the sequence arrive as one burst of several times the capacity. The axis cuts it off, since
-    otherwise the dips would be unreadable: in 60 s of CUBIC over 100 Mbit/s the highest bin has 390.
+    When a missing packet arrives, all data behind it arrive as one burst of several times the capacity. The axis
+    excludes such bursts, because otherwise dips would be unreadable: in 60 s of CUBIC over 100 Mbit/s, the highest bin
+    has 390.
     """
     return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
 
 
 MOST_BINS = 1_400
-"""A figure 7.16 in wide has this number of pixels at 200 per inch. A line of 20,000 bins would look like a comb, and no
-dip would be visible."""
+"""A figure that is 7.16 in wide has this number of pixels at 200 per inch. A line of 20,000 bins would look like an
+area, and no dip would be visible."""
 
 DRAWN_BINS = 400
-"""With more bins, this number of means is drawn: three to four pixels each, so that they form one line."""
+"""If there are more bins, this number of means is drawn. Each is three to four pixels wide, so that they form one
+line."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
-    """Number of bins for one point of a line."""
+    """Number of bins that are joined into one point of a line."""
     count = (end_s - start_s) * 1e9 / bin_ns
     return 1 if count <= MOST_BINS else math.ceil(count / DRAWN_BINS)
 
 
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
-    """Time and mean of each group of `joined` bins; an incomplete last group is left out."""
+    """Time and mean of each group of `joined` bins. If the last group is incomplete, it is left out."""
     whole = len(rate) // joined * joined
-    # A mean over an incomplete last group would cover another length than the title states.
+    # Its mean would cover a shorter time than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 
 def _draw(
     axes: Axes, t_s: np.ndarray, rate: np.ndarray, joined: int, name: str, look: dict[str, Any], *, alone: bool
 ) -> None:
-    """Draw one flow: its bins as a line; with too many bins their means, and if there is no other flow, their range
-    behind."""
+    """Draw one flow: its bins as a line. If there are too many bins, draw their means, and if there is no other flow,
+    also their range behind the line."""
     if joined == 1:
         axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
         return
@@ -121,7 +125,7 @@ def _bins(bin_ns: int, joined: int, group: Sequence[RunView]) -> str:
 
 
 def _legend_in(group: Sequence[RunView]) -> float:
-    """Height of a panel's legend, in inches."""
+    """Height of the legend of a panel, in inches."""
     if len(group) == 1:
         return 0.0
     return 0.25 + 0.13 * (-(-len(group) // 3) if shown_apart(group) else 1)

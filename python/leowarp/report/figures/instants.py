@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instant at which figures around a route change show several runs: the same for all runs, by a stated rule."""
+"""Choose the instant at which figures around a route change show several runs. It is the same for all runs, and follows
+a documented rule."""
 
 from __future__ import annotations
 
@@ -17,16 +18,16 @@ RULE = (
 
 
 def hits(run: RunView) -> dict[int, tuple[int, int]]:
-    """Late and lost packets of each route change of a view's flow, by the instant of the change in ns."""
+    """Numbers of late and lost packets at each route change of a view's flow, by the instant of the change in ns."""
     changes = run.changes
-    # The values are null where packets were not followed (observe.truth = false). Here a null only ranks instants as 0;
-    # no page shows this 0.
+    # The numbers are null if packets were not followed (observe.truth = false). Here a null just counts as 0 when
+    # instants are compared; no page shows this 0.
     late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
     return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 
 
 def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
-    """Late and lost packets by instant, summed over several flows of one or more runs."""
+    """Numbers of late and lost packets by instant, as sums over several flows of one or more runs."""
     sums: dict[int, tuple[int, int]] = {}
     for run in group:
         for t_ns, (late, lost) in hits(run).items():
@@ -36,30 +37,32 @@ def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
 
 
 def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
-    """Instants by late and lost packets (`hits`): the most late first, then the most lost, then the earliest."""
-    # Late packets count first, because a change causes them; most packets lost near it were dropped by a full queue,
-    # regardless of the change (docs/concepts/truth.md, "The table of route changes"). If two are equal, the earlier
-    # instant comes first, so the order of rows has no effect.
+    """Instants sorted by `hits`: the one with the most late packets first, among equals the one with the most lost
+    packets, and then the earliest."""
+    # Late packets are compared first, because a change causes them. Most packets lost near it were dropped by a full
+    # queue, independently of the change (docs/concepts/truth.md, "The table of route changes"). Among equals the
+    # earlier instant is first, so that the order of rows does not matter.
     return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
 
 
 def common_instant(views: Sequence[RunView]) -> int | None:
-    """The instant at which several runs are shown side by side, ns, by `RULE`; None if no path ever changed."""
+    """Instant in ns at which several runs are shown side by side, chosen by `RULE`; None if no path ever changed."""
     sums = hits_of_run(views)
     if not sums:
         return None
     each = [hits_of_run(group) for group in by_run(views)]
     runs = {t_ns: sum(t_ns in of_run for of_run in each) for t_ns in sums}
-    # The number of runs with a change counts first: at an instant of a single run, the figure would show nothing in the
-    # other runs.
+    # First, the instant must be a change in as many runs as possible. At an instant of a single run, the figure would
+    # show nothing for the other runs.
     most = max(runs.values())
     return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
 
 
 def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
-    """The instant that a user specifies, in s: "150 s", or the number of a change of any of the runs, counted from 1.
+    """The instant in s that a user specifies, either as a time such as "150 s", or as the number of a change of any of
+    the runs, from 1.
 
-    Raises ScenarioError if there is no such change, or the time lies outside the runs.
+    Raises ScenarioError if there is no such change, or if the time is not within all runs.
     """
     views = [view for run in views for view in _flows_of(run)]
     instants = sorted({t_ns for view in views for t_ns in hits(view)})
@@ -80,7 +83,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
             f"cannot show the runs around --change {text}: {error.message}",
             hint="the number of a change, as --change 2, or a time with its unit, as --change '150 s'",
         ) from error
-    # The shortest run sets the limit, because every figure around the instant has a panel of each run.
+    # Every figure around the instant has a panel of each run, so the shortest run sets the limit.
     end_ns = min(view.metrics.end_ns for view in views)
     if not 0 <= t_ns < end_ns:
         raise ScenarioError(
@@ -91,7 +94,8 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
 
 
 def sentence(views: Sequence[RunView], change_s: float | None) -> str:
-    """The instant that figures around route changes show, and the reason; empty if no path ever changed."""
+    """Sentence with the instant that figures around route changes show, and the reason for it; empty if no path ever
+    changed."""
     if change_s is not None:
         return f"Figures around a change show all runs at {change_s:g} s, as asked for."
     t_ns = common_instant([view for run in views for view in _flows_of(run)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the one instant at which several runs are shown."""
+"""Tests of how the common instant of several runs is chosen."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ S = 1_000_000_000
 
 
 def view(*changes, end_s=100):
-    """A view of one flow with route changes: (s, late, lost)."""
+    """View of one flow with route changes, each given as (s, late, lost)."""
     frame = pd.DataFrame(
         [(t_s * S, late, lost) for t_s, late, lost in changes], columns=["t_ns", "late_pkts", "lost_pkts"]
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A coarse outline of the land for orientation on the route map: not accurate enough to measure on.
+"""A coarse outline of the land, for orientation on the route map. It is not accurate enough for measurements.
 
-The coordinates were entered by hand from well-known positions of capes, bays and cities, to about one or two degrees;
-small islands, lakes and inland seas are left out (except the Black Sea and the Mediterranean, the Caspian and the
-Baltic). Each is a closed polygon, longitude and latitude in whole or half degrees.
+The coordinates were entered by hand from well-known positions of capes, bays and cities, with an accuracy of about one
+or two degrees. Small islands, lakes and inland seas are left out, except the Black Sea and the Mediterranean, the
+Caspian and the Baltic. Each outline is a closed polygon of longitudes and latitudes, in degrees.
 """
 
 from __future__ import annotations
@@ -110,4 +110,4 @@ LAND_DEG: tuple[np.ndarray, ...] = tuple(
 """Land: arrays of shape (n, 2), longitude and latitude in degrees."""
 
 WATER_DEG: tuple[np.ndarray, ...] = tuple(_points(text) for text in _WATER)
-"""Inland water, drawn over the land."""
+"""Inland water in the same form; it is drawn over the land."""

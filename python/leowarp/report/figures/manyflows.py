@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures with more flows than distinguishable lines. They show bands over all flows over time, or one thin grey curve
-per flow with the lowest, the median and the highest in colour."""
+"""Figures with more flows than lines can distinguish. They show either bands over all flows over time, or one thin grey
+curve per flow, with the lowest, the median and the highest in colour."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ from leowarp.report.style import BEFORE, line_style
 from leowarp.report.view import MOST_LINES, RunView, by_run, labels, styles
 
 MOST_GREY = 200
-"""Largest number of grey curves: more look like one grey area, and each takes a millisecond and 2 kB of the file."""
+"""Largest number of grey curves. More would look like one grey area, and each curve takes a millisecond and 2 kB of the
+file."""
 
 Named = tuple[RunView, str, dict[str, Any]]
 """A view, its name in the legend, and its line style."""
 
 
 def shown_apart(runs: Sequence[RunView]) -> bool:
-    """Whether each view gets a line of its own.
+    """Whether each view gets its own line.
 
-    Returns: True for up to `MOST_LINES` views, and for any number of views of different runs, each of which the user
-        named.
+    Returns: True for up to `MOST_LINES` views. Also True for any number of views of different runs, because the user
+        named each of them.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
 
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Median and quantiles over the flows of a series that changes over time.
+    """Draw the median and quantiles over the flows, for a series that changes over time.
 
-    axes: Gets three bands and the line of the median, labelled for a legend of four entries.
-    series: sequence of (t_s, value). One per flow, float64 arrays of equal length; a flow counts at the instants where
-        it has a value. Instants are compared to the ns.
+    axes: Gets three bands and the line of the median, with labels for a legend of four entries.
+    series: sequence of (t_s, value). There is one entry per flow, with float64 arrays of equal length. A flow counts at
+        the instants at which it has a value. Instants are compared with a precision of 1 ns.
     """
-    # Instants of two flows that are equal in ns may differ in the last bit as seconds, and would then form two columns.
+    # If instants of two flows are equal in ns, they may still differ in the last bit as seconds. They would then form
+    # two columns.
     known = [np.round(t_s, 9) for t_s, _ in series]
     grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
     if not len(grid):
@@ -51,7 +53,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     for low, high, colour, words in (
         (0, 1, "#e6eef5", "all flows"), (0.1, 0.9, "#bcd5e8", "middle 80 %"), (0.25, 0.75, "#84b3d4", "middle half")
     ):  # fmt: skip
-        # A flow without a value at an instant, because it has not begun or has ended, does not count in the bands
+        # If a flow has no value at an instant, because it has not begun or has ended, it does not count in the bands
         # there.
         least, most = np.nanquantile(values, (low, high), axis=0)
         axes.fill_between(grid, least, most, color=colour, linewidth=0, label=words, zorder=1.5)
@@ -59,18 +61,18 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
 
 
 def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
-    """Each view with the style of its curve.
+    """Each view with its label and the style of its curve.
 
-    scores: Numbers by which the lowest, the median and the highest view are found.
-    Returns: list of (view, label, style). All curves are coloured if they can be distinguished. Otherwise all are grey,
-        only the first has a label, and those three are repeated in colour on top. At most `MOST_GREY` curves are grey.
-        If there are more, evenly spaced ones by score are drawn, and the label says so.
+    scores: Numbers by which the lowest, the median and the highest view are selected.
+    Returns: list of (view, label, style). If the curves can be distinguished, all are coloured. Otherwise all are grey
+        and only the first has a label. The three selected ones are drawn again in colour on top. At most `MOST_GREY`
+        curves are grey. If there are more, every n-th of the curves sorted by score is drawn, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
-    # For an even number of curves, the lower of the two middle ones is used: each curve belongs to one flow, and is
-    # never the mean of two.
+    # If the number of curves is even, the lower of the two middle ones is used. Each curve then belongs to one flow,
+    # and is never the mean of two.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)
@@ -91,13 +93,13 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
 def hit_hardest(
     runs: Sequence[RunView], scores: Sequence[float] | Sequence[tuple[int, int]]
 ) -> tuple[list[RunView], str]:
-    """The views with the highest scores, as many as can be told apart; of equal ones the first.
+    """The views with the highest scores, as many as lines can distinguish. Among equal scores, earlier views are kept.
 
-    Returns kept: In the order in which they were given.
-    Returns words: Description of the choice for a title, such as "8 of 90 flows"; "" if all are kept.
+    Returns kept: These views, in their original order.
+    Returns words: Text that says what is shown, for a title, such as "8 of 90 flows"; "" if all are kept.
     """
     if shown_apart(runs):
         return list(runs), ""
-    # The order of the flows is restored, so that panels are ordered by number and not by score.
+    # The original order is restored, so that panels are sorted by the number of the flow and not by score.
     kept = sorted(sorted(range(len(runs)), key=lambda place: scores[place], reverse=True)[:MOST_LINES])
     return [runs[place] for place in kept], f"{MOST_LINES} of {len(runs)} flows"

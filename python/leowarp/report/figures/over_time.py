@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any series of a run over any part of its time, one panel each: `leowarp report --plot`."""
+"""Draw any series of a run over any part of its time, one panel each: `leowarp report --plot`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from leowarp.report.style import PAGE_IN, highest_of, mark_changes, new_figure, 
 from leowarp.report.view import MOST_LINES, RunView, footer_of, labels, styles, worded
 
 MOST_PANELS = 8
-"""This many panels fit below each other on a page of a paper."""
+"""This many panels fit below each other on the page of a paper."""
 
 _SHOWN = {"bit/s": ("Mbit/s", 1e6), "ns": ("ms", 1e6), "us": ("ms", 1e3), "bytes": ("kB", 1e3), "pkts": ("packets", 1)}
-"""For each unit: the axis' unit, and its size."""
+"""Unit of the axis and its size, for each unit of a series."""
 
 
 def plot(
@@ -36,14 +36,16 @@ def plot(
     names : sequence of str
         Names of the series (`leowarp.metrics.SERIES`); a unit may be left out.
     flow : int or str, or a sequence of them, optional
-        Flows of each run to draw, by number or name; by default all that have the series, if these are at most eight.
+        Flows of each run to draw, by number or name. By default these are all flows that have the series, if there are
+        at most eight.
     from_s, to_s : float
-        The part of the run's clock that is shown; `to_s` defaults to the run's end.
+        Part of the run's clock that is shown; `to_s` defaults to the end of the run.
 
     Raises
     ------
     ScenarioError
-        If there is no such series or flow, there are more lines than can be told apart, or the time span is empty.
+        If there is no such series or flow, if there are more lines than can be distinguished, or if the time span is
+        empty.
     TraceError
         If the runs did not record a requested series.
     """
@@ -71,7 +73,7 @@ def plot(
         panels[-1].set_xlabel(worded(many, "time, s (vertical lines: route changes)"))
         if len(lines) > 1:
             shown: dict[str, Any] = {}
-            # Entries come from all panels, since one panel may lack the line of a flow without its series.
+            # Legend entries come from all panels, because a flow may lack the series of some panel.
             for axes in panels:
                 handles, texts = axes.get_legend_handles_labels()
                 shown |= dict(zip(texts, handles, strict=True))
@@ -113,13 +115,13 @@ def _flows(run: RunView, chosen: Sequence[Series], flow: int | str | Sequence[in
 
 
 _Line = tuple[RunView, str, dict[str, Any], np.ndarray, np.ndarray]
-"""A view, its label and style, and the times and values of its series."""
+"""A view with its label and line style, and the times and values of its series."""
 
 
 def _having(series: Series, lines: Sequence[RunView], *, all_of_them: bool) -> list[_Line]:
-    """The flows that have the series, among those that are drawn.
+    """The flows that have the series, among those to be drawn.
 
-    Raises TraceError if no flow has it, or a requested flow lacks it.
+    Raises TraceError if no flow has it, or if a requested flow lacks it.
     """
     found = []
     for run, label, style in zip(lines, labels(lines), styles(lines), strict=True):
@@ -139,10 +141,10 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     met: set[int] = set()
     for _, label, look, t_ns, value in lines:
         t_s = t_ns / 1e9
-        # The value in force at the beginning is drawn from there, and the last value up to the end.
+        # The line starts with the value that is valid at the beginning, and ends with the last value.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
         last = int(np.searchsorted(t_s, until_s, side="right"))
-        # The flow begins only after the time shown.
+        # The flow begins after the time shown.
         if last == 0:
             continue
         shown_t_s, shown_value = t_s[first:last], value[first:last] / size
@@ -159,11 +161,12 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     words = name.removesuffix("_bytes").removesuffix("_ratio").replace("_", " ")
     axes.set_ylabel(f"{words},\n{shown}" if shown else words)
     if series.words:
-        # States have no magnitude, so only those that occurred are shown, each on its own line.
+        # States have no magnitude. Only those that occur are on the axis, one per tick.
         axes.set_yticks(sorted(met), [series.word(number) for number in sorted(met)])
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return
     if axes.get_ylim()[0] > 0.5 * axes.get_ylim()[1]:
-        # All values are far from 0, for example a path's delay. With an axis from 0 their changes would be invisible.
+        # All values are far from 0, for example those of a path's delay. On an axis from 0, their changes would be
+        # invisible.
         return
     axes.set_ylim(0, 1.06 * highest_of(axes))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of pings, as figures 3 to 5 of `huston2024`: every reply, one route change, and the round trips away from
+"""Figures of pings, like figures 3 to 5 of `huston2024`: every reply, one route change, and the round trips outside of
 changes.
 
-`draw_probes` and `draw_minima` draw `Probes` of any source into given axes; the figures use them, one panel per run.
+`draw_probes` and `draw_minima` draw `Probes` from any source into given axes. The figures use them with one panel per
+run.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ def draw_probes(
     axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0,
     size: float | None = None,
 ) -> None:  # fmt: skip
-    """Round-trip time of each probe by sending time, lost ones as ticks on the time axis, changes as pink lines.
+    """Draw the round-trip time of each probe at its sending time, lost probes as ticks on the time axis, and changes as
+    pink lines.
 
-    changes_s: Instants of the changes, on the run's clock.
-    zero_s: The instant at which the axis is 0.
-    size: Size of a dot in points; by default larger for fewer probes.
+    changes_s: Instants of the changes on the run's clock.
+    zero_s: Instant that is 0 on the axis.
+    size: Size of a dot in points; by default, dots are larger if there are fewer probes.
     """
-    # Dots cover the same share of the figure for any number of probes, within the limits of what is visible and
+    # All dots together cover the same share of the figure whatever their number, as far as they remain visible and
     # distinguishable.
     size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
     mark_changes(axes, [t_s - zero_s for t_s in changes_s])
@@ -49,18 +51,18 @@ def draw_probes(
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
     if len(lost_s):
-        # Their height is in axes coordinates, so they are at the bottom whatever the scale.
+        # Their height is given in axes coordinates, so they are at the bottom whatever the scale.
         axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("round-trip time, ms")
 
 
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
-    """Smallest round-trip time between every two successive route changes, as steps.
+    """Draw the smallest round-trip time between every two successive route changes, as steps.
 
     axes: Axes in s and ms.
-    changes_ns: int64 array. Instants in ascending order, on the run's clock.
-    guard_ns: Time before and after each change that counts for neither slot.
+    changes_ns: int64 array. Instants in ascending order on the run's clock.
+    guard_ns: Time before and after each change that belongs to neither slot.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)
     edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
@@ -72,8 +74,9 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
 def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
     """Round-trip time of every probe, one panel per run and flow (fig. 3).
 
-    runs: Runs with ping flows that get replies; of more flows than can be told apart, those that lost most are shown.
-    start_s, end_s: The part of the run that is shown, s; by default all of it.
+    runs: Runs with ping flows that get replies. If there are more flows than lines can distinguish, those with the most
+        losses are shown.
+    start_s, end_s: Part of the run that is shown, in s; by default all of it.
     Raises TraceError if a run has no such flow.
     """
 
@@ -93,8 +96,8 @@ def ping_around_change(
 ) -> Figure:  # fmt: skip
     """Round-trip time of the probes around one route change (fig. 4).
 
-    change_s: The change to show; by default the one with the largest round-trip time within a second of it. Several
-        runs are all shown at the change of the first run, at the same instant.
+    change_s: Instant of the change to show. By default it is the change with the largest round-trip time within a
+        second. Several runs are all shown at the same instant, that of a change of the first run.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
@@ -121,11 +124,11 @@ def ping_between_changes(
     runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None,
     guard_s: float = NEAR_NS / 1e9,
 ) -> Figure:  # fmt: skip
-    """Round-trip times with the changes cut out, and the smallest value of each slot as steps (fig. 5).
+    """Round-trip times with the changes left out, and the smallest value of each slot as steps (fig. 5).
 
     runs: Runs with ping flows that get replies.
-    start_s, end_s: The part of the run that is shown, s; by default all of it.
-    guard_s: Time before and after each change that is cut out.
+    start_s, end_s: Part of the run that is shown, in s; by default all of it.
+    guard_s: Time before and after each change that is left out.
     Raises TraceError if a run has no ping flow with replies.
     """
     guard_ns = round(guard_s * 1e9)
@@ -137,7 +140,7 @@ def ping_between_changes(
         draw_probes(axes, shown, instants_ns / 1e9)
         draw_minima(axes, found, instants_ns, run.metrics.end_ns, guard_ns)
         axes.set_xlim(start_s, until_s)
-        # Steps across a cut do not count as variation, because the path itself has another delay there.
+        # Differences across a change do not count as variation, because the path has a different delay after it.
         steps = np.abs(np.diff(shown.delay_ns[~shown.is_lost]))
         steps = steps[np.diff(np.searchsorted(instants_ns, shown.sent_ns[~shown.is_lost])) == 0]
         mean = f"mean step from reply to reply {steps.mean() / 1e6:.2f} ms" if len(steps) else "no two replies"
@@ -149,17 +152,17 @@ def ping_between_changes(
 
 
 def probe_delays(runs: Sequence[RunView]) -> Figure:
-    """One-way delay and round-trip time of each ping or udp packet by sending time.
+    """One-way delay and round-trip time of each ping or UDP packet at its sending time.
 
-    Returns: One panel per run, ms over s; diamonds on the axis are lost packets. With more flows than distinguishable
-        lines, it shows bands of the one-way delay over all flows, in columns of 10 ms.
+    Returns: A figure with one panel per run, in ms over s; diamonds on the axis are lost packets. If there are more
+        flows than lines can distinguish, it shows bands of the one-way delay over all flows, in columns of 10 ms.
     Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:
         if not run.probe_flows:
             raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping or udp flow")
     groups, of_runs = by_run(runs), run_labels(runs)
-    # Each flow has an entry in the legend: one-way delay, and round trip.
+    # Each flow has two entries in the legend: one-way delay and round trip.
     lines = sum(len(group) if shown_apart(group) else 1 for group in groups)
     figure = new_figure(PAGE_IN, 0.55 + 1.5 * len(groups) + 0.14 * lines, footer_of(runs))
     panels = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
@@ -180,10 +183,11 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
                     axes.plot(sent / 1e9, delay_ms, marker, color=colour, markersize=2, label=what, rasterized=True)
                     number += 1
                 elif column == "received_ns":
-                    # Probes of two flows never leave at the same ns. Columns of 10 ms give the bands common instants.
+                    # Probes of two flows never leave at the same ns. In columns of 10 ms, their times are equal, which
+                    # the bands need.
                     of_flows.append((np.floor(sent / 1e7) / 100, delay_ms))
             lost = sent[np.isnan(floats(echoes["received_ns"]))]
-            # Unclipped markers without points are laid out at the lower left corner of the figure.
+            # If it has no points, an unclipped artist is placed at the lower left corner of the figure.
             if len(lost):
                 axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
         if not shown_apart(group):
@@ -216,7 +220,7 @@ def _panels(
     panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, run in zip(panels, runs, strict=True):
         draw(axes, run, _ping(run))
-    # Space below the smallest value, so that the marks of lost packets do not touch the dots.
+    # This leaves space below the smallest value, so that the marks of lost packets do not touch the dots.
     low, high = panels[0].get_ylim()
     panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
     panels[-1].set_xlabel(worded(runs, words))
@@ -245,7 +249,7 @@ def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
     heights = []
     for t_ns in instants_ns:
         delay = found.between(int(t_ns) - NEAR_NS, int(t_ns) + NEAR_NS).delay_ns
-        # If all probes are lost, the change has no height. nanmax would then give a warning, and warnings are errors in
+        # If all probes are lost, the change has no height: nanmax would then give a warning, and warnings are errors in
         # our tests.
         heights.append(np.nanmax(delay) if np.isfinite(delay).any() else 0.0)
     return float(instants_ns[int(np.argmax(heights))] / 1e9)

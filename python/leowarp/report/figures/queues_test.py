@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the longest queues of many pairs are found without computing all of them."""
+"""Tests that the longest queues of many pairs of stations are found without computing all of them."""
 
 from types import SimpleNamespace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a run's reordering: its densities over the whole run, and its values over time."""
+"""Figures of a run's reordering: densities over the whole run, and metrics over time."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ OVER_TIME = (
     ("mean_displacement_pkts", "Mean displacement", "packets"),
     ("entropy_nats", "Entropy of the reorder density, E_r", "nats"),
 )
-"""Columns of the reordering table, one panel each: title, and label of the axis."""
+"""Columns of the reordering table that get a panel each, with title and axis label."""
 
 
 def reordering_densities(runs: Sequence[RunView]) -> Figure:
-    """RD, RBD, n-reordering and extents of each flow over the whole run; of many flows, those with the most late
-    packets.
+    """RD, RBD, n-reordering and extents of each flow over the whole run. If there are many flows, those with the most
+    late packets are shown.
 
-    Returns: Four panels of first transmissions: reorder density and buffer-occupancy density (RFC 5236, 3.6 and 3.11),
-        n-reordering and extent (RFC 4737, 5 and 4.2). A text above them states what RD leaves out.
-    Raises TraceError if reordering was not measured, or no packet was reordered.
+    Returns: A figure with four panels about first transmissions: reorder density and buffer-occupancy density (RFC
+        5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above them says what RD leaves out.
+    Raises TraceError if reordering was not measured, or if no packet was reordered.
     """
     runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
@@ -63,7 +63,8 @@ def reordering_densities(runs: Sequence[RunView]) -> Figure:
 def reordering_over_time(runs: Sequence[RunView]) -> Figure:
     """Share of reordered packets, mean displacement and entropy, in windows of sending time and around route changes.
 
-    Returns: One panel for each of `OVER_TIME`, over s; thin lines are windows, thick ones the packets around a change.
+    Returns: A figure with one panel for each of `OVER_TIME`, over s. Thin lines are windows, and thick lines the
+        packets around a change.
     Raises TraceError if reordering was measured neither in windows nor around changes.
     """
     runs, rows, chosen = _chosen(runs)
@@ -81,7 +82,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
             if len(windows):
                 axes.plot(*_levels(windows, column), label=f"{label}, windows", **style)
             wide = {"linewidth": 2.6, "color": style["color"], "solid_capstyle": "butt", "alpha": 0.55}
-            # An unclipped line without points is laid out at the lower left corner of the figure.
+            # If it has no points, an unclipped line is placed at the lower left corner of the figure.
             if len(around):
                 axes.plot(*_levels(around, column), zorder=2.5, clip_on=False, **wide)
     if not found:
@@ -105,7 +106,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
         words = worded(runs, "around a route change")
         handles.append(Line2D([], [], linewidth=2.6, alpha=0.55, color=colour, label=words))
     if len(runs) > 1:
-        # Names of flows are longer than the space beside a title.
+        # Names of flows are too long for the space beside a title.
         legend_below(panels[-1], handles, [str(handle.get_label()) for handle in handles], ncols=2)
     else:
         panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
@@ -118,26 +119,27 @@ def _flow(run: RunView) -> int:
 
 
 def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], str]:
-    """Views to draw, the row of each, and a line of text about those left out. Left out are flows of one run without a
-    late packet and, if there are more than lines can distinguish, those with fewer late packets.
+    """Views to draw, the row of each, and a line of text about the views that are left out. Flows of one run without a
+    late packet are left out. If there are still more flows than lines can distinguish, those with fewer late packets
+    are left out too.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
     if not some or len(runs) == len(by_run(runs)):
         return list(runs), rows, ""
-    # Views are chosen by lateness and drawn by number.
+    # Views are selected by their late packets, but drawn in the order of their numbers.
     most = sorted(sorted(some, key=lambda place: -rows[place]["reordered_pkts"])[:MOST_LINES])
     what = f"{len(most)} of {len(runs)} flows: those with the most reordered packets ({len(some)} had any)"
     return [runs[place] for place in most], [rows[place] for place in most], what if len(most) < len(runs) else ""
 
 
 def _whole_runs(runs: Sequence[RunView]) -> list[pd.Series]:
-    """The row of the whole run of each view's flow."""
+    """The row for the whole run, for each view's flow."""
     places: dict[int, dict[int, int]] = {}
     rows = []
     for run in runs:
         frame = run.metrics.reordering
-        # The table is searched once for all flows of a run.
+        # The table is searched only once for all flows of a run.
         if id(run.run) not in places:
             at = np.flatnonzero((frame["scope"] == "run").to_numpy(dtype=bool))[::-1]
             places[id(run.run)] = dict(zip(frame["flow"].to_numpy()[at].tolist(), at.tolist(), strict=True))
@@ -157,7 +159,7 @@ def _shares(run: RunView, kind: str, label: str, style: dict[str, Any]) -> Share
 
 
 def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, Any]) -> None:
-    """Share of the reordered packets with at least a given extent."""
+    """Draw the share of the reordered packets that have at least a given extent."""
     index, share = bars["index"].to_numpy(), floats(bars["share_ratio"])
     if len(index):
         at_least = np.cumsum(share[::-1])[::-1]
@@ -169,18 +171,18 @@ def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, A
 
 
 def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """A level line for each row from its start to its end; rows that follow each other directly are joined."""
+    """A horizontal line for each row, from its start to its end. Rows that follow each other directly are joined."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
-    # nan interrupts the line: between two windows that do not meet, there is no measurement.
+    # nan interrupts the line: nothing was measured between two windows that do not meet.
     follows = np.append(start[1:] == end[:-1], False) if len(rows) else np.zeros(0, dtype=bool)
     t_s = np.stack([start, end, end], axis=1).ravel()
     return t_s, np.stack([value, value, np.where(follows, value, np.nan)], axis=1).ravel()
 
 
 def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[pd.Series], chosen: str) -> None:
-    """Text above the figure: the flows shown, and the packets that RD leaves out because their displacement exceeds the
-    threshold."""
+    """Write a text above the figure. It says which flows are shown, and how many packets RD leaves out because their
+    displacement exceeds the threshold."""
     lines = [
         f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
         f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "
@@ -194,8 +196,8 @@ def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[
 
 
 def _footer(runs: Sequence[RunView]) -> str:
-    # RD and RBD are defined only together with their threshold (RFC 5236, 3.4 and 3.9), so the threshold is at the foot
-    # of each figure.
+    # RD and RBD are defined only together with their threshold (RFC 5236, 3.4 and 3.9), so the threshold is below each
+    # figure.
     thresholds = dict.fromkeys(f"{run.plan.observe.reordering_threshold_pkts} packets" for run in runs)
     return f"reordering: first transmissions; threshold of RD and RBD: {' | '.join(thresholds)} · {footer_of(runs)}"
 

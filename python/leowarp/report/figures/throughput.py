@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput beside the link's capacity, as figures 6 to 9 of `huston2024`, and the shares of flows on one path."""
+"""Goodput beside the capacity of the link, like figures 6 to 9 of `huston2024`, and the shares of flows on one path."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, 
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles, worded
 
 BIN_S = 0.5
-"""Bin length of goodput and capacity: long compared with a round trip, short compared with a slot of 15 s."""
+"""Length of the bins of goodput and capacity in s: long compared with a round trip, and short compared with a slot of
+15 s."""
 
 
 def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
-    """Goodput of a flow in order at the receiver, as a line.
+    """Draw the goodput of a flow, in order at the receiver, as a line.
 
-    axes: Changed to s and Mbit/s.
-    bin_s: Length of a bin, s; a bin is drawn at its middle.
+    axes: Axes to draw into, in s and Mbit/s.
+    bin_s: Length of a bin in s; its value is drawn at its middle.
     **style: Style of the line: color, label, linestyle.
     """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
@@ -33,16 +34,16 @@ def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, *
 
 
 def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """Payload that the narrowest link of a flow's path could carry, drawn as an area.
+    """Draw the payload rate that the slowest link of a flow's path allows, as an area.
 
-    bin_s: Length of a bin, s; each bin shows the mean of the capacity over it.
+    bin_s: Length of a bin in s; its value is the mean capacity in the bin.
     **style: Style of the area: color, label, zorder.
-    Returns: Mean over the run, Mbit/s; None, and nothing is drawn, if no link is shaped.
+    Returns: Mean over the run in Mbit/s. If no link has a rate limit, None, and nothing is drawn.
     """
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     bin_ns = round(bin_s * 1e9)
-    # Only whole bins are used, because a partial bin at the end of the run would have another weight in the mean.
+    # Only whole bins are used. An incomplete bin at the end of the run would have another weight in the mean.
     edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
     share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.ip_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
@@ -54,10 +55,11 @@ def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, 
 
 
 def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
-    """Goodput of the main flow over time beside the capacity, with route changes marked.
+    """Goodput of the main flow over time, beside the capacity, with route changes marked.
 
-    bin_s: Length of a bin, s.
-    together: All runs in one panel, with the capacity and the changes of the first; otherwise one panel per run.
+    bin_s: Length of a bin in s.
+    together: True for all runs in one panel, with the capacity and the changes of the first run. False for one panel
+        per run.
     """
     shown, what = hit_hardest(runs, [run.metrics.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
     runs = runs if together else shown
@@ -87,11 +89,11 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
 
 
 def flow_shares(runs: Sequence[RunView]) -> Figure:
-    """Goodput of each TCP flow per second, and below it Jain's index over the flows that compete.
+    """Goodput of each TCP flow in each second, and below it Jain's index over the competing flows.
 
-    Returns: Two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of n
-        flows that compete: 1 if all are equal, and 1/n, the dotted line, if one flow has everything. If there are
-        several groups, the smallest index is drawn.
+    Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
+        is the goodput of each of n competing flows. It is 1 if all are equal, and 1/n (the dotted line) if one flow has
+        everything. If there are several groups of competing flows, the smallest index is drawn.
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:
@@ -122,17 +124,17 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         whole = "" if index is None else f", while they compete: {index:.3f}"
         above.set_title(f"{label}: {len(flows)} flows", loc="left", pad=3)
         above.set_ylabel("goodput, Mbit/s")
-        # Space for the legend above the lines.
+        # This leaves space for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        # With many short flows there may be no second in which several ran. The band is then empty, and an empty legend
-        # gives a warning.
+        # With many short flows, there may be no second in which several lived. The band is then empty, and an empty
+        # legend would give a warning.
         if above.get_legend_handles_labels()[0]:
             above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
-        # The smallest possible index of n flows (Jain, Chiu and Hawe, DEC-TR-301, 1984): one of them has everything.
-        # For flows that compete in several groups there is no single n.
+        # The smallest possible index of n flows (Jain, Chiu and Hawe, DEC-TR-301, 1984), which occurs if one of them
+        # has everything. If flows compete in several groups, there is no single n.
         if index is not None:
             count = frame.loc[frame["jain_index"].notna(), "flow"].nunique()
             below.axhline(1 / count, color="#888888", linewidth=0.6, linestyle=":")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's section on the mobile channel: codewords, their effect on packets, and states beside the model."""
+"""Section of the page about the mobile channel: codewords, their effect on packets, and states beside those of the
+model."""
 
 from __future__ import annotations
 
@@ -14,22 +15,22 @@ from leowarp.timeline.channel import Realisation
 from leowarp.timeline.channel.statistics import state_rows
 
 LINK = (SATELLITE, TERMINAL)
-"""The link that fades."""
+"""The link with fading."""
 
 
 def channel_section(view: RunView, pictures: str) -> str:
-    """HTML: the figure, outcomes of codewords and packets, shares of the states.
+    """HTML with the figure, the outcomes of codewords and packets, and the shares of the states.
 
     pictures: HTML of the figure.
-    Returns: "" without a mobile channel; one sentence if the channel cannot be recomputed.
+    Returns: "" if there is no mobile channel. One sentence if the channel cannot be recomputed.
     """
     mobile = view.mobile
     if mobile is None:
         return ""
     try:
         found = view.realisation
-    # The channel is recomputed from the plan and compared with the timeline; the timeline of an older version may
-    # differ.
+    # The channel is recomputed from the plan and compared with the timeline. If an older version made the timeline,
+    # they may differ.
     except TraceError as error:
         return f"<p>{html.text(error.message)}.</p>"
     return pictures + _codewords(mobile, found) + _losses(view, found) + _states(mobile, found)
@@ -57,7 +58,8 @@ def _losses(view: RunView, found: Realisation) -> str:
     links = view.metrics.links
     mine = links[(links["a"] == LINK[0]) & (links["b"] == LINK[1])]
     for link in mine.itertuples(index=False):
-        # Packets that wait when the run ends, or are dropped earlier, are never sent over the channel.
+        # Some packets are never sent over the channel: those that still wait when the run ends, and those dropped
+        # earlier.
         sent = int(link.offered_pkts) - int(link.dropped_queue_pkts) - int(link.dropped_down_pkts)
         dropped = int(link.dropped_loss_pkts)
         rows.append(["packets sent over the link, by the trace", sent, dropped, 100 * dropped / sent if sent else None])

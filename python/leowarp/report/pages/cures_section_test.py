@@ -33,11 +33,11 @@ NODE = {"node": 1, "held_pkts": 0, "held_bytes": 0, "held_max_bytes": 24_224, "h
 
 @pytest.fixture
 def cured(tmp_path):
-    """A function that writes the run with the given tables and returns the section."""
+    """A function that writes the run with these tables and returns the section."""
 
     def section(cures="", **tables):
         path = write_synthetic_run(tmp_path / "run", PLAN_TOML + cures)
-        # All tables of a run name the same links and hosts.
+        # All tables of a run have the same names of links and hosts.
         of_run = pq.read_schema(path / layout.TRACE / "links.parquet")
         metadata = {name: decode_metadata(of_run, name) for name in ("directions", "hosts")} | {"nodes": ["n-a", "n-b"]}
         for name, rows in tables.items():
@@ -59,7 +59,7 @@ def test_an_entry_names_its_links_and_what_became_of_the_packets(cured):
 
 def test_why_not_all_was_moved_is_told_where_that_is_so(cured):
     assert "not all moved because" not in cured(switches=[SWITCH])
-    # a reason without a text appears as its number
+    # A reason without a text appears as its number.
     assert {"not all moved because", "9"} <= set(cells(cured(switches=[SWITCH | {"refused": 9}, SWITCH])))
 
 
@@ -76,7 +76,7 @@ def test_a_stream_that_was_put_in_order_names_its_flow(cured):
 
 
 def cells(found):
-    """Texts of the cells and headers of tables, each once."""
+    """Texts of the cells and headers of tables, without repetition."""
     return re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", found)
 
 
@@ -88,7 +88,7 @@ def test_copies_and_why_there_are_none_are_told(cured):
     assert {"copies, kB", "16", "16.67", "the link before leads back to this node"} <= set(found)
     assert found.count("second copies discarded") == 1
     assert {"15", "60,000"} <= set(found)
-    # no packet was held, moved or put in order
+    # No packet was held, moved or resequenced.
     assert not {"held back", "moved", "given up"} & set(found)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences between compared runs, shown first on their page: plan keys, modules, kernels, versions."""
+"""Differences between compared runs, which come first on their page: plan keys, modules, kernels, versions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from leowarp.results.differences import causes, condensed, said
 from leowarp.results.run import Run
 
 MOST_ROWS = 12
-"""Further rows are folded."""
+"""If there are more rows, the others are folded."""
 
 
 def difference_section(runs: Sequence[RunView]) -> str:
-    """A table with one column per run; a sentence if there are no differences."""
+    """Table with one column per run, or a sentence if there are no differences."""
     return difference_table([run.run for run in runs], labels(runs))
 
 
 def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collection[str] = ()) -> str:
-    """The table for runs with names.
+    """The table of differences for runs with given names.
 
     but: Keys to leave out.
     """

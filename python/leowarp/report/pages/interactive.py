@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An interactive chart within the page: goodput, window, smoothed RTT and queue over one time axis, with zoom.
+"""Interactive chart on the page: goodput, window, smoothed RTT and queue over a common time axis, with zoom.
 
-`chart.js`, 150 lines of our own, draws the chart: plotly.js would make every page 5 MB, and a study has two dozen
-pages.
+`chart.js`, 150 lines of our own, draws the chart. With plotly.js, every page would have 5 MB, and a study has about two
+dozen pages.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from leowarp.report.style import OKABE_ITO
 from leowarp.report.view import MOST_LINES, RunView, labels, styles
 
 POINTS = 40_000
-"""Points of a line: more than a screen can show. With more flows than distinguishable lines, all lines together have at
-most as many points as eight."""
+"""Largest number of points of a line, which is more than a screen can show. If there are more flows than lines can
+distinguish, all lines together have at most as many points as eight full lines."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
 
 def chart(runs: Sequence[RunView], element: str) -> str:
-    """HTML of one chart; `library()` must follow it on the page.
+    """HTML of one chart. It must be followed by `library()` on the page.
 
-    runs: Views of TCP flows, one line each in each of the four `ROWS`. With more than `MOST_LINES`, the flows with the
-        lowest, the median and the highest mean goodput are shown first, and the reader can choose others. Only flows
-        that lived at least half as long as the longest count.
+    runs: Views of TCP flows. Each gets one line in each of the four `ROWS`. If there are more than `MOST_LINES`, the
+        flows with the lowest, the median and the highest mean goodput are shown first, and the reader can choose
+        others. For this choice, only flows count that lived at least half as long as the longest one.
     element: Id of the chart on the page.
-    Returns: The chart without rows in which every line is 0 or has no data (the page lists these); "" if no row
-        remains.
+    Returns: The chart. A row is left out if all its lines are 0 or have no data; the page lists such rows. If no row
+        remains, the result is "".
     """
-    # The limit bounds the size of the page: a line of 40,000 points is 213 kB in base64.
+    # This limits the size of the page: a line of 40,000 points has 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
     queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
     lines = [_series(run, most, queues) for run in runs]
@@ -65,13 +65,14 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         "rows": [ROWS[row] for row in rows],
         "tops": tops,
         "series": series,
-        # With too many flows: the lowest, the median and the highest goodput first, the others on request.
+        # If there are too many flows, those with the lowest, the median and the highest goodput are shown first, and
+        # the others when the reader asks for them.
         "first": first,
         "colours": list(OKABE_ITO),
         "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
         "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
     }
-    # "</script" would end the script wherever it occurs, and after "<!--" the real end would not count.
+    # "</script" would end the script wherever it occurs, and after "<!--" the real end would be ignored.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     left_out = f'<p class="quiet">0 in the whole run, or not recorded: {", ".join(empty)}.</p>\n' if empty else ""
     return (
@@ -90,23 +91,23 @@ def _whose(runs: Sequence[RunView]) -> str:
 
 
 def library() -> str:
-    """The script that draws all charts above it, once per page."""
+    """The script that draws all charts which precede it. A page needs it once."""
     return own_script("chart.js")
 
 
 def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:
-    # A run without sampling still has one sample: a socket's last one.
+    # A run without sampling still has one sample: the last one of a socket.
     return len(t_s) > 1 and bool(np.any(np.nan_to_num(value)))
 
 
 def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
-    """A series as start, step and values; gaps in the samples become nan, which the chart leaves empty."""
+    """A series as start, step and values. A gap in the samples becomes nan, where the chart draws nothing."""
     if len(t_s) < 2:
         return {"t0": 0.0, "dt": 1.0, "y": ""}
     step = float(np.min(np.diff(t_s)))
     place = np.round((t_s - t_s[0]) / step).astype("int64")
-    # Start and step instead of an instant per value halve the size of the page. 4 bytes hold 7 digits, which is more
-    # than a screen shows. They are little-endian, as `chart.js` expects.
+    # Start and step take half the space of an instant per value. 4 bytes hold 7 digits, which is more than a screen
+    # shows. The values are little-endian, as `chart.js` expects.
     grid = np.full(int(place[-1]) + 1, np.nan, dtype="<f4")
     grid[place] = value
     return {"t0": float(t_s[0]), "dt": step, "y": base64.b64encode(grid.tobytes()).decode()}
@@ -115,16 +116,17 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
 def _series(
     run: RunView, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Each row of the chart; `queues` caches the values that flows of one pair share."""
+    """The rows of the chart for a flow. `queues` caches values that flows of the same pair share."""
     flow = run.main_flow
-    # Bins are longer for very long or finely sampled runs, and for many flows.
+    # Bins are longer if the run is very long, is sampled very often, or has many flows.
     bin_ns = max(50_000_000, int(run.metrics.end_ns) // most // 50_000_000 * 50_000_000)
     rate = goodput(run.tables, flow, "in_order", bin_ns)
     samples = run.tables.of_flow("sockets", flow)
     samples = samples.iloc[:: max(len(samples) // most, 1)]
     t_s = samples["t_ns"].to_numpy() / 1e9
     key = (id(run.run), run.plan.flows[flow].source, run.plan.flows[flow].destination)
-    # Flows of one pair share the path, and so this row: for 90 flows between two stations it is computed once.
+    # Flows of the same pair share the path and therefore this row. For 90 flows between two stations, it is computed
+    # once.
     if key not in queues:
         queues[key] = _path_queue(run, most)
     return [
@@ -136,7 +138,8 @@ def _series(
 
 
 def _path_queue(run: RunView, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sum of the packets that wait on all links of the path in force, at each queue sample; empty without samples."""
+    """Sum of the packets that wait on all links of the path in force, at each queue sample; empty if there are no
+    samples."""
     sampled_ns = run.plan.observe.queues_ns
     if sampled_ns is None:
         return np.zeros(0), np.zeros(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iperf3's own figures next to those of the trace, on a run's page."""
+"""Section of a run's page with iperf3's own results beside those of the trace."""
 
 from __future__ import annotations
 

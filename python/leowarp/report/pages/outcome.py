@@ -17,7 +17,7 @@ from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 def outcome(run: RunView) -> str:
     """The sentences as a paragraph of HTML.
 
-    Unknown facts of a run (no samples, packets not followed) are left out. A number is never replaced by words.
+    Facts that are unknown (no samples, packets not followed) are left out. A number is never replaced by words.
     """
     sentences = [_setting(run), _result(run), _changes(run)]
     shown = " ".join(sentence for sentence in sentences if sentence)
@@ -25,7 +25,7 @@ def outcome(run: RunView) -> str:
 
 
 def _setting(run: RunView) -> str:
-    """ "2 CUBIC flows and 1 ping ran for 60 s over an access link (starlink, peak)." """
+    """Sentence such as: 2 CUBIC flows and 1 ping ran for 60 s over an access link (starlink, peak)."""
     kinds = Counter(flow.congestion_control or "TCP" if flow.kind == "tcp" else flow.kind for flow in run.plan.flows)
     if len(run.plan.flows) == 1:
         flow = run.plan.flows[0]

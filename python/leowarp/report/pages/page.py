@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of one run and of several compared runs: `50-report/index.html` and the figures' files."""
+"""The report of one run, and that of several compared runs: `50-report/index.html` and the files of the figures."""
 
 from __future__ import annotations
 
@@ -40,20 +40,21 @@ from leowarp.view import FILE as MOVING
 PAGE, FIGURES_FOLDER = "index.html", "figures"
 
 _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
-"""Keys of a manifest that the table of versions leaves out."""
+"""Keys of the manifest that are not in the table of versions."""
 
 MOST_CHANGES = 12
-"""Rows of the table of route changes that are shown unfolded; more would push the rest of the page down."""
+"""Number of rows of the table of route changes that are visible without unfolding. More would push the rest of the page
+down."""
 
 MOST_CHARTED = 200
-"""Flows of the interactive chart, which lists their names for selection by hand: 2,000 took 20 s and made a page of 12
-MB."""
+"""Largest number of flows of the interactive chart, which lists their names so that a reader can select them. 2,000
+flows took 20 s and made a page of 12 MB."""
 
 MOST_FIBRES = 3
-"""Largest number of station pairs for which the page compares the path with a fibre's delay."""
+"""Largest number of station pairs for which the page compares the path with the delay of a fibre."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
-"""The constellation of Frederiksen et al. (2024): with any other, a figure reproduces none of theirs."""
+"""The constellation of Frederiksen et al. (2024). With any other, a figure does not reproduce one of theirs."""
 
 
 def write_report(
@@ -61,18 +62,18 @@ def write_report(
     figures: Sequence[str] | None = None, flow: int | str | Sequence[int | str] | None = None,
     on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Write a run's figures and page into `50-report/`, and return the page's path.
+    """Write the figures and the page of a run into `50-report/`. Return the path of the page.
 
     Parameters
     ----------
     run_dir : path or Run
         A run directory with plan and trace, or its `Run`.
     command : str, optional
-        The command that made the run; by default the one that makes it again from its plan.
+        The command that made the run; by default the command that would make it again from its plan.
     formats : sequence of str
-        Formats of the figures' files ("pdf", "png") in addition to SVG.
+        Formats of the figures ("pdf", "png") in addition to SVG.
     figures : sequence of str, optional
-        Figures to draw, by name; by default all for which the run has data.
+        Names of the figures to draw; by default all for which the run has data.
     flow : int or str, or a sequence of them, optional
         Flows that the figures show, by number or name; by default all. The tables always list all flows.
     on_figure : callable, optional
@@ -83,12 +84,12 @@ def write_report(
     ScenarioError
         If there is no such figure or format, or the run has no such flow.
     TraceError
-        If the run lacks the data for one of `figures`; the others and the page are still written.
+        If the run lacks the data for one of `figures`. The other figures and the page are still written.
     """
     view = RunView(run_dir)
     chosen = None if flow is None else view.chosen(flow)
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
-    # Facts that `leowarp verify` needs in order to draw the same pages again.
+    # `leowarp verify` needs these facts to draw the same pages again.
     pages: dict[str, dict[str, Any]] = {
         f"{layout.REPORT}/{PAGE}": {
             "directory": _directory(view), "figures": figures and list(figures), "flows": chosen, "command": command,
@@ -103,8 +104,8 @@ def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # The page lists figures that could be drawn and were not requested, so that a page with two figures does not
-        # suggest a run with data for two only.
+        # Figures that could be drawn but were not requested are listed on the page. Otherwise a page with two figures
+        # would suggest that the run has data for only two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
@@ -122,22 +123,22 @@ def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
     command: str | None = None, change: str | None = None, on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Write one page that shows several runs side by side.
+    """Write one page that shows several runs side by side. Return its path.
 
     Parameters
     ----------
     runs : sequence of paths
         Run directories.
     out_dir : path
-        Folder of `index.html` and `figures/`.
+        Folder for `index.html` and `figures/`.
     title : str, optional
         Heading of the page.
     lead : str
-        HTML below the heading (a claims table, for instance).
+        HTML below the heading, for instance a table of claims.
     command : str, optional
         The command that made the page.
     change : str, optional
-        Instant at which figures around route changes show all runs: "150 s", or the number of a change, from 1; by
+        Instant at which figures around route changes show all runs: "150 s", or the number of a change, from 1. By
         default `leowarp.report.figures.instants.RULE` chooses it.
     on_figure : callable, optional
         Called after each figure with the number of figures drawn and their total.
@@ -145,17 +146,17 @@ def write_comparison(
     Returns
     -------
     page : Path
-        `index.html` in `out_dir`; the figures are in `figures/` next to it.
+        `index.html` in `out_dir`; the figures are in `figures/` beside it.
 
     Raises
     ------
     ScenarioError
-        If there are fewer than two runs, or the folder is a link.
+        If there are fewer than two runs, or if the folder is a symbolic link.
     """
     many = views(runs)
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
-    # The instant is looked up before anything is drawn, so that a wrong --change is reported at once.
+    # The instant is determined before anything is drawn, so that a wrong --change is reported at once.
     folder = Path(out_dir)
     change_s = None if change is None else chosen_instant_s(many, change)
     drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
@@ -174,7 +175,8 @@ def write_comparison(
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Differences come before any number, because the meaning of a number depends on what else differs between the runs.
+    # Differences come before all numbers, because the meaning of a number depends on what else differs between the
+    # runs.
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -216,7 +218,7 @@ def _run_body(
     return (
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
         + _figures_of(view, chosen)
-        # Warnings come before all numbers, since they must be checked before the results are trusted.
+        # Warnings come before all numbers, because readers must check them before they trust the results.
         + html.warning_box(view.warnings)
         + outcome(view)
         + worded([view], first_numbers([view]))
@@ -230,7 +232,7 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _kinds(view: RunView) -> str:
-    """Number of flows of each congestion control or kind: "2 cubic, 1 bbr, 1 ping"."""
+    """Number of flows of each congestion control or kind, such as "2 cubic, 1 bbr, 1 ping"."""
     sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 
@@ -249,7 +251,7 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _directory(view: RunView) -> str:
-    """Name of the run's directory, even if its path is "."."""
+    """Name of the run's directory, even if the path is "."."""
     return view.path.name or view.path.resolve().name
 
 
@@ -261,7 +263,8 @@ def _write(folder: Path, body: str, title: str) -> Path:
 
 
 def _changes_table(view: RunView) -> str:
-    # The study's motive for paths over satellites is that they may take less time than those on the ground.
+    # A motive for paths over satellites is that they may take less time than those on the ground, so the page compares
+    # them.
     beside = [fibre.text() for fibre in fibres(view.plan)[:MOST_FIBRES]]
     ground = f'<p class="quiet">Beside these paths: {html.text("; ".join(beside))}, one way.</p>' if beside else ""
     changes = view.metrics.route_changes
@@ -329,8 +332,9 @@ def _versions(view: RunView) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
-    # Warnings are at the top of the page. Manifest entries written after the page are left out, so that the page can be
-    # drawn again; so is the sha256 of every file, since the list would be longer than the page.
+    # Warnings are at the top of the page. Entries of the manifest that are written after the page are left out, so that
+    # the page can be drawn again. The sha256 of each file is left out too, because the list would be longer than the
+    # page.
     walk("", {key: value for key, value in view.manifest.items() if key not in _NOT_SHOWN})
     if not rows:
         return ""
@@ -345,7 +349,7 @@ def _again(view: RunView, command: str | None) -> str:
         f"leowarp verify {shlex.quote(directory)}    # checks every file, makes the run again and compares",
         f"leowarp report {shlex.quote(directory)}    # makes this page again",
     ]
-    # The page contains the whole plan: it may be sent to somebody without its directory.
+    # The page contains the whole plan, because it may be sent to somebody without its directory.
     plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
     return (
         f"<pre>{html.text(chr(10).join(lines))}</pre>"
@@ -354,7 +358,7 @@ def _again(view: RunView, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
-    """The figures; two of half width share a row, and a single one is placed beside its caption."""
+    """HTML of the figures. Two figures of half the width share a row, and a single one is beside its caption."""
     blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
@@ -366,7 +370,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
         if not html.is_half(stem):
             blocks.append(block)
         elif waiting:
-            # The second half-width figure joins the first one at its position: a half-width figure alone in a row would
+            # The second half-width figure is placed beside the first, because a half-width figure alone in a row would
             # leave a gap.
             blocks[blocks.index(waiting)] = waiting + block
             waiting = ""
@@ -378,7 +382,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
 
 
 def _python(runs: Sequence[RunView], name: str) -> str:
-    """Two lines of Python that draw a figure, to be run in the folder of the run directories."""
+    """Two lines of Python that draw a figure. They are to be run in the folder that contains the run directories."""
     paths = [_directory(group[0]) for group in by_run(runs)]
     if len(paths) == 1:
         return f"import leowarp as lw\nlw.open({paths[0]!r}).figure({name!r})"
@@ -386,8 +390,8 @@ def _python(runs: Sequence[RunView], name: str) -> str:
 
 
 def _is_of_study(run: RunView) -> bool:
-    """Whether the path uses only the constellation of the study."""
-    # Values are compared as texts: a plan has one spelling for each value.
+    """Whether the only constellation of the path is that of the study."""
+    # Values are compared as texts, because a plan has only one spelling for each value.
     shell = run.document.get("constellation", {})
     return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
 
@@ -399,7 +403,7 @@ def _part(names: Sequence[str], part: str) -> list[str]:
 def _not_drawn(not_drawn: dict[str, str]) -> str:
     if not not_drawn:
         return ""
-    # Each reason is given only once, because a run without samples lacks seven figures for the same reason.
+    # Each reason is given only once: a run without samples lacks seven figures for the same reason.
     reasons: dict[str, list[str]] = {}
     for name, why in not_drawn.items():
         reasons.setdefault(why, []).append(FIGURES[name].title)
@@ -408,7 +412,7 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
 
 
 def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
-    """The interactive chart of every TCP flow, or of the chosen ones."""
+    """The interactive chart of all TCP flows, or of the chosen ones."""
     if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
         return ""
     views_shown: list[RunView] = []
@@ -418,7 +422,7 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
         if len(numbers) > MOST_CHARTED:
             of += f" Of {len(numbers):,} flows it has {MOST_CHARTED}, evenly spaced by their mean goodput."
             numbers = _evenly(run, numbers)
-        # For a single flow the view of the run is used: lines then have the names of runs, and the colours of the
+        # For a single flow, the view of the run is used. Lines then have the names of runs and the colours of the
         # comparison.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
@@ -435,8 +439,8 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
 
 
 def _evenly(run: RunView, numbers: Sequence[int]) -> list[int]:
-    """`MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and evenly spaced ones in
-    between."""
+    """`MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and others at equal distances
+    in between."""
     means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
     ordered = sorted(numbers, key=lambda number: means[number])
     places = {round(step * (len(ordered) - 1) / (MOST_CHARTED - 1)) for step in range(MOST_CHARTED)}
@@ -456,7 +460,7 @@ def _run_links(runs: Sequence[RunView], folder: Path) -> str:
 
 
 def _relative(path: Path, start: Path) -> str:
-    # Both paths are resolved: through a link, ".." leads to another parent than the path's text suggests.
+    # Both paths are resolved. Through a symbolic link, ".." leads to another parent than the text of the path suggests.
     return os.path.relpath(path.resolve(), start.resolve())
 
 
@@ -470,5 +474,5 @@ def _arrow(before: Any, after: Any, scale: float) -> str:
 
 
 def _true(value: Any) -> bool:
-    # The check for NA comes first, since bool(pd.NA) raises.
+    # NA is checked first, because bool(pd.NA) raises an error.
     return not pd.isna(value) and bool(value)

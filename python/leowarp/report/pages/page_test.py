@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of pages: complete, self-contained, escaped, with every missing part named."""
+"""Tests that pages are complete, contained in one file and escaped, and that they name every missing part."""
 
 import json
 import re
@@ -23,12 +23,12 @@ from leowarp.results import known as known_run
 from leowarp.results.run import Run
 from support.policies import demand_policy
 
-# Each test draws whole pages.
+# Each of these tests draws whole pages.
 pytestmark = pytest.mark.slow
 
 
 class Checker(HTMLParser):
-    """Checks that open tags are closed in order, and collects the resources that a page loads."""
+    """Checks that tags are closed in the right order, and collects the resources that a page loads."""
 
     VOID = frozenset(("meta", "img", "br", "link", "input", "hr"))
 
@@ -136,7 +136,7 @@ def test_the_page_is_the_same_twice(few_figures, run_dir, tmp_path):
 
 @pytest.fixture
 def few_figures(monkeypatch):
-    """With two figures the rest of the page is the same, and ten take seconds."""
+    """With two figures, the rest of the page is the same. Drawing ten would take seconds."""
     from leowarp.report.figures import drawing as module
 
     monkeypatch.setattr(module, "FIGURES", {name: module.FIGURES[name] for name in ("goodput", "packets")})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's section on reconfigurations of an access link, which replaces that on route changes over satellites."""
+"""Section of the page about the reconfigurations of an access link. It replaces the section about route changes over
+satellites."""
 
 from __future__ import annotations
 
@@ -26,13 +27,13 @@ SUMMARY_ROWS: tuple[Row, ...] = (
     ("lost_pkts", "data packets lost in the whole run"),
     "lost_queue_pkts",
 )
-"""Scalars of a flow, in the order of the page."""
+"""Scalars of a flow that the section shows, in its order."""
 
 
 def reconfigurations_section(view: RunView) -> str:
-    """HTML: all reconfigurations together, by flow; then each of them, folded.
+    """HTML about all reconfigurations together, by flow, followed by each single one in a folded table.
 
-    Returns: One sentence if the path was never reconfigured.
+    Returns: The HTML; one sentence if the path was never reconfigured.
     """
     changes = view.metrics.route_changes
     if len(changes) == 0:
@@ -47,7 +48,7 @@ def reconfigurations_section(view: RunView) -> str:
 def _each(view: RunView, changes: pd.DataFrame) -> str:
     rows = []
     for t_ns, here in changes.groupby("t_ns", sort=True):
-        # Both directions change at one instant and use one satellite, so the first row's path names it.
+        # Both directions change at the same instant and use the same satellite, so the path of the first row names it.
         after = here["path_after"].iloc[0]
         steps = [
             f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's section on reordering: numbers of each flow, and of each route change with its effects."""
+"""Section of the page about reordering: numbers of each flow, and of each route change with its effects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SCALAR_ROWS: tuple[Row, ...] = (
     ("spurious_retransmissions_pkts", "spurious retransmissions"),
     "spurious_by_changes_pkts",
 )
-"""Scalars of a flow, in the order of the page."""
+"""Scalars of a flow that the section shows, in its order."""
 
 RULES = (
     "A late packet is attributed to the route change during its flight, a lost packet to the change that removed its "
@@ -47,17 +47,17 @@ RULES = (
 
 
 def reordering_section(view: RunView, pictures: str) -> str:
-    """HTML of the section: each flow's numbers, the figures, and the effects of each route change.
+    """HTML of the section: numbers of each flow, the figures, and the effects of each route change.
 
     pictures: HTML of the section's figures.
-    Returns: One sentence if reordering was not measured.
+    Returns: The HTML; one sentence if reordering was not measured.
     """
     flows = view.metrics.summary["flows"]
     measured = [flow for flow in flows if any(flow.get(name) is not None for name in scalars.names(REORDERING))]
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
     heads = [view.flow_names[flow["flow"]] for flow in measured]
-    # Losses at a reconfiguration are the access link's own, and no rule attributes them to a change.
+    # Losses at a reconfiguration are the access link's own, so no rule attributes them to a route change.
     kept = [
         row for row in SCALAR_ROWS if not (view.is_access and isinstance(row, str) and row.endswith("_by_changes_pkts"))
     ]
@@ -73,9 +73,9 @@ def reordering_section(view: RunView, pictures: str) -> str:
 
 
 def _changes(view: RunView) -> str:
-    """A row for each flow and route change, and one for effects without a change."""
+    """Rows for each flow and route change, and a row for effects that no change caused."""
     causes = view.metrics.causes
-    # An access link changes every 15 s: if no packet was late, all rows would be zero.
+    # An access link changes every 15 s. If no packet was late, all these rows would be zero.
     if not causes["change"].notna().any() or (view.is_access and not causes["late_pkts"].any()):
         return ""
     around = view.metrics.reordering[view.metrics.reordering["scope"] == "change"].set_index(["flow", "number"])

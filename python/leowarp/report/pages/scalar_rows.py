@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a summary as rows of a page's tables, with their declared words, units and scales.
+"""Scalars of a summary as rows of a page's tables, with the words, units and scales of their declaration.
 
-Each table chooses its scalars and their order.
+Each table determines its scalars and their order.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""A scalar's name; or the name with other words than the declared ones, for a row that stands below another row than
-there."""
+"""Name of a scalar, or the name with words that replace the declared ones. Other words are needed in a row that is
+below another row than in the declaration."""
 
 
 def scalar_rows(
@@ -23,11 +23,11 @@ def scalar_rows(
     *,
     unknown: bool = False,
 ) -> list[list[object]]:
-    """Cells of each row: words, unit, and each column's value in that unit.
+    """Cells of each row: words, unit, and the value of each column in that unit.
 
     declared: `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
     columns: Summaries of runs or of flows.
-    unknown: Whether to include rows that are unknown in every column.
+    unknown: True to include rows whose value is unknown in every column.
     """
     flat = [scalars.flat(column) for column in columns]
     lines: list[list[object]] = []
@@ -44,10 +44,10 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Rows that are 0 in every column in which they are known, and known in at least one: name to words.
+    """Words by name, for rows that are 0 in every column in which they are known, and are known in at least one.
 
     rows: Names of declared scalars.
-    declared, columns: As in `scalar_rows`.
+    declared, columns: The parameters of `scalar_rows`.
     """
     flat = [scalars.flat(column) for column in columns]
     zero = {}

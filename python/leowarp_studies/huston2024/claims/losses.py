@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about single losses (3.23 to 3.25, 3.28): effect of SACK, BBR's rate, cost, and growth of a CUBIC session
-between losses."""
+"""Claims about single losses (3.23 to 3.25, 3.28): the effect of SACK, BBR's rate, the cost of a loss, and how a CUBIC
+session grows between losses."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from leowarp_studies.huston2024.traces import CUT_WITHIN_NS, Trace
 from leowarp_studies.huston2024.words import GOODPUT, PAIRED, SESSION
 
 WITHIN_S = CUT_WITHIN_NS / 1e9
-"""A window cut counts as caused by a loss if it follows within this time."""
+"""A window cut counts as caused by a loss if it follows the loss within this time."""
 
 LOSS_BASED = ("cubic", "reno")
 KEEPS_RATIO = 0.9
-"""A sender that keeps at least this share of its goodput maintains its rate."""
+"""A sender maintains its rate under loss if it keeps at least this share of its goodput."""
 
 STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
 """Slope in the study's figure 6: from 50 to 70 Mbit/s in five seconds."""
 STUDY_DROP_RATIO = 40 / 70
-"""Drop in the study's figure 6: a single loss event takes the rate from 70 to 40 Mbit/s."""
+"""Goodput after a single loss relative to before, in the study's figure 6: the rate falls from 70 to 40 Mbit/s."""
 SHORTEST_S = 2.0
-"""Minimum length of an interval between two cuts: a slope needs four bins of half a second."""
+"""Minimum length of an interval between two cuts. It has four bins of half a second, which a slope needs."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
-    """For each isolated loss of some sessions: whether the sender cut its window within `WITHIN_S`.
+    """For each isolated loss of these sessions, whether the sender cut its window within `WITHIN_S`.
 
-    An isolated loss is a single packet lost on the link away from reconfigurations, without another loss nearby. A
-    timeout also sets the slow-start threshold, so it counts as a cut.
+    A loss is isolated if it is on the link, away from reconfigurations, with no other loss within `WITHIN_S`. A timeout
+    counts as a cut, because it sets the slow-start threshold, too.
     """
     found = []
     for trace in traces:
         t_s = trace.losses["t_s"].to_numpy()
         cut_s = trace.cuts["t_s"].to_numpy()
-        # The distance is to the nearest other loss; the first and the last loss have one neighbour.
+        # The distance to the nearest other loss counts; the first and the last loss have only one neighbour.
         apart_s = np.concatenate([[math.inf], np.diff(t_s), [math.inf]])
         alone = np.minimum(apart_s[:-1], apart_s[1:])[: len(t_s)] > WITHIN_S
         for at_s in t_s[alone & (trace.losses["kind"].to_numpy() == "isolated")].tolist():
@@ -88,15 +88,15 @@ def sack_distinguishes(frames: Frames) -> Outcome:
 
 # Implements claim 3.24 of huston2024 (text).
 def bbr_keeps_its_rate(frames: Frames) -> Outcome:
-    """Goodput at the highest isolated loss of the group `losses`, relative to no loss, paired by seed.
+    """Goodput at the highest isolated loss of the group `losses`, divided by goodput without loss, paired by seed.
 
-    Returns: Numbers: `<name>_kept_ratio`, and `loss_ratio`, per direction.
+    Returns: Numbers: `<name>_kept_ratio`; and `loss_ratio`, the loss in each direction.
     """
     rows: pd.DataFrame = frames["losses"]
     most = float(rows["loss_ratio"].max())
     kept = {name: _kept(rows[rows["variant"] == name], most) for name in ("bbr", *LOSS_BASED)}
     parts = {"BBR keeps its rate": kept["bbr"].known and kept["bbr"].median >= KEEPS_RATIO}
-    # Keeping goodput under loss distinguishes BBR, and explains choosing it, only if the others do not keep it.
+    # BBR is worth choosing for its goodput under loss only if the others do not keep theirs.
     parts |= {f"{ev.label(name)} does not": kept[name].known and kept[name].median < KEEPS_RATIO for name in LOSS_BASED}
     text = (
         f"at {100 * most:g} % of isolated loss in each direction, of the goodput without any: "
@@ -112,16 +112,16 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
 
 
 def _kept(rows: pd.DataFrame, most: float) -> Middle:
-    """Median over seeds of a variant's goodput at this loss, relative to no loss."""
+    """Median over seeds of a variant's goodput at this loss, divided by that without loss."""
     named = rows.assign(variant=rows["loss_ratio"].map({0.0: "none", most: "most"}))
     return paired_ratio(named, "goodput_bps", "most", "none")
 
 
 # Implements claim 3.25 of huston2024 (text).
 def loss_detracts(frames: Frames) -> Outcome:
-    """Goodput of CUBIC and Reno at peak relative to the same path without isolated loss, paired by seed.
+    """Goodput of CUBIC and Reno at peak, divided by goodput on the same path without isolated loss, paired by seed.
 
-    Returns: Numbers: `<name>_ratio`; BBR's for comparison.
+    Returns: Numbers: `<name>_ratio`; BBR's is included for comparison.
     """
     rows: pd.DataFrame = frames["sessions"]
     ratios = {
@@ -142,7 +142,8 @@ def loss_detracts(frames: Frames) -> Outcome:
 
 
 def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
-    """Intervals from half a second after each cut to the next cut or the end, if at least `SHORTEST_S` long."""
+    """The intervals between cuts: each begins half a second after a cut and lasts until the next cut or the end.
+    Intervals shorter than `SHORTEST_S` are left out."""
     borders = [*trace.cuts["t_s"].tolist(), trace.end_s]
     for cut_s, until_s in itertools.pairwise(borders):
         if until_s - cut_s - WITHIN_S >= SHORTEST_S:
@@ -150,7 +151,7 @@ def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
 
 
 def _slopes_bps_per_s(trace: Trace) -> list[float]:
-    """Slope of goodput in each interval between cuts, by least squares over its bins."""
+    """Slope of goodput in each interval between cuts, fitted to its bins by least squares."""
     found = []
     for from_s, until_s in _stretches(trace):
         inside = (trace.t_s >= from_s) & (trace.t_s < until_s - WITHIN_S)
@@ -160,16 +161,16 @@ def _slopes_bps_per_s(trace: Trace) -> list[float]:
 
 
 def _drops_ratio(trace: Trace) -> list[float]:
-    """Goodput around each cut after a single lost packet: the second that begins half a second after the cut, relative
-    to the second before.
+    """Goodput after each cut that follows a single lost packet, divided by that before. The second before the cut is
+    compared with the second that begins half a second after it.
 
-    The bin that contains the cut is in neither second.
+    The bin that contains the cut belongs to neither second.
     """
     singles = trace.cuts[trace.cuts["lost_pkts"] == 1]
     found = [
         trace.between(at_s + WITHIN_S, at_s + WITHIN_S + 1.0) / before
         for at_s in singles["t_s"].tolist()
-        # Cuts are counted after the end of slow start: the first fall belongs to claim 3.7.
+        # Only cuts after the end of slow start count; the first fall belongs to claim 3.7.
         if at_s >= 4.0 and (before := trace.between(at_s - WITHIN_S - 1.0, at_s - WITHIN_S)) > 0
     ]
     return [ratio for ratio in found if math.isfinite(ratio)]
@@ -177,10 +178,10 @@ def _drops_ratio(trace: Trace) -> list[float]:
 
 # Implements claim 3.28 of huston2024 (figure 6).
 def cubic_climbs_and_drops(frames: Frames) -> Outcome:
-    """CUBIC at peak between its cuts: slope of its goodput, and the drop after a single loss.
+    """CUBIC at peak between its cuts: the slope of its goodput, and its fall after a single loss.
 
-    Returns: Numbers: `slope_bps_per_s`, `drop_ratio` (after divided by before); medians over sessions of each session's
-        median.
+    Returns: Numbers: `slope_bps_per_s`, `drop_ratio` (after divided by before). For each session a median is computed,
+        and then the median over sessions.
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     slope = middle([np.median(found) for trace in traces if (found := _slopes_bps_per_s(trace))])
@@ -189,8 +190,8 @@ def cubic_climbs_and_drops(frames: Frames) -> Outcome:
         # The tolerance is a factor of 2, because the study shows five seconds of one session.
         "climbs as in the figure": slope.known
         and STUDY_SLOPE_BPS_PER_S / 2 <= slope.median <= 2 * STUDY_SLOPE_BPS_PER_S,
-        # The rate should fall to 0.57 of its earlier value, with a tolerance of a quarter of this reduction. CUBIC
-        # itself reduces its window to 0.7 (RFC 9438, 4.6).
+        # The study's rate falls to 0.57 of its earlier value; 0.4 to 0.8 is accepted. CUBIC itself reduces its window
+        # to 0.7 (RFC 9438, 4.6).
         "a single loss takes it down": drop.known and 0.4 <= drop.median <= 0.8,
     }
     text = (

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the path itself (3.1 to 3.6 and 3.16): results of pings and capacity tests inside the guest.
+"""Claims about the path itself (3.1 to 3.6 and 3.16), checked with pings and capacity tests inside the guest.
 
-The path is a synthetic profile with parameters from published numbers. These claims test whether the profile behaves in
-the guest as the study observed. The results are not evidence about the real network.
+The path is a synthetic profile, whose parameters come from published numbers. The claims test whether this profile
+behaves in the guest as the study observed Starlink. The results are not evidence about the real network.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from leowarp_studies.huston2024.pings import MS, Pings
 from leowarp_studies.huston2024.runs import ANSWERED, REGULAR
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name; incomplete if runs are missing."""
+"""Data sets of the study by name. A data set is missing if its runs are."""
 
 SLOT_S = 15
 """Time between two reconfigurations according to the study."""
 STUDY_STEP_MS = 6.7
-"""Mean difference of successive RTTs within a slot, from the study's text on figure 5."""
+"""Mean difference of successive RTTs within a slot, from the study's text about figure 5."""
 
 
 # Implements claim 3.1 of huston2024 (figure 3).
 def minimum_changes(frames: Frames) -> Outcome:
-    """Period of the flood ping's RTT, from the pings alone. The minimum RTT per slot should change between slots and
-    stay within them.
+    """Period of the flood ping's RTT, found from the pings alone. According to the claim, the minimum RTT changes from
+    slot to slot and is constant within a slot.
 
     The plan's schedule is not used. The first second of a slot is left out, because the reconfiguration still affects
     it.
@@ -47,8 +47,8 @@ def minimum_changes(frames: Frames) -> Outcome:
         periods.append(math.nan if schedule is None else schedule.period_ns / 1e9)
         if schedule is None:
             continue
-        # The floor is evaluated per second, not per probe: with a probe every 10 ms, a slot's smallest RTT comes from
-        # one of 1,400 probes, and does not show whether the floor is constant.
+        # The minimum is taken per second, not per probe. With a probe every 10 ms, one of a slot's 1,400 probes gives
+        # its minimum, which does not show whether the minimum is constant.
         minima = [values for values in pg.slot_minima_ms(pings, pg.slots_of(pings, schedule)) if len(values)]
         steps.append(np.abs(np.diff([values.min() for values in minima])))
         spreads += [float(np.median(values) - values.min()) for values in minima]
@@ -58,7 +58,7 @@ def minimum_changes(frames: Frames) -> Outcome:
         return Outcome("does not hold", f"no period in any of {len(periods)} pings", {"period_s": periods}, cause)
     changed = {limit_ms: share(step > limit_ms) for limit_ms in (1.0, 0.5)}
     parts = {
-        # 1 % is the accuracy with which the search finds a known period (docs/guides/your-own-measured-path.md).
+        # The search finds a known period with an accuracy of 1 % (docs/guides/your-own-measured-path.md).
         "every 15 s": all(abs(period_s / SLOT_S - 1) <= 0.01 for period_s in periods),
         "in 90 % of slots": changed[1.0] >= 0.9,
         "stable within": float(np.median(spreads)) < float(np.median(step)) / 2,
@@ -78,9 +78,9 @@ def minimum_changes(frames: Frames) -> Outcome:
 
 # Implements claim 3.2 of huston2024 (figure 3).
 def loss_gathers(frames: Frames) -> Outcome:
-    """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes.
+    """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes sent there.
 
-    For comparison, 13 % of all probes lie within 1 s of a reconfiguration: 2 s of a slot of 15 s.
+    The latter is 13 %: within 1 s of a reconfiguration means 2 s of each slot of 15 s.
 
     Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
@@ -93,7 +93,7 @@ def loss_gathers(frames: Frames) -> Outcome:
             sent = pings.probes.sent_ns
             for width_ns, is_near in lost.items():
                 is_near.append(near(sent[pings.probes.is_lost], pings.changes_ns, width_ns))
-            # Quantiles are over probes, not over time: a flood ping sends more probes while replies are quick.
+            # Shares are of probes, not of time, because a flood ping sends more probes while replies are quick.
             time_share.append(near(sent, pings.changes_ns))
         shares = {width_ns: share(pg.pooled(is_near)) for width_ns, is_near in lost.items()}
         count = len(pg.pooled(lost[1_000_000_000]))
@@ -108,7 +108,8 @@ def loss_gathers(frames: Frames) -> Outcome:
     if not known:
         return Outcome("cannot be told", "no probe was lost", numbers)
     # In LENS (clarkzjw/LEONetEM, latency/ping-example-isl.txt) 97 % of the losses are within 1 s. A ping per second
-    # loses about 28 probes in 30 minutes, so 93 % means two of them elsewhere (design/starlink-profile.md).
+    # loses about 28 probes in 30 minutes. If two of them are elsewhere, 93 % are within 1 s
+    # (design/starlink-profile.md).
     verdict: Verdict = holds_if({name: value >= 0.95 for name, value in known.items()})
     if verdict == "does not hold" and all(value >= 0.5 for value in known.values()):
         verdict = "partly"
@@ -118,10 +119,10 @@ def loss_gathers(frames: Frames) -> Outcome:
 
 # Implements claim 3.3 of huston2024 (figure 4).
 def latency_rises(frames: Frames) -> Outcome:
-    """Largest RTT in the second after a reconfiguration relative to the median of the second before.
+    """Largest RTT in the second after a reconfiguration, minus the median RTT in the second before.
 
-    The maximum is used after the change, because the spike is much shorter than a second. If all probes during the
-    spike are lost, no spike is visible and the rise is small; `rise_p50_ms` includes such reconfigurations.
+    After the reconfiguration, the maximum is used because the spike is much shorter than a second. If all probes of the
+    spike are lost, no spike is visible, and the rise is small. `rise_p50_ms` includes such reconfigurations.
 
     Returns: Numbers: `rise_p50_ms`, `inside_ratio` (30 to 50 ms), `worst_before_ms`, `worst_highest_ms`.
     """
@@ -130,14 +131,16 @@ def latency_rises(frames: Frames) -> Outcome:
     if not seen:
         return Outcome("cannot be told", "no reconfiguration was seen whole")
     rises = np.array([handover.rise_ms for handover in seen])
-    # The largest rise is compared, not the largest RTT: the study's "from 30 to 80 ms" is a single event.
+    # The reconfiguration with the largest rise is compared, not that with the largest RTT: the study's "from 30 to 80
+    # ms" is a single event.
     worst = max(seen, key=lambda handover: handover.rise_ms)
     parts = {
-        # A probe sent at the beginning of the hold waits for 35 to 50 ms. The published spike is the hold itself, not
-        # an extra delay on top of it, which would give 70 to 90 ms (design/starlink-profile.md, "Hold, not spike").
+        # A probe sent at the beginning of the hold waits for 35 to 50 ms. The published spike is this wait itself. If
+        # the spike were a delay in addition to the wait, the rise would be 70 to 90 ms (design/starlink-profile.md,
+        # "Hold, not spike").
         "median 30 to 50 ms": 30 <= float(np.median(rises)) <= 50,
         "worst from about 30": 20 <= worst.before_ms <= 45,
-        # Over 30 minutes of the profile, the largest rise is 104 ms (median over seeds); the study's 80 ms are from 380
+        # In 30 minutes of the profile, the largest rise is 104 ms (median over seeds); the study's 80 ms are from 380
         # s.
         "worst to about 80": 65 <= worst.highest_ms <= 95,
     }
@@ -166,22 +169,22 @@ def latency_rises(frames: Frames) -> Outcome:
 def successive_differences(frames: Frames) -> Outcome:
     """Mean difference of successive RTTs within a slot, for two sending patterns.
 
-    The profile's jitter is a function of time, not an independent random number per packet. The difference therefore
-    grows with the distance between probes. A ping that waits for each reply (one probe per round trip) is measured in
-    addition to one every 10 ms.
+    The profile's jitter is a function of time, not an independent random number per packet. So the difference grows
+    with the distance between probes. Two sending patterns are therefore measured: a ping that waits for each reply (one
+    probe per round trip), and one every 10 ms.
 
     Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """
     means: dict[str, float] = {}
     for sends, runs in frames["flood"].items():
-        # Both sending patterns give the published 6.7 ms within 15 % if the jitter's steps are 1.5 to 9 ms long
-        # (design/starlink-profile.md, "Steps of the jitter").
+        # With both sending patterns, the result is within 15 % of the published 6.7 ms if the jitter's steps are 1.5 to
+        # 9 ms long (design/starlink-profile.md, "Steps of the jitter").
         means[sends] = float(pg.pooled([pg.steps_ms(pings) for pings in runs]).mean())
     whole = float(pg.pooled([pg.steps_ms(pings, from_ns=0) for pings in frames["flood"][REGULAR]]).mean())
     mean = means[REGULAR]
     off = mean / STUDY_STEP_MS - 1
-    # The tolerance is 15 %: LENS gives 5.9 where the study has 6.7, so two measurements of the real network differ by
-    # 12 %.
+    # The tolerance is 15 % because measurements of the real network differ by 12 %: LENS has 5.9 ms, and the study 6.7
+    # ms.
     verdict: Verdict = "holds" if abs(off) <= 0.15 else "partly" if abs(off) <= 0.3 else "does not hold"
     text = (
         f"{mean:.2f} ms with a probe at least every {REGULAR} ({off:+.0%}; with the handovers: {whole:.2f} ms), "
@@ -201,9 +204,9 @@ def successive_differences(frames: Frames) -> Outcome:
 
 # Implements claim 3.5 of huston2024 (text).
 def long_term_loss(frames: Frames) -> Outcome:
-    """Share of pings without a reply, over all runs and per run.
+    """Share of pings without a reply, over all runs together and in each run.
 
-    1 to 2 % of a run's 1,800 pings are 18 to 36: chance alone moves a single run by a fifth.
+    1 to 2 % of a run's 1,800 pings are 18 to 36. Chance alone changes a single run's number by a fifth.
 
     Returns: Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
     """
@@ -227,10 +230,10 @@ def long_term_loss(frames: Frames) -> Outcome:
 
 # Implements claim 3.16 of huston2024 (comments).
 def single_losses(frames: Frames) -> Outcome:
-    """Number of pings that a reconfiguration loses, and time without replies.
+    """Number of pings lost at a reconfiguration, and the time without replies.
 
-    The number of lost pings depends on the sending rate, so it is checked on pings that wait for each reply, as in the
-    study. The time without replies is checked on the dense pings; its resolution is their spacing.
+    The number of lost pings depends on the sending rate. It is therefore checked on pings that wait for each reply, as
+    in the study. The time without replies is checked on the frequent pings; it is known to within their spacing.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """
@@ -239,8 +242,7 @@ def single_losses(frames: Frames) -> Outcome:
     for sends, runs in frames["flood"].items():
         seen = [handover for pings in runs for handover in pg.handovers(pings)]
         losing = [handover.lost_pkts for handover in seen if handover.lost_pkts]
-        # The median is over the reconfigurations that lose at least one ping: in a third of them the profile has no
-        # outage.
+        # Only reconfigurations that lose at least one ping count, because at a third of all the profile has no outage.
         single[sends] = share(np.array(losing) == 1)
         how = "reply alone sends the next" if sends == ANSWERED else f"at least every {sends}"
         texts.append(
@@ -251,7 +253,7 @@ def single_losses(frames: Frames) -> Outcome:
     gaps = np.array([handover.gap_ms for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)])
     whole = gaps[~np.isnan(gaps)]
     took = float(np.median(whole)) if len(whole) else np.nan
-    # This is the resolution of the longest gap between replies, which begins and ends at a probe.
+    # The longest gap between replies begins and ends at a probe, so it is known to within this spacing.
     spacing_ms = float(np.median(np.diff(frames["flood"][REGULAR][0].probes.sent_ns))) / MS
     parts = {"usually one": single[ANSWERED] > 0.5, "35 to 50 ms": 35 <= took <= 50 + spacing_ms}
     text = (
@@ -266,16 +268,16 @@ def single_losses(frames: Frames) -> Outcome:
 
 
 STUDY_BPS = {"down": (120e6, 10e6, 370e6), "up": (15e6, 5e6, 50e6)}
-"""Median, lowest and highest value of figure 2, by direction."""
+"""Median, lowest and highest value in figure 2, by direction."""
 
 
 # Implements claim 3.6 of huston2024 (figure 2).
 def capacity_range(frames: Frames) -> Outcome:
-    """Median, lowest and highest goodput of the capacity tests per direction, compared with figure 2.
+    """Median, lowest and highest goodput of the capacity tests in each direction, compared with figure 2.
 
-    A test uses TCP, so its result is below the link's capacity. The link's capacity at that time is listed too: it
-    distinguishes a wrong profile from a test slowed by loss. Extremes have wider limits than medians, because they are
-    single tests of 1,464.
+    A test uses TCP, so its result is below the link's capacity. The link's capacity at the time of a test is listed
+    too. It shows whether the profile is wrong or loss slowed the test. The lowest and the highest value are single
+    tests of 1,464, so their tolerances are wider than those of medians.
 
     Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same for the link's
         capacity) and `used_ratio`.
@@ -289,7 +291,7 @@ def capacity_range(frames: Frames) -> Outcome:
             return Outcome("cannot be told", f"no capacity test {name} has a result")
         test = middle(values)
         low, high = float(values.min()), float(values.max())
-        # "About 120" and "about 15" have a tolerance of a fifth on either side.
+        # The tolerance of "about 120" and "about 15" is a fifth, either way.
         parts[f"{name}: median"] = abs(test.median / median_bps - 1) <= 0.2
         parts[f"{name}: lowest"] = 0.5 <= low / low_bps <= 2
         parts[f"{name}: highest"] = 0.75 <= high / high_bps <= 1.25
@@ -313,10 +315,10 @@ def capacity_range(frames: Frames) -> Outcome:
 
 
 def _by_hour(rows: pd.DataFrame) -> str:
-    """Reasons why tests differ: the number of tests below 80 % of their own link's capacity, and medians by hour of the
+    """Text that says why tests differ: how many are below 80 % of their own link's capacity, and medians by hour of the
     day.
     """
-    # There are six hours of the day, because tests are four hours apart: the profile's capacity depends on the hour.
+    # The profile's capacity depends on the hour. Tests are four hours apart, so there are six hours of the day.
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
     medians = ", ".join(f"{hour} h {row.down_bps:.0f} and {row.up_bps:.0f}" for hour, row in by_hour.iterrows())
     short = ", ".join(
@@ -330,12 +332,12 @@ def _by_hour(rows: pd.DataFrame) -> str:
 
 
 def _ping_runs(frames: Frames) -> dict[str, Sequence[Pings]]:
-    """Pings used by claim 3.2, by name."""
+    """The pings that claim 3.2 uses, by name."""
     return {"1 s pings": frames["paced"], "flood ping": frames["flood"][REGULAR]}
 
 
 def _quartiles(values: np.ndarray) -> str:
-    """The three quartiles as text, for the causes of verdicts."""
+    """Text for the causes of verdicts: the three quartiles."""
     return ", ".join(f"{value:.1f}" for value in np.quantile(values, [0.25, 0.5, 0.75]))
 
 

@@ -2,10 +2,10 @@
 """Claims about sessions of Reno, CUBIC and BBR (3.7 to 3.11, 3.27) at peak and off-peak, and about SACK.
 
 Each function takes the study's data sets and returns an `Outcome` with `numbers` in bit/s, packets and ratios. Variants
-are compared on the same path, paired by seed (`evidence.gain`): a ratio of medians would compare different paths. A
-loss-based session is limited here by isolated loss, not by handovers. Without isolated loss, all three congestion
-controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal therefore also runs without isolated
-loss (`CLEAN_PEAK`).
+are compared on the same path, paired by seed (`evidence.gain`). A ratio of two medians would compare different paths.
+Here, isolated loss limits a loss-based session, not handovers. Without isolated loss, all three congestion controls
+fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal is therefore also run without isolated loss
+(`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
@@ -27,27 +27,28 @@ from leowarp_studies.huston2024.words import CALIBRATED, GOODPUT, PAIRED, SESSIO
 
 # Implements claim 3.7 of huston2024 (figure 6).
 def cubic_at_peak(frames: Frames) -> Outcome:
-    """A CUBIC session's first peak, its fall and its mean, compared with the capacity of its link.
+    """A CUBIC session's first peak, the fall after it, and its mean, compared with the capacity of its link.
 
-    Peak and fall are means over half a second (`BIN_NS`). The end of slow start is listed too, and the peak of sessions
-    without HyStart. The height of the peak depends on whether HyStart or a loss ends slow start.
+    Peak and fall are means over half a second (`BIN_NS`). The end of slow start and the peak of sessions without
+    HyStart are listed too. The reason is that the height of the peak depends on whether HyStart or a loss ends slow
+    start.
 
     Returns: Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
         `peak_without_hystart_bps`; counts of losses and cuts (`words.counts`).
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
-    # Values are computed per session, then the median: peaks occur at different times, and a mean over sessions would
-    # flatten them.
+    # Values are computed for each session, and then the median is taken. Peaks occur at different times, so a mean over
+    # sessions would flatten them.
     peaks = np.array([_first_peak(trace) for trace in traces])
     falls = np.array([_lowest_after_peak(trace) for trace in traces])
     used, mean, capacity = ev.used_ratio(frames, "cubic"), ev.goodput_bps(frames, "cubic"), ev.capacity_bps(frames)
     parts = {
         "200 Mbit/s in 2 s": float(np.median(peaks)) >= 200e6,
-        # The fall in the study is from 240 to 50, to a fifth.
+        # In the study, the rate falls from 240 to 50 Mbit/s, to about a fifth.
         "falls to a third within a second": float(np.median(falls / peaks)) <= 1 / 3,
-        # 45 of 250 are 18 %.
+        # In the study, the mean is 45 of 250 Mbit/s, which is 18 %.
         "under 30 % of the path": used.known and used.median < 0.3,
-        # The target is 45 Mbit/s with a tolerance of a third, either way.
+        # The study has 45 Mbit/s; the tolerance is a third, either way.
         "about 45 Mbit/s": 30e6 <= mean.median <= 60e6,
     }
     plain: list[Trace] = frames.get("hystart", [])
@@ -72,13 +73,14 @@ def cubic_at_peak(frames: Frames) -> Outcome:
 
 
 def _first_peak(trace: Trace) -> float:
-    """Largest half-second mean in the first 2 s, bit/s."""
+    """Largest mean over half a second in the first 2 s, in bit/s."""
     return float(trace.goodput_bps[trace.t_s < 2.0].max())
 
 
 def _lowest_after_peak(trace: Trace) -> float:
-    """Lowest half-second mean in the second that follows the largest one of the first 2 s, bit/s."""
-    # The study says "in 2 s": later peaks belong to regrowth.
+    """Smallest mean over half a second in the second after the peak, in bit/s. The peak is the largest of the first 2
+    s."""
+    # The study says "in 2 s". Later peaks are the result of regrowth.
     early = trace.t_s < 2.0
     at_s = float(trace.t_s[early][int(np.argmax(trace.goodput_bps[early]))])
     after = (trace.t_s > at_s) & (trace.t_s <= at_s + 1.0)
@@ -87,16 +89,18 @@ def _lowest_after_peak(trace: Trace) -> float:
 
 # Implements claim 3.8 of huston2024 (figure 7).
 def cubic_off_peak(frames: Frames) -> Outcome:
-    """Mean from 12 s on, after the first reconfiguration, and the session's mean relative to that at peak.
+    """Two means: that from 12 s on, after the first reconfiguration, and that of the session relative to the one at
+    peak.
 
     Returns: Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
     """
-    # The mean starts at 12 s: the run's clock begins at a full minute, and the first reconfiguration is at second 12.
+    # The first reconfiguration is at 12 s, because the run's clock begins at a full minute.
     settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
-    # leowarp's result must be within 25 % of "near 200", and 3 to 4 is widened by the same factor. Off-peak the profile
-    # has a tenth of the isolated loss, which alone moves CUBIC from 42 to 145 Mbit/s (design/starlink-profile.md).
+    # The result must be within 25 % of the study's "near 200". The range of 3 to 4 is widened by the same factor.
+    # Off-peak, the profile has a tenth of the isolated loss. This alone raises CUBIC's rate from 42 to 145 Mbit/s
+    # (design/starlink-profile.md).
     parts = {"near 200": 150e6 <= settled.median <= 250e6, "several times": 2.5 <= ratio <= 5}
     text = (
         f"from 12 s on {settled.text(M, 0)} Mbit/s; mean {off.text(M, 0)} against {peak.text(M, 0)} at peak: "
@@ -111,13 +115,13 @@ def cubic_off_peak(frames: Frames) -> Outcome:
 
 # Implements claim 3.27 of huston2024 (figure 7).
 def cubic_starts_fast(frames: Frames) -> Outcome:
-    """Largest half-second mean in the first second of a CUBIC session off-peak.
+    """Largest mean over half a second in the first second of a CUBIC session off-peak.
 
     Returns: Numbers: `first_second_bps`, median over seeds with its interval.
     """
     traces: list[Trace] = frames["traces"]["cubic", OFF_PEAK]
     first = middle([trace.goodput_bps[trace.t_s < 1.0].max() for trace in traces])
-    # leowarp's result must be within 25 % of "some 200", as in claim 3.8.
+    # The result must be within 25 % of the study's "some 200", as in claim 3.8.
     verdict: Verdict = "holds" if 150e6 <= first.median <= 250e6 else "does not hold"
     text = (
         f"largest half second of the first second: {first.text(M, 0)} Mbit/s (200 or more: "
@@ -131,25 +135,26 @@ def cubic_starts_fast(frames: Frames) -> Outcome:
 
 # Implements claim 3.9 of huston2024 (figures 8, 9).
 def bbr_is_revised(frames: Frames) -> Outcome:
-    """Whether BBR's bottleneck estimate moves more at reconfigurations than at other times.
+    """Whether BBR's bandwidth estimate changes more at reconfigurations than at other times.
 
-    The reference is the difference between the halves of a slot. The first 2 s of a slot are left out: the estimate is
-    the maximum of ten round trips (tcp_bbr.c, bbr_bw_rtts), so it follows a fall of capacity late.
+    For comparison, the estimate's change from the first to the second half of a slot is used. The first 2 s of a slot
+    are left out: the estimate is the maximum of ten round trips (tcp_bbr.c, bbr_bw_rtts), so it falls only some time
+    after the capacity.
 
     Returns: Numbers: `start_bps`, `across_p50_ratio`, `within_p50_ratio`, `times_cubic_ratio`, `off_peak_ratio` (null
         without off-peak sessions).
     """
     traces: list[Trace] = frames["traces"]["bbr", PEAK]
-    # BBR's start is measured from 2 s, after STARTUP, to 10 s, before the first reconfiguration at second 12.
+    # The estimate at the start is measured from 2 s, after STARTUP, to 10 s, before the first reconfiguration at 12 s.
     start = middle([trace.estimate_between(2.0, 10.0) for trace in traces])
     moves = ev.estimate_moves(traces)
     peak, off = ev.goodput_bps(frames, "bbr"), ev.goodput_bps(frames, "bbr", OFF_PEAK)
-    # Variants are paired by seed: both see the same capacity, outages and losses of the link.
+    # Variants are paired by seed, so both have the same capacity, outages and losses of the link.
     over_cubic = ev.gain(frames, "bbr", "cubic")
     alike = off.median / peak.median
     parts = {
         "starts near 250": 175e6 <= start.median <= 325e6,
-        # The estimate must move more than within a slot: otherwise an estimate that always moves would count as revised
+        # The change must be larger than within a slot. Otherwise an estimate that always changes would count as revised
         # at reconfigurations.
         "revised": moves.known
         and moves.revised(0.1) >= 0.5
@@ -157,7 +162,7 @@ def bbr_is_revised(frames: Frames) -> Outcome:
         "much better than CUBIC": over_cubic.median >= 2.5,
     }
     if off.known:
-        # 1.43 is 1 / 0.7: the same factor in both directions.
+        # 1.43 is 1 / 0.7, so the factor is the same in both directions.
         parts["off-peak alike"] = 0.7 <= alike <= 1.43
     text = (
         f"estimate from 2 to 10 s: {start.text(M, 0)} Mbit/s; it moves by 10 % or more across "
@@ -183,12 +188,12 @@ def _median(values: np.ndarray) -> float:
 
 # Implements claim 3.10 of huston2024 (text).
 def reno_is_poor(frames: Frames) -> Outcome:
-    """Reno's share of its link's capacity, and its goodput relative to CUBIC's, paired by seed.
+    """Reno's goodput as a share of its link's capacity, and relative to CUBIC's goodput, paired by seed.
 
     Returns: Numbers: `used_ratio`, `of_cubic_ratio`.
     """
     used, ratio = ev.used_ratio(frames, "reno"), ev.gain(frames, "reno", "cubic")
-    # At 0.01 % of isolated loss Reno and CUBIC are equal, 42 Mbit/s each; at 0.001 % Reno is a quarter lower
+    # With 0.01 % of isolated loss, Reno and CUBIC are equal, at 42 Mbit/s each. With 0.001 %, Reno is a quarter lower
     # (design/starlink-profile.md).
     parts = {"less than CUBIC": ratio.below(1.0), "poor": used.median < 0.2}
     text = (
@@ -204,14 +209,14 @@ def reno_is_poor(frames: Frames) -> Outcome:
 def sack_matters(frames: Frames) -> Outcome:
     """Share of goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated loss.
 
-    The verdict uses CUBIC at peak. The results of the other variants are for the cause. NewReno repairs a single loss
-    per window in one round trip, as SACK does. The gain from SACK therefore depends on the number of packets lost
-    together.
+    The verdict uses CUBIC at peak. The other results are for the cause. NewReno repairs a single loss per window in one
+    round trip, just as SACK does. The gain from SACK therefore depends on how many packets are lost together.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """
     ratio = ev.gain(frames, "cubic-nosack", "cubic")
-    # "Makes viable" means: without it less than half is left. The text also states the softer reading, 75 %.
+    # "Makes viable" is taken to mean that less than half of the goodput is left without SACK. The text also gives the
+    # result of a softer threshold, 75 %.
     verdict: Verdict = "holds" if ratio.median < 0.5 else "partly" if ratio.below(1.0) else "does not hold"
     text = (
         f"CUBIC without SACK gets {ratio.text(1, 2)} of what it gets with it (under 75 %: "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about causes (3.18 to 3.20, 3.22 and 3.26): questions and conjectures of the study, each answered by runs that
-change one property of the path."""
+"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). They are questions and conjectures of the study, and runs that
+change one property of the path answer each."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from leowarp_studies.huston2024.words import FEWER, PAIRED, M
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
-"""Conditions in which one property varies, or none."""
+"""Names of conditions in which one property varies, or none."""
 MOVES_RATIO = 0.05
-"""Smallest change that counts as a move of the estimate: half of what claim 3.9 calls a revision."""
+"""Smallest relative change of the estimate that counts: half of the change that claim 3.9 calls a revision."""
 
 
 def what_moves_it(frames: Frames) -> str:
-    """For the causes of verdicts: moves of BBR's estimate where only the capacity or only the base delay varies; empty
-    without such runs."""
+    """Text for the causes of verdicts: changes of BBR's estimate where only the capacity or only the base delay varies.
+    It is empty without such runs."""
     by_condition: dict[str, list[Trace]] = frames.get("conditions", {})
     if not {_CAPACITY_ALONE, _BASE_ALONE} <= set(by_condition):
         return ""
@@ -38,10 +38,11 @@ def what_moves_it(frames: Frames) -> str:
 
 # Implements claim 3.18 of huston2024 (text).
 def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
-    """BBR over paths on which capacity, base delay and jitter each vary or are constant.
+    """BBR is evaluated over paths on which capacity, base delay and jitter each vary or are constant.
 
-    If the minimum RTT decided, jitter above it would not matter, and a step of the minimum would move the estimate.
-    Both predictions are tested; the irrelevance of jitter fits other explanations too.
+    If BBR went by the minimum RTT, jitter above the minimum would not matter, and a step of the minimum would change
+    the estimate. Both predictions are tested. The first alone would not be enough, because it also fits other
+    explanations.
 
     Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """
@@ -53,7 +54,7 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     base, capacity = (moves[name] for name in (_BASE_ALONE, _CAPACITY_ALONE))
     parts = {
         "jitter costs less than 5 %": kept.median >= 0.95,
-        # The limit of 5 % is half of what claim 3.9 calls a revision.
+        # The limit is `MOVES_RATIO`, half of the change that claim 3.9 calls a revision.
         "steps of the minimum move the estimate": base.known
         and float(np.median(base.across)) >= 0.05
         and float(np.median(base.across)) > float(np.median(base.within)),
@@ -80,7 +81,7 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
 
 
 def _kept(one: list[Trace], other: list[Trace]) -> Middle:
-    """Median over seeds of the ratio of two sessions' shares of their paths."""
+    """Ratio of the shares of their paths that two sessions use, as a median over seeds."""
     theirs = {trace.seed: trace.mean_bps / trace.mean_capacity_bps for trace in other}
     return middle(
         [trace.mean_bps / trace.mean_capacity_bps / theirs[trace.seed] for trace in one if trace.seed in theirs]
@@ -89,12 +90,13 @@ def _kept(one: list[Trace], other: list[Trace]) -> Middle:
 
 # Implements claim 3.26 of huston2024 (text).
 def latency_moves_the_estimate(frames: Frames) -> Outcome:
-    """Moves of BBR's estimate where only jitter or only the base delay varies, and where nothing varies.
+    """Relative changes of BBR's estimate in three conditions: only jitter varies, only the base delay varies, or
+    nothing varies.
 
-    Jitter has no steps at reconfigurations. For jitter, the larger of two medians counts: from slot to slot, or within
-    slots.
+    Jitter has no steps at reconfigurations. For jitter, the larger of two medians therefore counts: that of changes
+    from slot to slot, or that within slots.
 
-    Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`: median moves; 0.1 is 10 %.
+    Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`, which are median changes; 0.1 is 10 %.
     """
     by_condition: dict[str, list[Trace]] = frames["conditions"]
     jitter, base, still = (
@@ -102,8 +104,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     )
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
-    # The move must exceed 5 % and that without any variation: moves of the estimate without a cause, as when probing,
-    # are not confusion.
+    # The change must exceed 5 %, and also the change where nothing varies. Even then the estimate changes, for example
+    # by probing, and this is not confusion.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
@@ -123,11 +125,11 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
 
 # Implements claim 3.19 of huston2024 (text).
 def others_make_the_peak(frames: Frames) -> Outcome:
-    """CUBIC and BBR competing with flows of other customers, compared with the same sessions off-peak, with one
-    isolated loss.
+    """CUBIC and BBR in competition with flows of other customers, with the isolated loss of off-peak hours. They are
+    compared with the same sessions alone.
 
-    The number of customers is unknown, so any number that slows CUBIC as much as the study saw may be chosen. The test
-    is whether BBR keeps its rate with that number.
+    The number of customers is unknown. Any number is therefore accepted that slows CUBIC as much as the study observed.
+    The test is whether BBR keeps its rate beside this number.
 
     Returns: Numbers by customers: `cubic_times_ratio` (off-peak relative to peak), `bbr_kept_ratio`,
         `bbr_over_cubic_ratio`.
@@ -142,9 +144,9 @@ def others_make_the_peak(frames: Frames) -> Outcome:
         over = paired_ratio(mine, "goodput_bps", "bbr", "cubic")
         lowered = 1 / alone["cubic"].median
         parts = {
-            # The study's factor of 3 to 4, widened as for claim 3.8
+            # The study's factor is 3 to 4; it is widened as in claim 3.8.
             "CUBIC falls to a third or a fourth": 2.5 <= lowered <= 5,
-            # The threshold of claim 3.9
+            # The threshold is that of claim 3.9.
             "BBR is alike": alone["bbr"].median >= 0.7,
             "BBR several times CUBIC": over.median >= 2.5,
         }
@@ -167,20 +169,20 @@ def others_make_the_peak(frames: Frames) -> Outcome:
 
 
 def _over(mine: pd.DataFrame, off_peak: pd.DataFrame, variant: str) -> Middle:
-    """Median over seeds of a session's goodput relative to the same congestion control alone."""
+    """Goodput beside other customers divided by that of the same congestion control alone, as a median over seeds."""
     both = [frame.loc[frame["variant"] == variant, ["seed", "goodput_bps"]] for frame in (mine, off_peak)]
     named = [frame.assign(variant=name) for frame, name in zip(both, ("shared", "alone"), strict=True)]
     return paired_ratio(pd.concat(named), "goodput_bps", "shared", "alone")
 
 
 WITHIN_RATIO = 0.25
-"""Same threshold as claim 6.9 of `programs`."""
+"""The threshold is that of claim 6.9 of `programs`."""
 KERNELS_CUBIC, QUIC_CUBIC = "cubic", ("ngtcp2", "quinn")
 
 
 # Implements claim 3.20 of huston2024 (comments).
 def quic_is_tcp(frames: Frames) -> Outcome:
-    """QUIC stacks with CUBIC compared with the kernel's CUBIC over the profile, as measured by the study `programs`.
+    """QUIC stacks with CUBIC are compared with the kernel's CUBIC over the profile. The study `programs` measured both.
 
     Returns: Numbers: `of_kernel_ratio` by stack.
     """
@@ -200,7 +202,8 @@ def quic_is_tcp(frames: Frames) -> Outcome:
 
 # Implements claim 3.22 of huston2024 (text).
 def jitter_lowers_the_rate(frames: Frames) -> Outcome:
-    """CUBIC with jitter compared with CUBIC without, both with the same smallest RTT and with the same mean RTT.
+    """CUBIC with jitter is compared with CUBIC without jitter: once with the same smallest RTT, once with the same mean
+    RTT.
 
     Returns: Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and the same two without isolated loss.
     """
@@ -212,7 +215,8 @@ def jitter_lowers_the_rate(frames: Frames) -> Outcome:
         for control in (NO_JITTER, MEAN_KEPT):
             found[control, preset] = paired_ratio(every, "goodput_bps", "cubic", control)
     least, mean = found[NO_JITTER, PEAK], found[MEAN_KEPT, PEAK]
-    # The claim is about the RTT estimate: a longer mean alone would lower a window-limited rate anyway.
+    # The claim is about the RTT estimate. A longer mean RTT alone would lower the rate of a sender that its window
+    # limits.
     parts = {"less than without jitter": least.below(1.0), "at the same mean, too": mean.below(1.0)}
     clean = {control: found[control, CLEAN_PEAK].text(1, 2) for control in (NO_JITTER, MEAN_KEPT)}
     text = (
