@@ -170,7 +170,8 @@ def _with_preset(node: Node) -> Node:
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
-        return _with_profile(node)
+        # A plan spells the profile's values out, and says so.
+        return node if node.get("access", "preset_file") is not None else _with_profile(node)
 
     def refused(origin: Origin, rule: str, hint: str) -> ScenarioProblems:
         return ScenarioProblems([Problem(origin, "access.preset", rule, hint)])
@@ -205,13 +206,10 @@ def _with_preset(node: Node) -> Node:
 
 
 def _with_profile(node: Node) -> Node:
-    """A layer, or a station of one, with the values of the file of its ``access.profile`` (if any) merged below it.
-
-    A plan has all of these values already, and says so by `preset_file`.
-    """
+    """A layer, or a station of one, with the values of the file of its ``access.profile`` (if any) merged below it."""
     named = node.get("access", "profile")
     path = None if named is None or not isinstance(named.value, str) else PROFILE_FILES.get(named.value)
-    if path is None or node.get("access", "preset_file") is not None:
+    if path is None:
         return node
     access = node.value["access"]
     ours = dict(_read_file(path).value["access"].value)
@@ -370,7 +368,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
     filled = lower.get("access", "preset_file")
     if filled is not None and any(upper.get("access", key) is not None for key in ("preset", "profile")):
         # A new preset or profile replaces one from a file, so all keys that the file filled in are removed.
-        of_file = [key for key, child in lower.value["access"].value.items() if child.origin.file == filled.origin.file]
+        files = {filled.origin.file, *PROFILE_FILES.values()}
+        of_file = [key for key, child in lower.value["access"].value.items() if child.origin.file in files]
         lower = _without(lower, [("access", key) for key in of_file])
     for governing, governed in _GOVERNS.items():
         setting = upper.get(*governing)
