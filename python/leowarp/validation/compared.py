@@ -30,8 +30,8 @@ FEWEST = 8
 QUANTILES = (0.1, 0.5, 0.9)
 
 _MISSING = {
-    "|dRTT|": "the shape of the jitter: a profile has one uniform and one Erlang part",
-    "RTT steps": "how bases follow each other: a profile keeps a base or draws anew",
+    "|dRTT|": "how the jitter drifts: a profile has one level, with one spread over its slots",
+    "RTT steps": "how bases drift: a profile keeps a base or draws anew from one distribution",
     "goodput": "the capacity, and how long a burst of loss lasts: a transfer bounds the first and hints at the second",
 }
 
@@ -299,5 +299,8 @@ def _verdict(
         return f"no further than the recording's halves from each other ({judged})"
     if distance <= noise:
         return f"cannot tell: {counts['recording']} samples are too few to tell this from noise ({judged})"
+    beyond = ""
+    if floor is not None and floor > LIMIT_RATIO:
+        beyond = f"; the halves are {floor:.3f} apart, so that a perfect copy of the first would miss the limit as well"
     missing = next((why for name, why in _MISSING.items() if quantity.startswith(name)), "")
-    return f"differs ({judged})" + (f"; {missing}" if missing else "")
+    return f"differs ({judged})" + (f"; {missing}" if missing else "") + beyond
