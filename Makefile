@@ -18,6 +18,8 @@ SPREAD := -n auto --dist worksteal
 # With these settings, property tests of thousands of sequences take a seventh of the time; overflow is still checked.
 # They are not in Cargo.toml, because that file is part of the agent's recipe.
 FASTER := --config profile.dev.package.leowarp-reorder.opt-level=1
+# Where PYTHONDONTWRITEBYTECODE is set, every command would otherwise compile the package anew: a fifth of a short run
+BYTECODE := $(PYTHON) -m compileall -q -x '_test\.py$$' python
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
@@ -102,12 +104,15 @@ page: ## rebuild the page of `leowarp view` from web/ (needs node and npm; the r
 	@tools/page.sh build
 
 doctor: $(NATIVE) ## report what this machine lacks; if nothing, build the kernel (unless it is in the cache) and boot a guest
+	@$(BYTECODE)
 	@$(LEOWARP) doctor --build --quiet
 
 kernel: $(NATIVE) ## build guest kernel and agent, if they are not in the cache
+	@$(BYTECODE)
 	@$(LEOWARP) kernel build
 
 setup: $(NATIVE) ## install what is missing: system packages, the virtual environment
+	@$(BYTECODE)
 
 $(INSTALLED): requirements.lock pyproject.toml tools/setup.sh
 	@tools/setup.sh

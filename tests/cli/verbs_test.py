@@ -32,16 +32,6 @@ CHAIN = EXAMPLES / "chain.toml"
 MOBILE = EXAMPLES / "mobile.toml"
 
 
-def test_help_does_not_wait_for_libraries():
-    # The import takes 0.2 s as measured; pandas alone would take 0.6 s.
-    script = (
-        "import sys, leowarp, leowarp.cli.app\n"
-        "print(sorted({'numpy', 'pandas', 'pyarrow', 'matplotlib', 'scipy'} & sys.modules.keys()))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
 def test_a_shell_completes_verbs(leowarp_process):
     env = {"_LEOWARP_COMPLETE": "complete_bash", "COMP_WORDS": "leowarp ro", "COMP_CWORD": "1"}
     assert leowarp_process(env=env).out.split() == ["routes"]

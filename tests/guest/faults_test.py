@@ -255,7 +255,7 @@ def test_a_missing_kernel_is_a_clear_error(driver, fault_image, guest_directory)
 
 
 def test_patience_has_defaults_that_building_a_whole_constellation_does_not_reach():
-    # 72 x 22 satellites are built in 6.3 CPU s without the clock moving much (DESIGN.md)
+    # 72 x 22 satellites are built in 6.3 CPU s, during which the clock hardly moves
     assert Patience().frozen_cpu_s >= 5 * 6.3
 
 

@@ -37,7 +37,7 @@ congestion_control = "bbr"
 start = "2000 s"
 """
 SYN_BYTES = 14 + 20 + 40
-# A segment in one direction and one back, over each hop.
+# The time of a segment in one direction and another one back, over all hops.
 TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 
 

@@ -98,7 +98,7 @@ preset = "tauran-study"'''
 def test_over_a_constellation_a_stream_is_as_late_as_its_route_and_stays_in_order(tmp_path):
     overrides = {"run.duration": "100 s", "flows.0.packet_rate": "300 pkts/s"}
     echoes, plan, run = probed(tmp_path, ROUTED, overrides)
-    # At 80 s by 0.2 ms and at 90 s by 5 ms.
+    # The path gets shorter by 0.2 ms at 80 s and by 5 ms at 90 s.
     assert (run.summary["route_changes"], run.summary["route_changes_shorter"]) == (2, 2)
     events = timeline_of(plan).to_pandas()
     forward = events[(events["event"] == "delay") & (events["a"] == "gateway")]

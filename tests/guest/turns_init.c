@@ -2,7 +2,7 @@
 /*
  * An init whose children have threads that read each other's entries in /proc. The last thread of a child wakes the init and
  * frees these entries. The init frees them, too, and waits for the thread (release_task, shrink_dcache_parent). Then the
- * init makes two long writes. Compiled by the tests; end.json has the times that these take.
+ * init makes two long writes. Compiled by the tests; end.json has the times that the writes take.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

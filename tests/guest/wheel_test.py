@@ -67,7 +67,7 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
 def ordinary_user(python: Path, libraries: str) -> list[str]:
     """Prefix that makes a command run without privileges.
 
-    For root this is the user nobody. If Python or its libraries are below a directory that nobody cannot enter, such as
+    For root this is the user `nobody`. If this user cannot enter a directory above Python or its libraries, such as
     /root, the command runs as root without capabilities.
     """
     if os.geteuid() != 0:

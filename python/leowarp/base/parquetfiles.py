@@ -76,9 +76,11 @@ def read_table(
         refuse_large([path], columns=columns if filters is None else None, hint=hint)
     try:
         refuse_strange(path, hint=hint)
-        if columns is None and filters is None:
+        footer = _footer(path)
+        if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
             # With the footer that is known, and without a data set: both cost more than decoding a small table.
-            table = pq.ParquetFile(path, metadata=_footer(path)).read()
+            table = pq.ParquetFile(path, metadata=footer).read(columns)
+            table = table if columns is None else table.select(columns)
         else:
             # Not partitioned: a folder's name would add a column.
             table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
@@ -101,6 +103,20 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
         return _footer(path).schema.to_arrow_schema()
     except _damages() as error:
         raise _unreadable(path, error, hint) from error
+
+
+def rows(path: Path) -> int:
+    """Number of rows of a table, by its footer.
+
+    Raises
+    ------
+    TraceError
+        As in `read_table`.
+    """
+    try:
+        return int(_footer(path).num_rows)
+    except _damages() as error:
+        raise _unreadable(path, error, "make the run again") from error
 
 
 def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:

@@ -54,6 +54,11 @@ def read_schema(run: Path, name: str) -> pa.Schema:
     return parquetfiles.read_schema(run / name)
 
 
+def rows(run: Path, name: str) -> int:
+    """Number of rows of a table of a run directory, by its footer. The caller has read its schema."""
+    return parquetfiles.rows(run / name)
+
+
 def _refuse_changed(run: Path, name: str) -> None:
     # A table takes at least its size on disk once it is decoded.
     disk_bytes = recorded.state(run / name).size_bytes

@@ -7,21 +7,18 @@ so those docstrings have no sections. Panels group them in ``leowarp --help``.
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from leowarp.base.errors import ScenarioError
-from leowarp.cli.arrivals import reorder_verb
-from leowarp.cli.arrivals.reorder_request import Request
-from leowarp.cli.options import verb_of
 from leowarp.cli.output import interruptible, say
-from leowarp.cli.results import look_verbs, report_verb, result_verbs, verify_verb, view_verb
-from leowarp.cli.runs import example_verbs, guest_verbs, live_verb, run_verbs, shell_verb
-from leowarp.cli.studies import exam_verb, study_verbs
-from leowarp.cli.timelines import fit_verb, timeline_verbs, validate_verb
+from leowarp.cli.typed import convert_plainly
 from leowarp.version import build_version
 
 _MOVED = {
@@ -58,27 +55,12 @@ def _escape(command: Any) -> None:
         _escape(below)
 
 
-app = typer.Typer(
-    name="leowarp",
-    cls=_AsWritten,
-    no_args_is_help=True,
-    # `main` prints errors in one form.
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.",
-    epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, "
-    "4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.",
-)
-
-
 def _say_version(asked: bool) -> None:
     if asked:
         say(f"leowarp {build_version()}")
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     # The option is eager, so that it is handled before a missing verb is reported.
     version: Annotated[
@@ -96,27 +78,73 @@ def _options(
 
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
 
-# These verbs take minutes, and a user who interrupts them must know what remains.
-for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, verify_verb.verify, validate_verb.validate):
-    app.command(rich_help_panel=_RUN)(interruptible(_verb))
-app.command(rich_help_panel=_RUN)(shell_verb.shell)
-app.command(rich_help_panel=_RUN)(live_verb.live)
-app.command(rich_help_panel=_RUN)(interruptible(exam_verb.exam))
-# `interruptible` is not used: the verb `study run` itself reports what remains.
-app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
-app.command(rich_help_panel=_RUN)(example_verbs.examples)
-app.command(rich_help_panel=_RUN)(example_verbs.init)
-app.command(rich_help_panel=_STREET)(look_verbs.plan)
-app.command(rich_help_panel=_STREET)(look_verbs.ephemeris)
-app.command(rich_help_panel=_STREET)(look_verbs.routes)
-app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STREET)
-app.command(rich_help_panel=_STREET)(fit_verb.fit)
-app.command(rich_help_panel=_RESULTS)(result_verbs.show)
-app.command(rich_help_panel=_RESULTS)(report_verb.report)
-app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
-app.command(rich_help_panel=_RESULTS)(view_verb.view)
-app.command(rich_help_panel=_RESULTS)(result_verbs.export)
-# The options are one value, because there are two dozen of them.
-app.command(rich_help_panel=_RESULTS)(interruptible(verb_of(reorder_verb.reorder, Request)))
-app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)
-app.command(rich_help_panel=_MACHINE)(guest_verbs.doctor)
+_VERBS = {
+    "run": (_RUN, "runs.run_verbs"),
+    "demo": (_RUN, "runs.run_verbs"),
+    "reproduce": (_RUN, "runs.run_verbs"),
+    "verify": (_RUN, "results.verify_verb"),
+    "validate": (_RUN, "timelines.validate_verb"),
+    "shell": (_RUN, "runs.shell_verb"),
+    "live": (_RUN, "runs.live_verb"),
+    "exam": (_RUN, "studies.exam_verb"),
+    "study": (_RUN, "studies.study_verbs"),
+    "examples": (_RUN, "runs.example_verbs"),
+    "init": (_RUN, "runs.example_verbs"),
+    "plan": (_STREET, "results.look_verbs"),
+    "ephemeris": (_STREET, "results.look_verbs"),
+    "routes": (_STREET, "results.look_verbs"),
+    "timeline": (_STREET, "timelines.timeline_verbs"),
+    "fit": (_STREET, "timelines.fit_verb"),
+    "show": (_RESULTS, "results.result_verbs"),
+    "report": (_RESULTS, "results.report_verb"),
+    "compare": (_RESULTS, "results.result_verbs"),
+    "view": (_RESULTS, "results.view_verb"),
+    "export": (_RESULTS, "results.result_verbs"),
+    "reorder": (_RESULTS, "arrivals.reorder_verb"),
+    "kernel": (_MACHINE, "runs.guest_verbs"),
+    "doctor": (_MACHINE, "runs.guest_verbs"),
+}
+"""Verbs in the order of the help, each with its panel and its module. The module has a function with the verb's name.
+For a verb with verbs of its own it has a `typer.Typer` named `<verb>_app`."""
+
+_LONG = ("run", "demo", "reproduce", "verify", "validate", "exam", "reorder")
+"""Verbs that take minutes: a user who interrupts them must know what remains. `study run` itself reports it."""
+
+
+def program(words: Sequence[str] = ()) -> typer.Typer:
+    """The typer application.
+
+    words: The typed words. If the first one is a verb, the application has only this verb. The modules of the others
+        are not imported, which takes as long as the rest of typer's work.
+    """
+    convert_plainly()
+    made = typer.Typer(
+        name="leowarp",
+        cls=_AsWritten,
+        no_args_is_help=True,
+        # `main` prints errors in one form.
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.",
+        epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, "
+        "4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.",
+    )
+    made.callback()(_options)
+    # A shell that completes words has only its variable, and no typed words.
+    known = [verb for verb in words[:1] if verb in _VERBS and "_LEOWARP_COMPLETE" not in os.environ]
+    for verb in known or _VERBS:
+        panel, place = _VERBS[verb]
+        module = importlib.import_module(f"leowarp.cli.{place}")
+        if group := vars(module).get(f"{verb}_app"):
+            made.add_typer(group, name=verb, rich_help_panel=panel)
+        else:
+            act = vars(module)[verb]
+            made.command(rich_help_panel=panel)(interruptible(act) if verb in _LONG else act)
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return program()

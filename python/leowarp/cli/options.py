@@ -144,19 +144,15 @@ def settings(
     return texts
 
 
-def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[..., None]:
-    """A verb whose options are the fields of a dataclass, and which receives them as one value.
+def verb_of(request: type[Request]) -> Callable[[Callable[[Request], None]], Callable[..., None]]:
+    """A decorator for a verb whose options are the fields of a dataclass, and which receives them as one value.
 
     Typer itself supports only functions, and a function with two dozen parameters would hide the rules between them.
 
-    act: The verb's action; its docstring is the verb's help.
     request: dataclass. Each field has the annotation of a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
-    Returns: A function with the signature that typer reads, for ``app.command()``.
+    Returns: A function of the verb's action, whose docstring is the verb's help. It returns a function with the
+        signature that typer reads, for ``app.command()``.
     """
-
-    def verb(**typed: Any) -> None:
-        act(request(**typed))
-
     # Typer reads a function's parameters with inspect.signature, and their types also with get_type_hints.
     hints = get_type_hints(request, include_extras=True)
     # The parameters are keyword-only, so that those with and without defaults may be in any order.
@@ -169,8 +165,15 @@ def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[
         )
         for item in fields(request)  # type: ignore[arg-type]
     ]
-    verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    verb.__annotations__ = hints
-    # Typer takes the verb's name and help from the function that it sees.
-    verb.__name__, verb.__doc__ = act.__name__, act.__doc__
-    return verb
+
+    def made(act: Callable[[Request], None]) -> Callable[..., None]:
+        def verb(**typed: Any) -> None:
+            act(request(**typed))
+
+        verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        verb.__annotations__ = hints
+        # Typer takes the verb's name and help from the function that it sees.
+        verb.__name__, verb.__doc__ = act.__name__, act.__doc__
+        return verb
+
+    return made

@@ -135,6 +135,17 @@ def print_error(error: LeowarpError) -> None:
         err.print(Text.assemble(("  hint: ", "bold"), visible(error.hint)), soft_wrap=True)
 
 
+def draw_quickly() -> None:
+    """Let matplotlib leave out the tables of properties in its docstrings. Verbs that draw call this before they import
+    `leowarp.report`.
+
+    The tables take 0.07 s, and only a notebook shows docstrings.
+    """
+    from matplotlib import artist
+
+    artist.kwdoc = lambda artist: ""
+
+
 def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
     """The verb with Ctrl-C handled: it states what remains and ends with status 130."""
 

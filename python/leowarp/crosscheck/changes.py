@@ -94,7 +94,7 @@ class Changes:
 
 
 def changes(run: Run) -> Changes:
-    """What the cures of a run must do, and when, from its plan and timeline."""
+    """Required actions of a run's cures and their times, from its plan and timeline."""
     plan, pairs = run.plan, talking(run)
     lead_ns = max(-plan.cures.notify_delay_ns, 0) if plan.cures.notify else 0
     switches: list[Switch] = []

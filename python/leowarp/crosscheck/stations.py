@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stored packets show about a station's link: the packets sent on it, and the arrival of the last of them."""
+"""Facts about a station's link from stored packets: the packets sent on it, and the arrival of the last of them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """What becomes of the packets at an abandoned link, which has a FIFO, a rate and a delay.
+    """Outcome for the packets at an abandoned link, which has a FIFO, a rate and a delay.
 
     waiting_pkts, waiting_bytes: Packets whose transmission had not begun at that instant. Bytes include the link's
         overhead.

@@ -26,7 +26,7 @@ _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 
 @dataclass(frozen=True)
 class Waits:
-    """What stored packets show about a stream. Arrays are in the order of the packets' numbers.
+    """Facts about a stream from stored packets. Arrays are in the order of the packets' numbers.
 
     late_pkts, lost_pkts: Number of packets that arrived after one with a larger number, and number of packets that
         never arrived although a later one did.

@@ -224,8 +224,8 @@ def _not_counted(tables: Tables) -> list[str]:
 def _not_stored(tables: Tables) -> list[str]:
     """Late, lost and retransmitted packets must all be stored individually."""
     packets = tables.packets
-    keys = 2 * packets["flow"].to_numpy(dtype="int64") + packets["direction"].to_numpy(dtype="int64")
-    # Counts in `bins` are complete. Which packets are stored depends on `observe.packets`, but packets of these four
+    flows, directions = packets["flow"].to_numpy(), packets["direction"].to_numpy()
+    # Counts in `bins` are complete. `observe.packets` determines which packets are stored, but packets of these four
     # kinds always are.
     kept = {
         "late_pkts": ("late packets", truths(packets["is_late"])),
@@ -233,7 +233,10 @@ def _not_stored(tables: Tables) -> list[str]:
         "retrans_pkts": ("retransmissions", truths(packets["is_retransmission"])),
         "spurious_pkts": ("spurious retransmissions", truths(packets["is_spurious"])),
     }
-    stored = {name: np.bincount(keys[mine], minlength=1) for name, (_, mine) in kept.items()}
+    stored = {
+        name: np.bincount(2 * flows[mine].astype("int64") + directions[mine].astype("int64"), minlength=1)
+        for name, (_, mine) in kept.items()
+    }
     return [
         f"flow {flow}: {count} {kept[name][0]} counted, {have} stored"
         for (flow, direction), counts in _sums(tables, *kept)

@@ -78,8 +78,8 @@ class Meter:
         Parameters
         ----------
         sent_pkts : int, optional
-            Number of packets that were sent in the sequence. Without it, losses after the largest number that arrived
-            are unknown. Without a `first_seq`, losses before the smallest number are unknown, too.
+            Number of packets that were sent in the sequence. If it is missing, losses after the largest number that
+            arrived are unknown. Without a `first_seq`, losses before the smallest number are unknown, too.
 
         Raises
         ------

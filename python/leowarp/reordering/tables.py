@@ -258,7 +258,8 @@ def _csv_errors(this: Reading, step, names: list[str]):
 def _told(text: str, names: list[str]) -> str:
     """A message of pyarrow about a value, expressed in leowarp's words. Messages of another form are unchanged."""
     # Each of the three columns has a different type (`kinds` in `csv_parts`), so the type in the message identifies the
-    # column. pyarrow has no error codes: row, type and value are only in its message.
+    # column. Errors of pyarrow have no codes: row, type and value are only in the message. (pyarrow has no error codes:
+    # row, type and value are only in its message.)
     match = _CONVERSION.search(text)
     if match is None:
         return text

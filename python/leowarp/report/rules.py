@@ -42,8 +42,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
-    # A plan lists every default. If it lacks a key, an older version made the plan. That version behaved as the default
-    # of the key describes.
+    # A plan lists every default. If it lacks a key, an older version made the plan. The older version behaved as the
+    # default of the key describes.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
         profile += f", paced by {tcp['pacing']}"
@@ -223,7 +223,7 @@ def _margin(routing: dict[str, Any]) -> str:
 
 
 def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
-    """What nodes do when their routes change; empty if they do nothing."""
+    """Actions of nodes when their routes change; empty if they do nothing."""
     said = []
     if cures.get("move_queue", "off") != "off":
         said.append(f"queue moved ({cures['move_queue']})")

@@ -94,13 +94,25 @@ RC: dict[str, Any] = {
 def styled() -> Iterator[None]:
     """Use matplotlib's defaults with our settings, whatever the user's matplotlibrc says.
 
-    This applies within a `with` block. Afterwards, the settings of a notebook are valid again.
+    This applies within a `with` block. Afterwards, the settings of a notebook are valid again. A block within another
+    one costs nothing.
     """
+    if _BLOCKS:
+        yield
+        return
     # The caller's backend is kept. `rc_context` does not restore it (see its documentation), so a notebook would lose
     # its own.
     settings: Any = mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}
     with mpl.rc_context(rc=settings):
-        yield
+        _BLOCKS.append(settings)
+        try:
+            yield
+        finally:
+            _BLOCKS.clear()
+
+
+_BLOCKS: list[Any] = []
+"""The settings, while they are in force."""
 
 
 class ShownFigure(Figure):

@@ -105,7 +105,7 @@ def condensed(found: Sequence[Difference]) -> list[Difference]:
 
 
 def said(value: object) -> str | None:
-    """A value of a plan or a manifest as text. Of a hash, only the first digits are shown, which are enough to
+    """A value of a plan or a manifest as text. Only the first digits of a hash are shown, which are enough to
     distinguish two."""
     if value is None:
         return None

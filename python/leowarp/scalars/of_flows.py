@@ -370,7 +370,7 @@ SPIKES: Section = (
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
 )
 
-# What the receiver did (docs/concepts/delayed-acks.md) is counted from packets, whatever `tcp.delayed_ack` says.
+# The receiver's actions (docs/concepts/delayed-acks.md) are counted from packets, whatever `tcp.delayed_ack` says.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
            "ACKs that the receiver sent over the data segments that they answer, those that arrived since the ACK "

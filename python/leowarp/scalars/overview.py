@@ -2,8 +2,8 @@
 """The few numbers of a summary that the table of a paper would contain, in convenient units; also for several runs
 beside each other.
 
-Which rows there are depends on the flows: a quantity that no flow of a table has (marks, timeouts, or late packets if
-there were none) has no row. A missing value in a row is None. `leowarp show RUN --metrics` prints all scalars.
+The rows depend on the flows: a quantity that no flow of a table has (marks, timeouts, or late packets if there were
+none) has no row. A missing value in a row is None. `leowarp show RUN --metrics` prints all scalars.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs: your own studies from one file, and published studies reproduced, each claim checked.
+"""Many runs: a user's own studies, each from one file, and published studies that are reproduced, with a check of each
+claim.
 
 >>> run_study("queue-sweep.toml").table().to_pandas()     # doctest: +SKIP
 >>> reproduce("frederiksen2024").claims[0]["verdict"]      # doctest: +SKIP
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from leowarp.study.reproduction import Reproduction, reproduce
     from leowarp.study.sweep import StudyFile, StudyProgress, StudyResult, StudyRun, run_study
 
-# The modules are imported on first use: a worker of a study needs no figures.
+# Modules are imported on first use, because a worker of a study does not need the figures.
 _PUBLIC = {
     "Claim": "claim",
     "DrawnFigure": "page",
@@ -57,9 +58,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported on first use (PEP 562).
+    """A public name, which is imported on first use (PEP 562).
 
-    Raises AttributeError if this package has no such name.
+    Raises AttributeError if this package does not have the name.
     """
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"leowarp.study.{_PUBLIC[name]}"), name)
@@ -67,5 +68,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Public names and loaded names, so that completion offers them before their first use."""
+    """Public names and loaded names. Completion thus offers public names before their first use."""
     return [*globals(), *_PUBLIC]

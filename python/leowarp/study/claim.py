@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A claim of a study, its test and its outcome.
+"""A claim of a study, its test and the outcome.
 
-Each test is written down before its result is known, and printed with the result: series, window, threshold. A result
-that depends on a threshold is given for two thresholds.
+Each test (series, window, threshold) is written down before its result is known, and is printed with the result. If a
+result depends on a threshold, it is given for two thresholds.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 """A claim with several parts may hold partly. "Cannot be told" does not count against the study."""
 
 Sample = Mapping[str, Any]
-"""One sample: either runs by slug (`RunView`), or data sets by name for a study of many runs."""
+"""One sample. It has either runs by slug (`RunView`), or data sets by name if the study has many runs."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a test.
+    """Result of the test of a claim.
 
     Attributes
     ----------
     verdict : str
-        "cannot be told" if the runs lack something that the test needs.
+        One of `Verdict`. It is "cannot be told" if the runs lack something that the test needs.
     measured : str
-        The measured result in words, with the numbers that decided.
+        The measured result in words, with the numbers that decided it.
     numbers : dict
-        The measured numbers for programs; the names include the units.
+        The measured numbers, for programs. Their names contain the units.
     cause : str
-        Reason why a claim holds only partly or not at all, from counts in the trace. Empty if the claim holds.
+        Reason why a claim holds only partly or not at all, based on counts in the trace. Empty if the claim holds.
     """
 
     verdict: Verdict
@@ -45,25 +45,25 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim.
+    """A claim of a study.
 
     Attributes
     ----------
     number : str
-        Number as in the list of claims, e.g. "1.4".
+        Number in the list of claims, for example "1.4".
     says : str
-        Statement of the paper.
+        What the paper says.
     figure : str
-        Figure of the paper that the claim is about.
+        Figure of the paper to which the claim refers.
     test : str
         Series, window and thresholds of the test.
     runs : tuple of str
-        Slugs of the runs, or names of the data sets, that the test looks at.
+        Slugs of the runs, or names of the data sets, that the test needs.
     evaluate : callable
-        `evaluate(sample) -> Outcome`.
+        Function `evaluate(sample) -> Outcome`.
     by_construction : bool
         True if the test compares a value with its own source: a library with the definitions that it implements, or a
-        profile with the numbers set in it. Verdicts of such claims are counted separately.
+        profile with the numbers on which it is based. Verdicts of such claims are counted separately.
     """
 
     number: str
@@ -76,11 +76,11 @@ class Claim:
 
 
 ROW_KEYS = ("number", "says", "figure", "test", "by_construction")
-"""Fields that a row of `claims.json` copies from its claim."""
+"""Fields of a claim that its row in `claims.json` repeats."""
 
 
 def in_words(figure: str) -> str:
-    """The claim's figure in words.
+    """Words for the figure to which a claim refers.
 
     >>> in_words("4"), in_words("3, 4"), in_words("II"), in_words("text")
     ('figure 4', 'figures 3, 4', 'section II', 'text')
@@ -91,17 +91,18 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """Evaluate a claim in its first sample; the other samples that have its runs show the spread.
+    """Evaluate a claim. Its verdict is that of the first sample; the other samples that have its runs show the spread.
 
     Raises TraceError if no sample has all runs that the test needs.
-    samples: sequence of (name, sample). The study's own sample comes first.
-    Returns: A row of `claims.json`: `ROW_KEYS` and `runs`; `verdict`, `measured`, `numbers` and `cause` of the first
-        sample that has the claim's runs; `samples`, the same four values for each sample, with its name as `sample`.
+    samples: sequence of (name, sample). The first one is the study's own.
+    Returns: A row of `claims.json`. It has `ROW_KEYS` and `runs`, and the `verdict`, `measured`, `numbers` and `cause`
+        of the first sample with the claim's runs. `samples` has these four values for each sample, with its name as
+        `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:
-        # Further samples have only the study's own runs, so claims about other runs are checked in the first sample. A
-        # claim that needs no run is the same in each sample.
+        # Further samples have only the study's own runs, so claims about other runs are checked only in the first
+        # sample. A claim that needs no run would be the same in each sample.
         if outcomes and not claim.runs:
             break
         if all(slug in sample for slug in claim.runs):
@@ -113,27 +114,28 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
             hint="reproduce the study anew: the missing runs are made, the others kept",
         )
     row: dict[str, Any] = {key: getattr(claim, key) for key in ROW_KEYS}
-    # The first sample is the study's own; further samples show how much of the result is chance.
+    # The first sample is the study's own. The others show how much of the result is due to chance.
     row |= {"runs": list(claim.runs)} | asdict(outcomes[0][1])
     row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in outcomes]
     return row
 
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
-    """Verdict over the parts of a claim. All are true: holds; some are true: partly; none is true: does not hold.
+    """Verdict on a claim from the truth of its parts. If all are true, it is "holds"; if some are true, "partly"; if
+    none is true, "does not hold".
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'
     """
     passed = sum(bool(value) for value in parts.values())
-    # The parts have no weights, because deciding afterwards which part matters more would be biased.
+    # The parts have no weights: deciding later which part matters more would be biased.
     if passed == len(parts):
         return "holds"
     return "partly" if passed else "does not hold"
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Parts of a claim that do not hold, as text for its cause; empty if all hold.
+    """Text with the parts of a claim that do not hold, for its cause; empty if all hold.
 
     >>> not_so({"late": False, "lost": True, "long": False}), not_so({"late": True})
     ('not so: late, long', '')

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. The study can be
-resumed from this directory."""
+"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. A study that was
+interrupted can be continued from this directory."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from leowarp.version import VERSION
 
 @dataclass(frozen=True)
 class ExampleRun:
-    """One run of a study: an example scenario with some keys replaced.
+    """One run of a study: an example scenario in which some keys are replaced.
 
-    slug: Name of the run within the study, and of its directory.
+    slug: Name of the run within the study, and name of its directory.
     example: File name of the example scenario.
     set: Keys that replace those of the scenario.
-    why: Purpose of the run.
+    why: Reason for the run.
     """
 
     slug: str
@@ -47,29 +47,30 @@ def make_runs(
     force: bool,
     progress: bool | OnProgress,
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
-    """Make the missing runs; return directories of complete runs, and failures by slug.
+    """Make the missing runs. Return the directories of complete runs, and the failures by slug.
 
-    A complete run of exactly the same plan is kept, unless `force` is set. A run of another plan is re-run.
+    If there is a complete run of exactly the same plan, it is kept, unless `force` is set. A run of another plan is
+    replaced.
 
-    folder: Directory of the study; the runs are in `runs/<slug>`.
-    settings: Dotted keys for every run's scenario; a run's own `set` overrides them.
+    folder: Directory of the study. Runs are in `runs/<slug>`.
+    settings: Dotted keys for the scenario of every run. The `set` of a run overrides them.
     at_once, kernel, progress: See `leowarp.run_many`.
-    force: True to re-run complete runs too.
+    force: True to replace complete runs, too.
     """
     jobs, done, failed = [], {}, {}
     for run in runs:
         target = folder / "runs" / run.slug
         job = Job(example_file(run.example), target, {**settings, **run.set}, label=run.slug)
-        # Plans are compared as text with every default written out: if a newer version changes a default, the run is
-        # re-run.
+        # Plans are compared as text with every default written out. If a newer version changes a default, the run is
+        # therefore repeated.
         if not force and _is_made(target, _plan_text(job)):
             done[run.slug] = target
         else:
             jobs.append(job)
     if jobs:
-        # force=True: the existing directory is incomplete or of another plan, or the caller wants a re-run. A
-        # failure is returned instead of raised, because the other runs can still be checked. Runs include their
-        # reports, because the study's page links to them.
+        # force=True is right here: an existing directory is incomplete or of another plan, or the caller wants it
+        # replaced. A failure is returned instead of raised, because claims can still be checked on the other runs. Runs
+        # are made with their reports, because the page of the study links to them.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )
@@ -82,10 +83,10 @@ def make_runs(
 
 
 def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
-    """Write `study.toml`: for each run its scenario, the replaced keys and the hash of its plan.
+    """Write `study.toml`. For each run it has the scenario, the replaced keys, and the hash of its plan.
 
     key: Key of the study, such as "frederiksen2024".
-    settings: See `make_runs`. A run that does not exist has no hash.
+    settings: See `make_runs`. If a run does not exist, it has no hash.
     """
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
@@ -99,7 +100,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
             + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
             + " }",
         ]
-        # A run that failed before its plan was written has no hash, but it is still in the list.
+        # If a run failed before its plan was written, it is listed without a hash.
         if plan.exists():
             lines.append(f'plan_sha256 = "{hashlib.sha256(plan.read_bytes()).hexdigest()}"')
         lines.append("")
@@ -107,36 +108,36 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 
 
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
-    """Write `results/run=<slug>/metrics.parquet`: metrics of all runs as one data set with Hive partitions.
+    """Write `results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set with Hive partitions.
 
-    made: Slug -> run directory.
+    made: Run directories by slug.
     """
     results = folder / "results"
-    # A run that was removed from the study must not stay in the data set.
+    # Runs that were removed from the study must not remain in the data set.
     if results.exists():
         shutil.rmtree(results)
     for slug, path in made.items():
         target = results / f"run={slug}"
         target.mkdir(parents=True)
-        # The file is copied instead of linked, so that the data set can be moved without the runs.
+        # The file is copied, not linked, so that the data set can be moved without the runs.
         shutil.copyfile(path / layout.METRICS, target / "metrics.parquet")
 
 
 def _plan_text(job: Job) -> str:
-    """Text of a job's plan with every default written out, as in its run directory."""
+    """Text of a job's plan with every default written out, as the run directory has it."""
     return scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
 
 
 def _is_made(target: Path, plan: str) -> bool:
-    """Whether the directory holds a complete run of exactly this plan."""
+    """Whether the directory contains a complete run of exactly this plan."""
     if recorded.why_incomplete(target) is not None:
         return False
-    # Texts are compared instead of hashes, because both texts exist, and a difference can be inspected.
+    # Texts are compared, not hashes: both texts exist, and a user can look at a difference.
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan
 
 
 def _toml(value: Any) -> str:
-    """A value as one line of TOML; tables become inline tables."""
+    """A value as one line of TOML. Tables become inline tables."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installed studies: leowarp's own (the package `leowarp_studies`) and those of other packages.
+"""Find the installed studies: leowarp's own (in the package `leowarp_studies`) and those of other packages.
 
-A package lists its studies in the entry point group `leowarp.studies`: the key of each study and the module that is its
-`Room`. A study's module is imported only when the study is requested.
+A package lists its studies in the entry point group `leowarp.studies`. An entry has the key of a study and its module,
+which implements `Room`. The module of a study is imported only when the study is requested.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ GROUP = "leowarp.studies"
 """Entry point group in which packages list their studies."""
 
 NAMES = ("TITLE", "LEAD", "CLAIMS", "OPTIONS", "make")
-"""Names that a study's module must define; `Room` describes each."""
+"""Names that the module of a study must define; `Room` describes each of them."""
 
 
 class Room(Protocol):
-    """Interface of a study's module, to which the entry point refers.
+    """Interface of a study's module, which the entry point names.
 
-    TITLE, LEAD: Heading and first paragraph of the page, plain text.
-    CLAIMS: Claims in the order of the page.
+    TITLE, LEAD: Heading and first paragraph of the page, as plain text.
+    CLAIMS: The claims, in the order of the page.
     OPTIONS: Keyword arguments of `reproduce` that only this study has.
     """
 
@@ -38,11 +38,11 @@ class Room(Protocol):
     OPTIONS: tuple[str, ...]
 
     def make(self, making: Making, **options: Any) -> Material:
-        """Make the missing runs and the figures. Options that the user did not set are left out."""
+        """Make the missing runs and the figures of the study. Options that the user did not set are not passed."""
 
 
 def studies() -> dict[str, EntryPoint]:
-    """Installed studies by key: first leowarp's own, then the others, sorted by key.
+    """Installed studies by key: leowarp's own first, then the others, sorted by key.
 
     Returns
     -------
@@ -51,12 +51,12 @@ def studies() -> dict[str, EntryPoint]:
     Raises
     ------
     HostError
-        If two packages use the same key for a study.
+        If two packages have a study with the same key.
     """
     found: dict[str, EntryPoint] = {}
     for entry in metadata.entry_points(group=GROUP):
         other = found.setdefault(entry.name, entry)
-        # The same package may be found twice, as a checkout and as an installation.
+        # The same package may be found twice: as a checkout and as an installation.
         if other.value != entry.value:
             raise HostError(
                 f"two packages have a study {entry.name!r}: {_package_of(other)} ({other.value}) and "
@@ -67,16 +67,16 @@ def studies() -> dict[str, EntryPoint]:
 
 
 def room_of(key: str) -> Room:
-    """Import and return a study's module; this also imports matplotlib.
+    """Import the module of a study and return it. This also imports matplotlib.
 
-    key: A key of `studies`.
+    key: A key in the result of `studies`.
     Raises ScenarioError if there is no such study.
-    Raises HostError if its module cannot be imported, or lacks one of `NAMES`.
+    Raises HostError if the module cannot be imported, or if it lacks one of `NAMES`.
     """
     known = studies()
     if key not in known:
         if not known:
-            # An old installation has the package but no entry points in its metadata.
+            # An old installation has the package, but its metadata have no entry points.
             raise HostError("no study is installed", hint="pip install --force-reinstall leowarp, or make setup")
         raise ScenarioError(f"there is no study {key!r}", hint=one_of(key, tuple(known)))
     entry = known[key]
@@ -97,5 +97,5 @@ def room_of(key: str) -> Room:
 
 
 def _package_of(entry: EntryPoint) -> str:
-    """The distribution that contains an entry point."""
+    """Name of the distribution that contains an entry point."""
     return entry.dist.name if entry.dist is not None else "unknown"

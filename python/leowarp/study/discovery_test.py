@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies of other packages are found through package metadata; nothing is installed."""
+"""Tests that studies of other packages are found through package metadata. Nothing is installed."""
 
 import sys
 
@@ -17,7 +17,7 @@ OURS = {"frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures", "p
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Create a distribution as pip would, with studies by key and module, and unload its modules afterwards."""
+    """Create a distribution as pip would, with modules of studies by key. Unload the modules afterwards."""
     monkeypatch.syspath_prepend(tmp_path)
     loaded = set(sys.modules)
 

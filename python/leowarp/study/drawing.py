@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a reproduced study. Each figure names its data sets; a figure without its data is left out with a
-reason."""
+"""Figures of a reproduced study. Each figure names its data sets. If one of them is missing, the figure is left out,
+with a reason."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
-"""Facts that figures need besides data: the kernel, the number of seeds."""
+"""Type of the facts that figures need besides data, such as the kernel and the number of seeds."""
 
 
 @dataclass(frozen=True)
 class Kind(Generic[Rules]):
-    """One figure of a study.
+    """A kind of figure of a study.
 
-    stem: File name in `figures/`, without the extension.
-    title, caption: Texts for the page; the caption says what is drawn, including units and intervals.
+    stem: Name of the file in `figures/`, without extension.
+    title, caption: Texts for the page. The caption says what is drawn, including units and intervals.
     needs: Names of the data sets that the figure requires.
-    draw: `draw(frames, rules) -> Figure`.
+    draw: Function `draw(frames, rules) -> Figure`.
     """
 
     stem: str
@@ -38,12 +38,12 @@ class Kind(Generic[Rules]):
 
 
 def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`; a figure without its data is returned with the reason.
+    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason.
 
-    frames: Data sets by name; a data set is absent if all of its runs failed.
+    frames: Data sets by name. If all runs of a data set failed, it is missing.
     folder: Folder for the figures; created if missing.
-    rules: Passed to each figure.
-    Returns: One result per figure, in order; `missing` is the reason why a figure was not drawn.
+    rules: Facts that are passed to each figure.
+    Returns: One result per figure, in order. `missing` says why a figure was not drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
@@ -52,7 +52,7 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
         if missing is None:
             try:
                 with styled():
-                    # Figures use the style of reports, which sets fonts and sizes while they are drawn.
+                    # Figures have the style of reports, which sets fonts and sizes while they are drawn.
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
             # A trial run may be too short for a figure. The page then says so, and the other figures are drawn.

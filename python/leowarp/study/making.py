@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request to a study and its result: the two values exchanged between `reproduce` and a study."""
+"""The two values that `reproduce` exchanges with a study: the request to make its runs, and the result."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from leowarp.study.page import DrawnFigure, Section
 
 @dataclass(frozen=True)
 class Making:
-    """Settings for the runs of any study: directory, parallel runs, kernel.
+    """Settings for the runs of any study: directory, number of parallel runs, kernel.
 
     Attributes
     ----------
     folder : Path
-        Directory of the study, which exists.
+        Directory of the study; it exists already.
     at_once : int, optional
-        Number of parallel runs; default: the number of usable cores.
+        Number of runs at the same time; default: the number of usable cores.
     kernel : path, optional
-        Guest kernel that replaces the one of the scenarios.
+        Guest kernel that is used instead of that of the scenarios.
     force : bool
-        True to re-run complete runs.
+        True to replace complete runs.
     progress : bool or callable
         See `leowarp.study.reproduction.reproduce`.
     """
@@ -39,27 +39,28 @@ class Making:
 
 @dataclass(frozen=True)
 class Material:
-    """Results of a study's runs.
+    """The results of a study's runs.
 
     Attributes
     ----------
     samples : list of (name, mapping)
-        Data on which claims are checked, by the names in `Claim.runs`; the first sample decides.
+        Data on which claims are checked: name of the sample, and its content by the names in `Claim.runs`. The first
+            sample decides.
     figures : list of DrawnFigure
     sections : list of Section
-        Further sections of the study's page.
+        Further sections of the page of the study.
     runs : dict
-        Directories of the runs, for `claims.json`.
+        Directories of the runs, which `claims.json` lists.
     failures : dict of slug to LeowarpError
     warnings : list of str
-        Warnings for the top of the page, in addition to the failures.
+        Warnings for the top of the page, in addition to failures.
     cost : str
-        Measured cost of the runs.
+        Text with the measured cost of the runs.
     left_out : list of str
-        As of `Reproduction`.
+        As in `Reproduction`.
     skipped : dict of str to str
-        Data sets that were not requested, with the reason: claims about them read "cannot be told". Skipped data sets
-        do not count as failures.
+        Data sets that were not requested, with the reason. Claims about them read "cannot be told". They do not count
+        as failures.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

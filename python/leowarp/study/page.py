@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML page of a study: claims first, then figures, then sections of the study itself: runs, rules, costs."""
+"""HTML page of a study: first the claims, then the figures, then the study's own sections (runs, rules, costs)."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from leowarp.report import html
 from leowarp.study.claim import in_words
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
-"""Verdict -> CSS class of its colour on the page, in the order in which verdicts are counted."""
+"""CSS class of the colour of each verdict on the page. The order is that in which verdicts are counted."""
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
-"""Plural forms of verdicts, where they differ from the verdict."""
+"""Plural forms of verdicts, if they differ from the verdict."""
 
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """A figure of the study on disk (`figures/<stem>.{svg,pdf,png}`), or the reason why it could not be drawn.
+    """A figure of the study in its files (`figures/<stem>.{svg,pdf,png}`), or the reason why it could not be drawn.
 
     Attributes
     ----------
     stem : str
-        File name without extension.
+        Name of the files without extension.
     title, caption : str
     missing : str, optional
-        Reason why the file is missing; None if it exists.
+        Reason why there are no files; None if they exist.
     """
 
     stem: str
@@ -39,15 +39,15 @@ class DrawnFigure:
 
 @dataclass(frozen=True)
 class Section:
-    """A section that only this study's page has.
+    """A section of the page that only this study has.
 
     Attributes
     ----------
     name : str
-        Target of links (`#runs`).
+        Target of links to the section (`#runs`).
     heading : str
     content : str
-        HTML; text from files has been escaped by `html.text`.
+        HTML. Text from files must already have been escaped by `html.text`.
     """
 
     name: str
@@ -59,14 +59,14 @@ def write_study_page(
     folder: Path, title: str, lead: str, claims: Sequence[Mapping[str, Any]], figures: Sequence[DrawnFigure],
     sections: Sequence[Section], warnings: Sequence[str], command: str,
 ) -> Path:  # fmt: skip
-    """Write `index.html` of a study; return its path.
+    """Write `index.html` of a study. Return its path.
 
-    folder: The study's directory; links and figures are relative to it.
+    folder: Directory of the study. Links and figures are relative to it.
     title, lead: Plain text.
     claims: Rows of `claims.json`.
     sections: Sections between the figures and the command.
     warnings: Texts for the box at the top; without warnings there is no box.
-    command: Shell command that reproduces the page.
+    command: Shell command that would make this page again.
     """
     parts = [
         Section("claims", "Claims", _verdicts(claims) + _claims_list(claims)),
@@ -85,7 +85,7 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Number of claims per verdict; verdicts by construction are counted separately."""
+    """HTML with the number of claims for each verdict. Verdicts by construction are counted separately."""
     measured = [row for row in claims if not row["by_construction"]]
     constructed = [row for row in claims if row["by_construction"]]
     apart = f" Apart from these, {len(constructed)} by construction: {_counted(constructed)}." if constructed else ""
@@ -94,7 +94,7 @@ def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Counts as coloured HTML, such as `6 hold, 1 partly`."""
+    """The counts as coloured HTML, such as `6 hold, 1 partly`."""
     count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in CLASSES}
     return ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict if number == 1 else PLURALS.get(verdict, verdict)}</span>'
@@ -104,12 +104,12 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""Number of characters of the measured text that are shown beside a verdict; longer text is folded below it."""
+"""Number of characters of the measured text that are visible beside a verdict. Longer text is folded below it."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
-    """One card per claim: verdict, statement of the paper, deciding measurement; test, causes and further samples are
-    folded below."""
+    """HTML with a card for each claim: its verdict, what the paper says, and the measurement that decided. Test, causes
+    and further samples are folded below."""
     links = " ".join(
         f'<a class="{CLASSES[row["verdict"]]}" href="#claim-{html.text(row["number"])}">{html.text(row["number"])}</a>'
         for row in claims
@@ -140,7 +140,7 @@ def _card(row: Mapping[str, Any]) -> str:
 
 
 def _shortened(measured: str) -> str:
-    """The beginning of the measured text, cut at the end of a clause; a short text is returned whole."""
+    """The beginning of the measured text, up to the end of a clause. A short text is returned whole."""
     if len(measured) <= SHORT:
         return measured
     cut = max(measured.rfind(mark, 0, SHORT) for mark in ("; ", ", ", ". "))
@@ -148,8 +148,8 @@ def _shortened(measured: str) -> str:
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
-    """Figures that were drawn, and reasons for those that were not."""
-    # The page links to the figures instead of embedding them, because a study has a dozen, each in three formats.
+    """HTML with the figures, and with the reasons why others were not drawn."""
+    # The page links to the figures instead of containing them: a study has about a dozen, each in three formats.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")
         for figure in figures

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs of a reproduced study: made by the study engine, with their costs."""
+"""Groups of runs of a reproduced study. The study engine makes them; their costs are recorded."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from leowarp.study.making import Making
 from leowarp.study.sweep import StudyFile, run_study
 
 COST = "cost.json"
-"""Real time in seconds that all starts took, by group."""
+"""File with the real time in seconds that all starts took, by group."""
 MOST_WARNINGS = 8
-"""Number of warnings that a page repeats; the runs of a large study share a few kinds of warnings."""
+"""Largest number of warnings that a page repeats. The runs of a large study have only a few different warnings."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A group of runs, as passed to the study engine.
+    """A group of runs, which the study engine makes as one study.
 
     name: Name of the group and of its directory.
-    content: Content of a study file.
+    content: Content of its study file.
     runs: Number of runs in the group.
-    in_quick: `in_quick(values, seed)`: whether a quick reproduction includes the run with these values (scenario keys,
-        as written). A later full reproduction keeps the runs of a quick one.
+    in_quick: Function `in_quick(values, seed)`. It says whether a quick reproduction includes the run with these values
+        (scenario keys with values as written). If a full reproduction follows later, it keeps the runs of the quick
+        one.
     """
 
     name: str
@@ -47,22 +48,22 @@ class Part:
 def made(
     parts: Sequence[Part], making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[dict[str, pd.DataFrame], dict[str, LeowarpError]]:
-    """Make the groups; return each group's rows, and the failures by `<group>/<run id>`.
+    """Make the groups. Return the rows of each group, and the failures by `<group>/<run id>`.
 
     Parameters
     ----------
     parts : sequence of Part
-        Groups in the order in which they are made, each in its own directory.
+        Groups in the order in which they are made. Each has its own directory.
     making : Making
     quick : bool
-        True to make only the runs selected by `Part.in_quick`.
+        True to make only the runs that `Part.in_quick` selects.
     scheduler : str, optional
-        Address of a Dask scheduler whose workers make the runs.
+        Address of a Dask scheduler, whose workers then make the runs.
 
     Returns
     -------
     rows : dict of str to DataFrame
-        One row per requested run, by group, failed runs included; docs/guides/studies.md lists the columns.
+        By group, one row per requested run, including failed ones; docs/guides/studies.md lists the columns.
     failures : dict of str to LeowarpError
     """
     rows: dict[str, pd.DataFrame] = {}
@@ -74,11 +75,12 @@ def made(
 
 
 def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
-    """The error that explains a missing data set: the first failure among the runs of its groups.
+    """The error that explains why a data set is missing: the first failure among the runs of its groups.
 
-    failures: Failures from `made`, by `<group>/<run id>`.
-    groups: Names of groups.
-    Returns: The error, which is not raised. If none of the runs failed, it says that their results are insufficient.
+    failures: Failures by `<group>/<run id>`, from `made`.
+    groups: Names of the groups.
+    Returns: The error; it is not raised here. If none of the runs failed, the error says that their results are not
+        sufficient.
     """
     for key, error in failures.items():
         if key.partition("/")[0] in groups:
@@ -89,10 +91,10 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
 def missing(
     claim_frames: Mapping[str, Collection[str]], frames: Collection[str], failures: Mapping[str, LeowarpError]
 ) -> dict[str, LeowarpError]:
-    """Reasons for data sets that claims name but that are missing; such a claim reads "cannot be told" with the reason.
+    """Reasons why data sets that claims name are missing. Such a claim reads "cannot be told", with the reason.
 
-    claim_frames: Data sets that claims name, each with the groups of runs it is built from.
-    frames: Available data sets.
+    claim_frames: Data sets that claims name, each with the groups of runs from which it is built.
+    frames: Data sets that exist.
     failures: Failures from `made`.
     Returns: Reasons by name of the data set.
     """
@@ -102,19 +104,19 @@ def missing(
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """Make a group; return its rows, and its failures by `<group>/<run id>`. Runs that failed before are retried."""
+    """Make a group. Return its rows, and its failures by `<group>/<run id>`. Runs that failed before are repeated."""
     folder = making.folder / part.name
-    # The whole group is deleted, because its rows form one data set.
+    # The whole group is deleted, because its rows are one data set.
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
-    # The kernel is a key of the plans, so that rows from different kernels are separate. If a group sets a kernel
-    # itself, it is a test of that kernel and keeps it.
+    # The kernel is a key of the plans, so that rows of different kernels are separate. If a group sets a kernel itself,
+    # it tests that kernel, and keeps it.
     if making.kernel is not None:
         content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
-    # The clock is monotonic, because a step of the system clock must not count as cost.
+    # The clock is monotonic, so that setting the system clock does not affect the cost.
     started = time.monotonic()
-    # retry_failed is set, because users restart a reproduction to complete it.
+    # retry_failed is set, because users start a reproduction again to complete it.
     done = run_study(
         StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
         only=(lambda run: part.in_quick(run.values, run.seed)) if quick else None, retry_failed=True,
@@ -125,7 +127,7 @@ def _made(
 
 
 def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Warnings of the runs, each text once, the most frequent first."""
+    """Warnings of the runs without repetition, the most frequent first."""
     said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
     sentences = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
     if len(said) > MOST_WARNINGS:
@@ -134,23 +136,23 @@ def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
 
 
 def _note_cost(folder: Path, part: str, wall_s: float) -> None:
-    """Add the real time of this start: an interrupted study has several starts."""
+    """Record the real time of this start. A study that was interrupted has several starts."""
     path = folder / COST
     spent = recorded.read_json(path) if path.exists() else {}
-    # Times are summed, because each start makes only the missing runs.
+    # Times are added up, because each start makes only the missing runs.
     spent[part] = spent.get(part, 0.0) + wall_s
     recorded.write_json(path, spent)
 
 
 def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """Cost of each group as an HTML table, with a row for the total.
+    """HTML table with the cost of each group and the total.
 
     rows: Rows from `made`.
     folder: Directory of the study, which contains `cost.json`.
     """
     wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
-    # Groups have different columns; a column that a group lacks is null there.
+    # Groups have different columns. If a group lacks a column, it is null there.
     everything = pd.concat(list(rows.values()), ignore_index=True)
     lines.append(_cost_row("all", "", everything, sum(part.runs for part in parts), sum(wall.values())))
     header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",
@@ -163,7 +165,7 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
 
 
 def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
-    """A row of `cost_table`: processor time summed over the runs, real time summed over all starts."""
+    """A row of `cost_table`: the processor time of all runs together, and the real time of all starts together."""
     cpu_s, guest_s = (float(rows[column].sum()) for column in ("cpu_s", "guest_cpu_s"))
     # If all runs failed, the rows have no scalars.
     virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
@@ -175,9 +177,10 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 
 
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """Cost of the runs as text for the terminal: processor time of guest and host, and the real time of all starts.
+    """Text about the cost of the runs, for the terminal: processor time of guest and host, and real time of all starts.
 
-    The two times may differ, because runs are made in parallel, and an interrupted start counts with the time it took.
+    The two times may differ, because several runs are made at the same time, and because an interrupted start counts
+    with the time that it took.
     """
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())
@@ -188,7 +191,7 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
 
 
 def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
-    """Location of each group's results, with example code, as HTML.
+    """HTML that says where the results of each group are, with example code.
 
     example: Python code that reads the results.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`reproduce("frederiksen2024")` makes all runs of a study, its figures, a verdict per claim, and one page.
+"""`reproduce("frederiksen2024")` makes all runs and figures of a study, a verdict for each claim, and one page.
 
-Each study is a module that implements `Room` (see `discovery`), in this distribution or in another.
+Each study is a module that implements `Room` (see `discovery`). It may belong to another distribution than leowarp.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from leowarp.study.sweep.manifest import REPRODUCTION, remove_manifest, write_ma
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A reproduced study.
+    """A study that was reproduced.
 
     Attributes
     ----------
     path : Path
         Directory of the reproduction.
     page : Path
-        `index.html`.
+        Path of `index.html`.
     claims : list of dict
         Rows of `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause, samples.
     failures : dict of slug to LeowarpError
-        Runs that could not be made; the verdict of claims that need them is "cannot be told".
+        Runs that could not be made. Claims that need them have the verdict "cannot be told".
     cost : str
-        Measured cost of the runs; "" if each run's manifest contains it.
+        Text with the measured cost of the runs. "" if the manifest of each run has it.
     left_out : list of str
-        Tools missing on this machine, without which the study was made: one sentence each, with the command to type.
+        Tools that are missing on this machine, so that the study was made without them. For each there is a sentence
+        with the command to type.
     """
 
     path: Path
@@ -55,34 +56,36 @@ def reproduce(
     capacity: str | Path | None = None, scheduler: str | None = None, at_once: int | None = None,
     kernel: Path | str | None = None, force: bool = False, progress: bool | Callable[[Any], None] = True,
 ) -> Reproduction:  # fmt: skip
-    """Make the missing runs of a study, its figures, the claims table and the page.
+    """Make the missing runs of a study, its figures, the table of claims, and the page.
 
     Parameters
     ----------
     key : str
-        A key of `leowarp.study.studies()`.
+        Key of the study in `leowarp.study.studies()`.
     out : path, optional
-        Directory; default `reproductions/<key>`, or `reproductions/<key>-<its name>` for a recording.
+        Directory; default: `reproductions/<key>`. With a recording, it is `reproductions/<key>-<name of the
+        recording>`.
     samples : int, optional
-        `frederiksen2024`: number of conditions (combinations of TCP stack, links, times and skies) in which claims are
-        checked, counted from the first; default: all 9.
+        For `frederiksen2024`: number of conditions (combinations of TCP stack, links, times and skies) under which
+        claims are checked, counted from the first; default: all 9.
     duration : str, optional
-        `frederiksen2024`: length of every run instead of the study's own, e.g. "60 s". Another length gives a trial,
-            not a reproduction.
+        For `frederiksen2024`: length of every run, instead of the study's own; for example "60 s". With another length,
+            the result is a trial and not a reproduction.
     quick : bool, optional
-        `frederiksen2024`: three conditions, and runs of 200 s; `torres2020`: every eighth jitter and 3 seeds instead of
-        62 and 30; `huston2024`: 3 seeds of 20 and one capacity test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs;
-        `cures`: 4 changes of 40 and 2 TCPs of 4; `programs`: 28 runs of 132. A later full reproduction keeps the runs
-        of a quick one, except those of `frederiksen2024`.
+        Make a smaller study. `frederiksen2024`: three conditions, and runs of 200 s. `torres2020`: every eighth jitter,
+        and 3 seeds (all: 62 jitters, 30 seeds). `huston2024`: 3 of 20 seeds, and one capacity test in 24. `tauran2018`:
+        2 of 5 seeds, at 3 of 7 SNRs. `cures`: 4 of 40 changes, and 2 of 4 TCPs. `programs`: 28 of 132 runs. If a full
+        reproduction follows, it keeps the runs of the quick one, except with `frederiksen2024`.
     fetch : bool, optional
-        `programs`: build the QUIC stacks that are not there, from their registries.
+        For `programs`: build missing QUIC stacks from their registries.
     path, capacity : path, optional
-        `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table), and its capacity if the recording has
-        none. The sessions then run over a replay of the recording.
+        For `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table), and a file with its capacity if the
+        recording has none. The sessions then run over a replay of the recording.
     scheduler : str, optional
-        All studies except `frederiksen2024` and `programs`: address of a Dask scheduler whose workers make the runs.
+        For all studies except `frederiksen2024` and `programs`: address of a Dask scheduler, whose workers then make
+            the runs.
     at_once, kernel, force, progress
-        See `leowarp.run_many`; a study of many runs calls `progress` with each `StudyProgress`.
+        See `leowarp.run_many`. If a study has many runs, `progress` is called with each `StudyProgress`.
 
     Returns
     -------
@@ -91,28 +94,28 @@ def reproduce(
     Raises
     ------
     ScenarioError
-        If there is no such study, it has no such option, or the directory was not made by leowarp.
+        If there is no such study or option, or if leowarp did not make the directory.
     HostError
         If the machine lacks something that every run needs.
     LeowarpError
-        The first failure, if no run of the study could be made.
+        The first run's failure, if no run of the study could be made.
 
     >>> again = reproduce("torres2020", quick=True)                                    # doctest: +SKIP
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
     """
     room = room_of(key)
-    # `quick` and `fetch` are flags; false means not set.
+    # `quick` and `fetch` are flags, so False means that they are not set.
     given = {
         "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,
         "path": path, "capacity": capacity, "scheduler": scheduler,
     }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
-    # An unknown option is an error: if it were ignored, the user would believe that it had an effect.
+    # An unknown option is an error. If it were ignored, the user would believe that it had an effect.
     for name in options:
         if name not in room.OPTIONS:
             own = ", ".join(f"--{option}" for option in room.OPTIONS)
             raise ScenarioError(f"the study {key} has no option --{name}", hint=f"its own are: {own}")
-    # A study over a recording differs from one over the profile, so each has its own page.
+    # A study over a recording differs from one over the profile, so it has its own page.
     name = key if path is None else f"{key}-{Path(path).stem}"
     folder = Path(out) if out is not None else Path("reproductions") / name
     if (why := plainfiles.why_not_plain(folder)) is not None:
@@ -120,11 +123,11 @@ def reproduce(
             f"cannot make the study {key} in {folder}: {why}, and nothing is written through one",
             hint="choose another directory with --out",
         )
-    # The directory is created only now: an unknown study or option leaves no directory behind.
+    # The directory is created only now, so that an unknown study or option leaves no directory behind.
     folder.mkdir(parents=True, exist_ok=True)
     remove_manifest(folder)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
-    # Claims are checked again at each start, from existing runs, so a changed test needs no new runs.
+    # At each start, claims are checked again on existing runs, so a changed test needs no new runs.
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
     # Failed runs come first, because the reader must see which runs the verdicts lack.
@@ -139,14 +142,14 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
-    """One row per claim. If runs of a claim failed or were left out, its verdict is "cannot be told", and the first
-    run's reason replaces the measured value.
+    """One row per claim. If runs of a claim failed or were not requested, its verdict is "cannot be told". The measured
+    value is then the reason why the first of them is missing.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}
     for claim in claims:
         missing = [slug for slug in claim.runs if slug in absent]
-        # Some of the claim's runs failed or were not requested. A verdict from the remaining runs would answer a
+        # Some of the claim's runs failed or were not requested. A verdict from the other runs would be about a
         # different claim.
         if missing:
             row = {key: getattr(claim, key) for key in ROW_KEYS}
@@ -159,7 +162,7 @@ def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, An
 
 
 def _json_safe(value: Any) -> Any:
-    """Convert numbers for JSON: numpy numbers to Python's, nan to null.
+    """Convert numbers for JSON: numpy's numbers to Python's, and nan to null.
 
     >>> _json_safe({1: (float("nan"), 2.0)})
     {'1': [None, 2.0]}
@@ -168,17 +171,17 @@ def _json_safe(value: Any) -> Any:
         return {str(key): _json_safe(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_json_safe(inner) for inner in value]
-    # json.dumps refuses numpy scalars.
+    # json.dumps rejects numpy's scalars.
     if hasattr(value, "item"):
         value = value.item()
-    # Only nan differs from itself; JSON cannot express it.
+    # Only nan differs from itself. JSON has no such value.
     if isinstance(value, float) and value != value:
         return None
     return value
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
-    """The shell command that reproduces this result, for the page.
+    """Text of the shell command that would make this result again, for the page.
 
     >>> _command("torres2020", None, {"quick": True})
     'leowarp reproduce torres2020 --quick'

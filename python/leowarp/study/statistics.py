@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians over seeds, with confidence intervals that assume no distribution.
+"""Medians over seeds, with confidence intervals that do not assume a distribution.
 
-An interval lies between two order statistics. The coverage of an interval is a sum of binomial probabilities for any
-distribution (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, section 7.1). Goodput over seeds is
-neither normal nor even symmetric: it has a ceiling at the capacity.
+An interval goes from one order statistic to another. For any distribution, the probability that it contains the true
+median is a sum of binomial probabilities (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, section 7.1).
+A normal distribution cannot be assumed: goodput over seeds is not even symmetric, because the capacity limits it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ HOW = (
     "confidence (20 seeds: the 6th and the 15th value, 95.9 %); of fewer than 6 seeds, the smallest and the largest "
     "(5: 93.8 %)"
 )
-"""Explanation of the intervals, for tables and captions."""
+"""Sentence that explains the intervals, for tables and captions."""
 
 
 @dataclass(frozen=True)
 class Middle:
     """A median with its confidence interval.
 
-    median, low, high: Values in the unit of the data; nan if there were none.
+    median, low, high: Values in the unit of the data; nan if there are no values.
     count: Number of values.
-    confidence_ratio: Probability that an interval built this way contains the true median.
+    confidence_ratio: Probability that an interval made in this way contains the true median.
     """
 
     median: float
@@ -43,11 +43,11 @@ class Middle:
 
     @property
     def known(self) -> bool:
-        """Whether there was at least one value."""
+        """Whether there is at least one value."""
         return self.count > 0
 
     def above(self, value: float) -> bool:
-        """Whether the whole interval is above `limit`.
+        """Whether the whole interval is above this value.
 
         >>> middle([4.0, 5.0, 6.0]).above(3.9)
         True
@@ -55,14 +55,15 @@ class Middle:
         return self.known and self.low > value
 
     def below(self, value: float) -> bool:
-        """Whether the whole interval is below `limit`."""
+        """Whether the whole interval is below this value."""
         return self.known and self.high < value
 
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
-        """The median and its interval as text, such as `12.3 (11.0 to 14.1)`.
+        """Text with the median and its interval, such as `12.3 (11.0 to 14.1)`.
 
-        scale: Factor for the values: 1e-6 converts bit/s to Mbit/s.
-        digits: Digits after the decimal point. An infinite value means that an event did not happen, and reads "never".
+        scale: Factor for the values; for example, 1e-6 converts bit/s to Mbit/s.
+        digits: Number of digits after the decimal point. An infinite value means that something did not happen; its
+            text is "never".
 
         >>> middle([11e6, 12e6, 15e6]).text(1e-6)
         '12.0 (11.0 to 15.0)'
@@ -76,43 +77,43 @@ class Middle:
         return f"{median} ({low} to {high})"
 
     def numbers(self) -> dict[str, Any]:
-        """Keys for `claims.json`: `median`, `low`, `high`, `count`."""
+        """Values for `claims.json`: `median`, `low`, `high`, `count`."""
         return {"median": self.median, "low": self.low, "high": self.high, "count": self.count}
 
 
 def middle(values: Any) -> Middle:
-    """Median and confidence interval; missing values are left out.
+    """Median of values with its confidence interval. Missing values are left out.
 
     The interval is computed by `leowarp.scalars.medians.median_interval`.
 
-    values: array-like. Numbers; null and nan are missing values.
+    values: array-like. Numbers; null and nan count as missing.
     Raises ValueError if a value is not a number.
 
     >>> wide = middle(range(1, 21))
     >>> wide.median, wide.low, wide.high, round(wide.confidence_ratio, 3)
     (10.5, 6.0, 15.0, 0.959)
     """
-    # A missing value is not 0: a failed run has no goodput.
+    # A missing value must not become 0: a failed run has no goodput.
     ordered = np.sort(pd.to_numeric(pd.Series(values), errors="raise").dropna().to_numpy(dtype="float64"))
     count = len(ordered)
     if count == 0:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
-    # Order statistics replace mean and standard deviation, because an infinite value (an event that never happened)
-    # still has a rank.
+    # Order statistics are used instead of mean and standard deviation. An infinite value (something that never
+    # happened) then still has a rank.
     found = median_interval(ordered.tolist())
     _, confidence_ratio = order_interval(count)
     return Middle(found.median, found.low, found.high, count, confidence_ratio)
 
 
 def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "variant") -> pd.DataFrame:
-    """Values of two variants paired by seed, so that both use the same path.
+    """The values of two variants, paired by seed. Both values of a pair are then from the same path.
 
-    rows: With the columns `seed`, `column` and `key`.
+    rows: Frame with the columns `seed`, `column` and `key`.
     column: Column to compare.
     one, other: Values of `key` that select the two variants.
-    Returns: Columns `seed, one, other`, by seed; seeds that only one variant has are left out.
+    Returns: Columns `seed, one, other`, sorted by seed. Seeds that only one of the variants has are left out.
     """
-    # Rows are joined by seed: with independent samples, the spread between paths would add to the spread of the
+    # Rows are joined by seed. If samples were independent, the spread between paths would be added to the spread of the
     # difference.
     mine = rows[rows[key] == one][["seed", column]].rename(columns={column: "one"})
     theirs = rows[rows[key] == other][["seed", column]].rename(columns={column: "other"})
@@ -120,7 +121,7 @@ def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "va
 
 
 def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middle:
-    """Median over seeds of the ratio of one variant to the other at the same seed, so that both use the same path.
+    """Ratio of one variant to another at the same seed, and thus over the same path, as a median over seeds.
 
     >>> rows = pd.DataFrame({"variant": ["a", "b"] * 2, "seed": [1, 1, 2, 2], "bps": [2.0, 1.0, 9.0, 3.0]})
     >>> paired_ratio(rows, "bps", "a", "b").median
@@ -135,5 +136,5 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
 def share(values: Sequence[bool] | np.ndarray | pd.Series) -> float:
     """Share of true values, 0 to 1; nan if there are no values."""
     array = np.asarray(values, dtype="float64")
-    # The share of no values is nan, not 0. The check avoids numpy's warning.
+    # Without values the share is nan, not 0. The check also avoids a warning of numpy.
     return float(array.mean()) if len(array) else math.nan

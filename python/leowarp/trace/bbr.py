@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BBR's mode, which the kernel does not report: it is derived from the gains that it does report (TCP_CC_INFO, struct
-tcp_bbr_info).
+"""BBR's mode. The kernel does not report it, so it is derived from the gains that the kernel reports (TCP_CC_INFO,
+struct tcp_bbr_info).
 
-Each mode sets different gains (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so the two gains determine the
-mode.
-Gains are set with each ACK. A mode that ends without an ACK, as PROBE_RTT does when an idle sender sends again,
-therefore remains visible until the next ACK.
+Each mode sets other gains (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so the two gains determine the mode.
+Gains are set with each ACK. A mode may end without an ACK: PROBE_RTT does when an idle sender sends again. Such a mode
+remains visible until the next ACK.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ import pyarrow as pa
 from leowarp.base.metadata import decode_metadata
 from leowarp.trace.schema.hosts import BBR_MODE
 
-# bbr_handover has the same gains. A custom module may use the gains with another meaning.
+# bbr_handover uses the same gains. A user's own module may use the gains with another meaning.
 BBR_CONTROLS = ("bbr", "bbr_handover")
 
 BBR_GAINS = ("bbr_pacing_gain", "bbr_cwnd_gain")
-"""Columns of `sockets` from which it is derived."""
+"""Columns of `sockets` from which the mode is derived."""
 
-_UNIT = 256  # BBR_UNIT; the agent divides by it
+_UNIT = 256  # BBR_UNIT, by which the agent divides
 _HIGH, _DRAIN = _UNIT * 2885 // 1000 + 1, _UNIT * 1000 // 2885  # bbr_high_gain, bbr_drain_gain
 _MODES_BY_GAINS = {
-    # The gains are unset before the first ACK, and `bbr_init` begins with STARTUP.
+    # Before the first ACK the gains are unset, and `bbr_init` begins with STARTUP.
     (0, 0): 0,
     (_HIGH, _HIGH): 0,
     (_DRAIN, _HIGH): 1,
@@ -35,12 +34,12 @@ _MODES_BY_GAINS = {
 
 
 def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
-    """The mode from the gains of each sample, a key of `hosts.BBR_MODES`.
+    """The mode in each sample, from its gains. It is a key of `hosts.BBR_MODES`.
 
-    pacing_gain, cwnd_gain: float array of shape (n,). Values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`; nan
-        where null.
-    Returns: float array of shape (n,). nan where a gain is unknown, or where the two match no mode or two modes: after
-        a timeout, STARTUP and DRAIN may both pace with 1 until the next ACK.
+    pacing_gain, cwnd_gain: float array of shape (n,). Values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`, with
+        nan for null.
+    Returns: float array of shape (n,). It is nan if a gain is unknown, or if the two gains match no mode or two modes.
+        After a timeout, both STARTUP and DRAIN may have a pacing gain of 1 until the next ACK.
     """
     modes = np.full(len(pacing_gain), np.nan)
     for (pacing, cwnd), mode in _MODES_BY_GAINS.items():
@@ -49,9 +48,9 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 
 
 def with_bbr_mode(sockets: pa.Table) -> pa.Table:
-    """The table `sockets` with the additional last column `hosts.BBR_MODE`, as numbers.
+    """The table `sockets` with an additional last column, `hosts.BBR_MODE`, which contains numbers.
 
-    sockets: Any rows of the table, with its metadata, which names each flow's congestion control.
+    sockets: Any rows of the table. Its metadata have the congestion control of each flow.
     """
     flows = decode_metadata(sockets.schema, "flows") or []
     bbr = [number for number, flow in enumerate(flows) if flow["congestion_control"] in BBR_CONTROLS]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of BBR's modes from its gains."""
+"""Tests that BBR's modes are derived from its gains."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +11,8 @@ from leowarp.base.metadata import encode_metadata
 from leowarp.trace.bbr import bbr_modes, with_bbr_mode
 from leowarp.trace.schema.hosts import BBR_MODES
 
-# bbr_high_gain 739, bbr_drain_gain 88, BBR_UNIT 256: net/ipv4/tcp_bbr.c of Linux 6.12; `sockets` has the gains divided
-# by 256
+# In net/ipv4/tcp_bbr.c of Linux 6.12, bbr_high_gain is 739, bbr_drain_gain 88 and BBR_UNIT 256. `sockets` has the gains
+# divided by 256.
 HIGH, DRAIN = 739 / 256, 88 / 256
 GAINS = {
     (HIGH, HIGH): "STARTUP", (DRAIN, HIGH): "DRAIN", (1.25, 2.0): "PROBE_BW", (0.75, 2.0): "PROBE_BW",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From captures at both ends of TCP connections to packet truth, the table `packets`.
+"""Make the table `packets` (packet truth) from captures at both ends of TCP connections.
 
-With this module a capture of a real path or of another emulator enters at the stage *trace*; for captures of our own
-guest, it gives a second opinion on the agent's result.
+With this module, captures of a real path or of another emulator can be evaluated like a trace. For captures of our own
+guest, it checks the agent's result independently.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ def packets_from_captures(
 ) -> pa.Table:
     """Packet truth of the TCP connections that two captures have in common.
 
-    source, destination: Captures at the hosts that open and that accept the connections. Offloads must have been off on
-        both (`ethtool -K DEV tso off gso off gro off`), since otherwise segments differ between the ends.
-    clock_offset_ns: Offset to add to the destination's times to get times on the source's clock. The captures do not
-        determine it: they determine only the sum of both one-way delays.
-    start_ns: Time on the source's clock that becomes 0; by default that of the first segment of a connection.
-    Returns: Columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because captures do not show
-        them. If a packet arrived before it was sent (because of a wrong offset), this is an error, not a negative
-        delay.
-    Raises TraceError if a file cannot be read, no connection is in both, or most segments have no counterpart.
+    source, destination: Captures at the host that opens the connections, and at the host that accepts them. Offloads
+        must have been off at both (`ethtool -K DEV tso off gso off gro off`). Otherwise segments differ between the
+        ends.
+    clock_offset_ns: Offset that is added to the destination's times to get times on the source's clock. It cannot be
+        determined from the captures, which determine only the sum of both one-way delays.
+    start_ns: Time on the source's clock that becomes 0; by default the time of the first segment of a connection.
+    Returns: Table with the columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because
+        captures do not show them. If a packet seems to arrive before it was sent (because the offset is wrong), this is
+        an error. Delays are never negative.
+    Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments have no
+    counterpart.
 
     Notes
     -----
-    A connection is a pair of addresses and ports: one that opens twice in a capture counts as one. Flows are numbered
-    by their first segment at the source, and the metadata `flows` names their ends.
+    A connection is identified by both addresses and ports. If it is opened twice in a capture, it counts as one. Flows
+    are numbered in the order of their first segment at the source. The entry `flows` of the metadata names their ends.
     """
-    # The whole connection is kept in memory, because only earlier packets distinguish a retransmission from its
-    # original.
+    # The whole connection is kept in memory, because only earlier packets show whether a segment is a retransmission.
     here, there = list(segments(source)), list(segments(destination))
     arrivals = [(segment, segment.t_ns + clock_offset_ns) for segment in there]
     connections = _connections(here, {_ends(segment) for segment in there})
@@ -52,7 +53,7 @@ def packets_from_captures(
             f"no TCP connection is in both {source} ({len(here)} segments) and {destination} ({len(there)})",
             hint="address translation between the captures, or captures of different times?",
         )
-    # Only connections count: captures contain other traffic, which may begin much earlier.
+    # Only packets of the connections count. Captures also contain other traffic, which may begin much earlier.
     zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
     rows: list[_Packet] = []
     for ends, (flow, opener) in connections.items():
@@ -62,18 +63,18 @@ def packets_from_captures(
         returned = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source != opener]
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
-        # The direction back was sent at the destination, so the two captures are exchanged, and so are the first bytes
-        # of the streams.
+        # Return packets were sent at the destination, so the two captures are exchanged here. The first bytes of the
+        # streams are exchanged, too.
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
-    # As in the guest's own table, rows are sorted by sending time over all flows and directions.
+    # Rows of all flows and directions are sorted by sending time, as in the guest's own table.
     rows.sort(key=lambda row: row.sent_ns)
     return _table(rows, zero_ns, connections)
 
 
 @dataclass
 class _Packet:
-    """A row of `packets` under construction; `seq` and `ack` are in bytes from the stream's start, times are on the
-    captures' clock."""
+    """A row of `packets` while it is being made. `seq` and `ack` are in bytes from the start of the stream, and times
+    are on the captures' clocks."""
 
     flow: int
     direction: int
@@ -89,19 +90,20 @@ class _Packet:
 
 
 Ends = frozenset[tuple[bytes, int]]
-# The second element is the time on the source's clock. A segment of the other capture keeps its own time in `t_ns`.
+# A segment, and its time on the source's clock. In `t_ns`, a segment of the other capture keeps its own time.
 Timed = list[tuple[Segment, int]]
 
 
 def _ends(segment: Segment) -> Ends:
-    """The two ends in a fixed order, so that both directions of a connection have the same key."""
+    """The two ends in a fixed order, so that a connection has the same key in both directions."""
     return frozenset((segment.source, segment.destination))
 
 
 def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[int, tuple[bytes, int]]]:
-    """Number and opener of each connection: the sender of the SYN, or of the first segment if no SYN was captured.
+    """Number of each connection, and the end that opened it. This is the sender of the SYN; if no SYN was captured, it
+    is the sender of the first segment.
 
-    A SYN with ACK is an answer, so the opener is its receiver.
+    A SYN with ACK is an answer, so its receiver opened the connection.
     """
     connections: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
     for segment in here:
@@ -113,7 +115,8 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
 
 
 def _first_byte(sent: Timed) -> int | None:
-    """Sequence number of the stream's first payload byte: after the SYN, or the first one captured."""
+    """Sequence number of the first payload byte of the stream. It follows the SYN; if no SYN was captured, it is the
+    first byte that was."""
     for segment, _ in sent:
         if segment.flags & SYN:
             return (segment.seq + 1) & _MASK
@@ -121,10 +124,11 @@ def _first_byte(sent: Timed) -> int | None:
 
 
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
-    """Each segment sent, with its arrival: the first arrival of an equal segment, at or after its sending time, that no
-    other segment has.
+    """Each segment that was sent, with its arrival: the first arrival of an equal segment, not before it was sent, that
+    belongs to no other segment.
 
-    Raises TraceError if some arrived before they were sent, or more than half of over 20 are missing at the other end.
+    Raises TraceError if segments arrived before they were sent. Also if there are over 20 segments and more than half
+    of them are missing at the other end.
     """
     waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for segment, t_ns in arrived:
@@ -132,10 +136,10 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     pairs: list[tuple[Segment, int, int | None]] = []
     early = 0
     for segment, t_ns in sent:
-        # Arrivals are matched in order: links that keep their order deliver equal segments (a keep-alive and its
+        # Arrivals are assigned in order. Links that keep the order deliver equal segments (a keep-alive and its
         # repetition) in the order of sending.
         queue = waiting[_same(segment)]
-        # All such segments are counted, so that the error can state their number.
+        # All such segments are counted, so that the error can give their number.
         if queue and queue[0] < t_ns:
             early += 1
             queue.popleft()
@@ -146,7 +150,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
             f"{early} segments sent in {name} arrived at the other end before they were sent: the clocks disagree",
             hint="give clock_offset_ns, what to add to the destination's times",
         )
-    # Losses on a path are some percent. More than half missing means that the two captures do not show the same
+    # Losses on a path are some percent. If more than half are missing, the two captures do not contain the same
     # segments.
     if len(pairs) > 20 and lost > len(pairs) / 2:
         raise TraceError(
@@ -157,37 +161,38 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
 
 
 def _same(segment: Segment) -> tuple[int, ...]:
-    """Fields that identify a captured segment: header fields that no router changes, and the IP identification."""
-    # The IP identification is included, because Linux increments it for each packet of a connection. Otherwise a
-    # segment and its retransmission would be equal.
+    """Fields by which a segment is recognised in the other capture: the header fields that routers do not change, and
+    the IP identification."""
+    # The IP identification is included because Linux increments it for each packet of a connection. Otherwise a segment
+    # and its retransmission would be equal.
     return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
 
 
 def _direction(
     flow: int, direction: int, pairs: list[tuple[Segment, int, int | None]], base: tuple[int | None, int | None]
 ) -> list[_Packet]:
-    """Packets of one direction in order of sending, each with its arrival or loss.
+    """Packets of one direction in the order of sending, each with its arrival or loss.
 
-    flow, direction: Values of the rows: 0 for the opener's direction, 1 for the direction back.
-    pairs: The value of `_matched`.
-    base: (int or None, int or None). Sequence number of the first payload byte, of this direction and of the other,
-        whose bytes are acknowledged.
+    flow, direction: Values for the rows. The direction is 0 from the end that opened the connection, and 1 back.
+    pairs: The result of `_matched`.
+    base: (int or None, int or None). Sequence number of the first payload byte of this direction, and that of the other
+        direction, whose bytes are acknowledged.
     """
     own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
     sent_to, rows, arrived = 0, [], _Ranges()
     for segment, sent_ns, received_ns in pairs:
-        # A SYN takes one sequence number before the first byte of the stream (RFC 9293, 3.4).
+        # A SYN takes one sequence number, which precedes the first byte of the stream (RFC 9293, 3.4).
         begin = own(segment.seq + 1 if segment.flags & SYN else segment.seq)
         end = begin + segment.len_bytes
         ack = other(segment.ack) if segment.flags & ACK and base[1] is not None else None
         row = _Packet(flow, direction, sent_ns, received_ns, begin, segment.len_bytes, ack)
         row.is_retransmission = segment.len_bytes > 0 and begin < sent_to
         if row.is_retransmission:
-            # A retransmission is spurious if its bytes have arrived in packets sent before it, whenever those packets
+            # A retransmission is spurious if its bytes arrived in packets that were sent before it, whenever they
             # arrived. Only the order of sending counts.
             row.is_spurious = arrived.holds(begin, end)
-        # `end` would be wrong here: after a retransmission the stream continues where it was, and new data do not
-        # repeat anything.
+        # `end` alone would be wrong: after a retransmission the stream continues where it was before, and new data
+        # repeat nothing.
         sent_to = max(sent_to, end)
         if received_ns is not None and segment.len_bytes:
             arrived.add(begin, end)
@@ -200,40 +205,40 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Late packets, each with the number of arrivals between the first packet sent later and the late packet; a
-    retransmission is never late itself.
+    """Find late packets. A packet's extent is the number of arrivals from the first packet that was sent later up to
+    the late packet. A retransmission itself is never late.
 
-    These are RFC 4737's reordered packets and extents if no retransmission and no packet without payload overtakes.
+    These are the reordered packets and extents of RFC 4737, provided that no retransmission and no packet without
+    payload overtakes.
 
-    rows: list of _Packet. They are in order of sending; `is_late` and `extent_pkts` of those that arrived are filled
-        in.
+    rows: list of _Packet. They are in the order of sending. `is_late` and `extent_pkts` of those that arrived are
+        filled in.
     """
-    # The position in the order of sending counts, not the byte: a packet without payload has no bytes but can still be
-    # late.
+    # The order of sending counts, not that of bytes: a packet without payload has no bytes, but can be late.
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
-    # Equal times are ordered by number: packets that arrive at the same time are not reordered.
+    # Packets that arrive at the same time are not reordered, so they are sorted by their number.
     came.sort(key=lambda one: (one[0], one[1]))
     highest: list[int] = []
     for place, (_, number, row) in enumerate(came):
         row.is_late = not row.is_retransmission and bool(highest) and number < highest[-1]
         if row.is_late:
-            # The earliest arrival with a greater number is the place where the running maximum first exceeds this
-            # number.
+            # The first arrival with a greater number is the one at which the running maximum first exceeds this number.
             row.extent_pkts = place - bisect.bisect_right(highest, number)
         highest.append(max(number, highest[-1]) if highest else number)
 
 
 @dataclass
 class _Unwrapped:
-    """Converts sequence numbers modulo 2^32 to bytes from the start of the stream, each near the one before."""
+    """Converts sequence numbers modulo 2^32 to bytes from the start of the stream. Each is near the previous one."""
 
     base: int | None
     last: int = 0
 
     def __call__(self, number: int) -> int:
         wrapped = (number - (self.base or 0)) & _MASK
-        # The number of wraps is chosen so that the result is within 2^31 of the previous one (RFC 9293, 3.4: comparison
-        # modulo 2^32). Python's shift rounds down, so numbers before the base, from late packets, stay below 0.
+        # The number of wrap-arounds is chosen so that the result differs from the previous one by at most 2^31 (RFC
+        # 9293, 3.4: comparison modulo 2^32). Python's shift rounds down. Numbers of late packets that are before the
+        # base therefore stay below 0.
         turns = (self.last - wrapped + (1 << 31)) >> 32
         self.last = wrapped + (turns << 32)
         return self.last
@@ -247,8 +252,8 @@ class _Ranges:
     ends: list[int] = field(default_factory=list)
 
     def add(self, begin: int, end: int) -> None:
-        """Add a range, and merge it with ranges that it touches or overlaps."""
-        # Ranges that touch become one, so that a segment across their border counts as contained.
+        """Add a range. It is merged with ranges that it touches or overlaps."""
+        # Ranges that touch become one, so that a segment across their common border counts as contained.
         first = bisect.bisect_left(self.ends, begin)
         last = bisect.bisect_right(self.begins, end)
         if first < last:
@@ -256,13 +261,13 @@ class _Ranges:
         self.begins[first:last], self.ends[first:last] = [begin], [end]
 
     def holds(self, begin: int, end: int) -> bool:
-        """Whether a range is contained in one of the ranges."""
+        """Whether a range is completely contained in one of the ranges."""
         at = bisect.bisect_right(self.begins, begin) - 1
         return at >= 0 and self.ends[at] >= end
 
 
 def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int, tuple[bytes, int]]]) -> pa.Table:
-    """Rows as Arrow, with times relative to `zero_ns`; columns that captures do not show are null."""
+    """The rows as an Arrow table, with times relative to `zero_ns`. Columns that captures do not show are null."""
     values = {
         "flow": [row.flow for row in rows],
         "direction": [row.direction for row in rows],
@@ -272,18 +277,18 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
     for name in ("seq", "len_bytes", "ack", "is_retransmission", "is_spurious", "is_late", "extent_pkts"):
         values[name] = [getattr(row, name) for row in rows]
     schema = PACKETS.arrow()
-    # Path, drop and the reason for storing are known only to the guest, so these columns are null.
+    # These columns are null: only the guest knows the path, the drop, and the reason for storing.
     columns = [pa.array(values.get(name.name, [None] * len(rows)), name.type) for name in schema]
     flows = []
     for ends, (_, opener) in connections.items():
-        # A connection of an endpoint with itself has only one end (RFC 9293, 3.5: simultaneous open allows it).
+        # A connection of an endpoint with itself has only one end (RFC 9293, 3.5, allows it with a simultaneous open).
         accepts = next((end for end in ends if end != opener), opener)
         flows.append({"kind": "tcp", "source": _text(opener), "destination": _text(accepts)})
     return pa.Table.from_arrays(columns, schema=PACKETS.arrow({"flows": flows}))
 
 
 def _text(end: tuple[bytes, int]) -> str:
-    """Address and port as text, IPv6 in brackets (RFC 5952, 6)."""
+    """Address and port as text, with IPv6 addresses in brackets (RFC 5952, 6)."""
     import ipaddress
 
     address = ipaddress.ip_address(end[0])

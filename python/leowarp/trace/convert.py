@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the guest's output directory to `30-trace/`, and reading it back."""
+"""Convert the guest's output directory to `30-trace/`, and read its tables."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ CAPTURES = ("source.pcapng", "destination.pcapng")
 
 
 TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
-"""Tables that a guest without capture at its hosts (`observe.truth = false`) cannot have."""
+"""Tables that do not exist if the guest captures nothing at its hosts (`observe.truth = false`)."""
 
 
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
-    """Write the guest's output as Parquet into `target`, and return the number of rows of each table.
+    """Write the guest's output as Parquet into `target`. Return the number of rows of each table.
 
-    output: The guest's `out/`: record files, `end.json`, packet captures, files of programs.
-    target: `30-trace/` of a run directory; created if it does not exist.
-    setup: The guest's `in/setup.json`. It names hosts, flows and link directions for the tables' metadata, and lists
-        what was not to be observed. Such a table is not written at all, because an empty one would mean that nothing
-        happened.
+    output: The guest's `out/` with record files, `end.json`, packet captures and files of programs.
+    target: `30-trace/` of a run directory, which is created if it does not exist.
+    setup: The guest's `in/setup.json`. It has the names of hosts, flows and link directions for the metadata of the
+        tables, and says what was not to be observed. Tables of things that were not observed are not written at all: an
+        empty table would mean that nothing happened.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
         malformed, or a line of a program's `measures.jsonl` is malformed.
     """
@@ -47,23 +47,24 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     for source, promised in recorded.files:
         name = source.path.stem
         rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
-        # This follows the writing: a run that fails here stays marked INCOMPLETE, with the tables that it has.
+        # This check comes after the writing. A run that fails here stays marked as INCOMPLETE, with the tables that it
+        # has.
         _keep_promise(source, rows[name], promised)
     if recorded.measures is not None:
         write_measures(recorded.measures, target / f"{MEASURES.name}.parquet")
         rows[MEASURES.name] = len(recorded.measures)
     for name in CAPTURES:
         if (Path(output) / name).exists():
-            # Captures are copied unchanged: other tools read pcapng, and hosts' captures exist only if they were
-            # requested.
+            # Captures are copied unchanged, because other tools read pcapng. They exist only if they were requested.
             shutil.copyfile(Path(output) / name, target / name)
     return rows
 
 
 def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str, pa.Table]:
-    """The tables of a guest's output directory, by name, without writing them: the content that `convert` would write.
+    """The tables of a guest's output directory by name, with the content that `convert` would write. Nothing is
+    written.
 
-    It is for batches of many small runs, of which only the summary is kept:
+    This is for many small runs of which only the summary is kept:
     `metrics.metrics(metrics.tables_of(trace.read_output(out, setup), timeline=events), plan).summary`.
 
     Parameters, Raises
@@ -73,7 +74,7 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
     recorded = _recorded(Path(output), setup)
     tables = {}
     for source, promised in recorded.files:
-        # This precedes reading the records: a truncated file need not be decoded to be refused.
+        # This check comes before the records are read, because a truncated file need not be decoded to be rejected.
         _keep_promise(source, source.rows, promised)
         tables[source.path.stem] = read_records(source, recorded.metadata_of(source))
     return tables if recorded.measures is None else tables | {MEASURES.name: recorded.measures}
@@ -81,8 +82,8 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
 
 @dataclass(frozen=True)
 class _Recorded:
-    """The record files of an output directory with their promised numbers of rows, metadata for all tables, and
-    measurements of programs, if any."""
+    """The record files of an output directory with the numbers of rows that the agent announced, metadata for all
+    tables, and measurements of programs if there are any."""
 
     files: list[tuple[RecordFile, int | None]]
     metadata: dict[str, object]
@@ -94,22 +95,23 @@ class _Recorded:
 
 
 def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
-    """Headers of all record files of an output directory, and the metadata of their tables; no record is read yet.
+    """Read the headers of all record files of an output directory, and the metadata of their tables. No record is read
+    yet.
 
-    Raises TraceError: As in `convert`.
+    Raises TraceError: The errors of `convert`.
     """
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
     metadata = _names(Path(setup), given) if setup is not None else {}
-    # A run may end before its duration (`ends = "flows"`): tables must state the end, which their last row does not
-    # show.
+    # A run may end before its planned duration (`ends = "flows"`). Tables must state the end, because their last row
+    # does not show it.
     if end.get("virtual_ns") is not None:
         metadata["virtual_ns"] = int(end["virtual_ns"])
     if end.get("programs"):
         metadata |= _of_programs(end, metadata.get("flows"))
     promised = end.get("records") or {}
     unknown = not_observed(given.get("observe") or {})
-    # For a feature that the network does not have there is no table, rather than one without rows.
+    # A feature that the network does not have has no table, instead of an empty one.
     cures = given.get("cures") or {}
     unknown |= set() if {"move_queue", "hold", "duplicate_ns"} & cures.keys() else {"switches"}
     unknown |= set() if "end_marker" in cures else {"merges"}
@@ -125,7 +127,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
             files.append((open_records(path), promised.get(name)))
         else:
             absent.append(path.name)
-    # All missing tables are in one message: an agent of another version lacks several at once.
+    # One message names all missing tables, because an agent of another version lacks several at once.
     if absent:
         raise TraceError(
             f"cannot read the trace in {output}: the guest left no {', '.join(absent)}",
@@ -138,22 +140,22 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
 
 
 def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
-    """Tables that a run does not have, according to `observe` in its `setup.json`.
+    """Names of the tables that a run does not have, according to `observe` in its `setup.json`.
 
-    observe: `truth` (bool) and `queues_ns` (int or None) of the guest's input.
+    observe: `truth` (bool) and `queues_ns` (int or None) from the guest's input.
 
     >>> sorted(not_observed({"truth": True, "queues_ns": None}))
     ['links']
     """
     unknown = set(TRUTH_TABLES) if observe.get("truth") is False else set()
-    # Without an interval, sockets are still sampled once, at the end.
+    # Sockets are different: even without an interval, they are sampled once, at the end.
     if "queues_ns" in observe and observe["queues_ns"] is None:
         unknown.add("links")
     return frozenset(unknown)
 
 
 def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
-    """Refuse a file whose number of records differs from the agent's number in `end.json`."""
+    """Raise an error if a file does not have the number of records that the agent gives in `end.json`."""
     if promised is not None and promised != rows:
         raise TraceError(
             f"cannot read the trace file {source.path}: it holds {rows} records of {promised} in end.json",
@@ -165,9 +167,10 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
     """One table of a run's `30-trace/` directory.
 
     trace: The directory `30-trace`.
-    table: One of `TABLES`.
+    table: A name in `TABLES`.
     columns, filters: As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows.
-    Raises TraceError if there is no such table, the run did not observe it, or its file is damaged or of another type.
+    Raises TraceError if there is no such table, if the run did not observe it, or if its file is damaged or has other
+    types.
     """
     if table not in TABLES:
         raise TraceError(f"there is no trace table {table!r}", hint=one_of(table, TABLES))
@@ -184,11 +187,11 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
 
 
 def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
-    """Raises TraceError if a column has another kind of values than its schema says, or misses required values.
+    """Raises TraceError if a column has another kind of values than its schema, or lacks values that it must have.
 
-    An older version may have written another width; a column that the schema does not know is not checked.
+    An older version may have written integers of another width. Columns that are not in the schema are not checked.
     """
-    # The file's own schema is checked, not its values: a file may have any origin, and readers rely on its schema.
+    # The schema of the file is checked, not its values: a file may come from anywhere, and readers rely on its schema.
     for field in table.schema:
         wanted = schema.field(field.name) if schema.get_field_index(field.name) >= 0 else None
         if wanted is None:
@@ -206,10 +209,10 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
 
 def _kind(arrow_type: pa.DataType) -> str:
-    """Type of a column's values, regardless of width: number, text, list of these, or Arrow's own name."""
+    """Kind of a column's values, whatever their width: number, text, list of these, or Arrow's own name of the type."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    # Both count as one kind: an older version may have written another width.
+    # Both count as the same kind, because an older version may have written another width.
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
     if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
@@ -220,7 +223,7 @@ def _kind(arrow_type: pa.DataType) -> str:
 
 
 def _end(output: Path) -> dict[str, Any]:
-    """`end.json`, which the agent writes last: without it, or without `ok` in it, no run is complete."""
+    """Content of `end.json`, which the agent writes last. A run without it, or without `ok` in it, is not complete."""
     path = output / "end.json"
     try:
         end = json.loads(path.read_text(encoding="utf-8"))
@@ -231,14 +234,14 @@ def _end(output: Path) -> dict[str, Any]:
         ) from None
     except (OSError, ValueError) as error:
         raise TraceError(f"cannot read {path}: {error}", hint="run the scenario again") from error
-    # If it is not `ok`, the balances of packets and links do not add up (docs/concepts/truth.md, "What must add up").
+    # If `ok` is false, packets or links do not add up (docs/concepts/truth.md, "What must add up").
     if not isinstance(end, dict) or not end.get("ok"):
         raise TraceError(f"the guest says in {path} that its run is not complete: {end}", hint="run the scenario again")
     return end
 
 
 def _setup(path: Path) -> dict[str, Any]:
-    """The guest's input, a JSON object."""
+    """The guest's input, which is a JSON object."""
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -249,10 +252,10 @@ def _setup(path: Path) -> dict[str, Any]:
 
 
 def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
-    """Names of directions, hosts and flows, from the guest's input.
+    """Names of directions, hosts and flows, taken from the guest's input.
 
-    Returns: `directions`: [sender, receiver, kind of link], two per link in the order of the kernel's numbers; `hosts`:
-        names by number; `flows`: kind, source, destination, congestion control.
+    Returns: `directions`: [sender, receiver, kind of link], two per link in the order of the kernel's numbers. `hosts`:
+        names by number. `flows`: kind, source, destination and congestion control.
     """
     try:
         nodes = [node["name"] for node in given["nodes"]]
@@ -260,7 +263,8 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
         directions = []
         for link in given["links"]:
             a, b = nodes[link["a"]], nodes[link["b"]]
-            # Index 2 * link is a>b, the next one b>a: the numbers of directions in all tables (design/interfaces.md).
+            # Index 2 * link is the direction a>b, and the next one b>a. These are the numbers of directions in all
+            # tables (design/interfaces.md).
             directions += [[a, b, link["kind"]], [b, a, link["kind"]]]
         flows = [
             {
@@ -277,8 +281,8 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
 
 
 def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
-    """The agent's facts about programs: how each ended, and its connections, which are flows numbered after the planned
-    ones."""
+    """The agent's records about programs: how each ended, and its connections. These are flows whose numbers follow
+    those of the planned flows."""
     connections, flows = end.get("connections") or [], list(planned or [])
     for connection in connections if planned is not None else []:
         of = flows[connection["program"]]
@@ -286,5 +290,5 @@ def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
     return {"programs": end["programs"], "connections": connections} | ({"flows": flows} if planned is not None else {})
 
 
-# A record file may contain these itself; its values then take precedence over the input's.
+# Keys that a record file may contain itself. Its values then replace those of the input.
 _OF_A_TABLE = ("directions", "hosts", "flows", "nodes")

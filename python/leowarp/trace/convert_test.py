@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests from the guest's output directory to `30-trace/`: only a complete one is accepted, and names are kept."""
+"""Tests of the conversion of the guest's output directory to `30-trace/`: only a complete directory is accepted, and
+names are kept."""
 
 import json
 
@@ -13,7 +14,7 @@ from support.encode import encode_records
 
 @pytest.fixture
 def output(tmp_path):
-    """A guest's output with empty tables."""
+    """The output directory of a guest, with empty tables."""
     directory = tmp_path / "out"
     directory.mkdir()
     for table in RECORDED:
@@ -22,7 +23,7 @@ def output(tmp_path):
     return directory
 
 
-# Tables that exist only in a run with cures.
+# The other tables exist only in a run with cures.
 ALWAYS = [name for name in RECORDED if name not in ("switches", "merges", "notices", "orders", "nodetotals")]
 
 

@@ -1,53 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow tables as pandas data frames, with types that depend only on the schema."""
+"""Arrow tables as pandas data frames, whose types depend only on the schema."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 _TEXT = pd.Series(dtype="str").dtype
-"""The type of text columns: objects in pandas 2, a type of its own in pandas 3."""
+"""The type of text columns: objects in pandas 2, and a separate type in pandas 3."""
 
 
 def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
-    """A table as pandas; the types depend on the schema and not on the data.
+    """A table as a pandas data frame. Its types depend on the schema, not on the data.
 
-    Nullable integers become float64 with NaN (exact below 2^53 ns = 104 days), nullable booleans become pandas'
-    `boolean`. `frame.attrs["units"]` maps columns to units, if `units` is set: pandas copies that dictionary with every
-    selection, which takes a fifth of the time of a small run's metrics.
+    Integers that may be null become float64 with NaN (exact below 2^53 ns = 104 days). Booleans that may be null become
+    pandas' `boolean`. If `units` is set, `frame.attrs["units"]` has the unit of each column. pandas copies this
+    dictionary with every selection, which takes a fifth of the time of a small run's metrics.
 
-    units: Whether to attach the units.
-    Returns: Same columns and order; an index from 0.
+    units: True to attach the units.
+    Returns: Data frame with the same columns in the same order, and an index from 0.
     """
-    columns = {}
-    for field in table.schema:
-        column = table.column(field.name)
-        if field.nullable and pa.types.is_integer(field.type):
-            # Arrow's own cast is not used, because it rejects values that float64 cannot hold exactly, and byte
-            # counters can be that large.
-            columns[field.name] = column.to_numpy().astype("float64")
-        elif pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
-            columns[field.name] = column.to_numpy()
-        elif field.nullable and pa.types.is_boolean(field.type):
-            columns[field.name] = pd.BooleanDtype().__from_arrow__(column)
-        elif pa.types.is_string(field.type) and isinstance(_TEXT, pd.StringDtype):
-            # `to_pandas` gives the same result, but takes three times as long.
-            columns[field.name] = _TEXT.__from_arrow__(column)
-        else:
-            columns[field.name] = column.to_pandas()
-    frame = pd.DataFrame(columns)
+    frame = pd.DataFrame({field.name: _values(table.column(field.name), field) for field in table.schema})
     if units:
         frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}
     return frame
 
 
+def large_frame(columns: Sequence[str], read: Callable[[str], pa.Table]) -> pd.DataFrame:
+    """The frame that `data_frame` returns without units, from a table that is read column by column.
+
+    At most one column is held twice. With millions of rows, Arrow's table, the columns made from it, and pandas' joined
+    blocks would together take three times the memory of the frame.
+
+    read: Gives one column, as a table.
+    Returns: The frame. Its columns may be read-only.
+    """
+
+    def values(name: str) -> Any:
+        table = read(name)
+        return _values(table.column(name), table.schema.field(name))
+
+    return pd.DataFrame({name: values(name) for name in columns}, copy=False)
+
+
+def _values(column: pa.ChunkedArray, field: pa.Field) -> Any:
+    """The values of a column as a frame has them."""
+    if field.nullable and pa.types.is_integer(field.type):
+        # Arrow's own cast is not used, because it rejects values that float64 cannot hold exactly, and byte counters
+        # can be that large.
+        return column.to_numpy().astype("float64", copy=False)
+    if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+        return column.to_numpy()
+    if field.nullable and pa.types.is_boolean(field.type):
+        return pd.BooleanDtype().__from_arrow__(column)
+    if pa.types.is_string(field.type) and isinstance(_TEXT, pd.StringDtype):
+        # `to_pandas` gives the same result, but takes three times as long.
+        return _TEXT.__from_arrow__(column)
+    return column.to_pandas()
+
+
 def counted_frame(table: pa.Table) -> pd.DataFrame:
-    """A table for computation: counts are integers, missing values `pd.NA`, dictionaries categorical."""
+    """A table for computations: counts are integers, missing values are `pd.NA`, and dictionaries are categorical."""
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):
-            # One integer type is used for all counts. With both int32 and int64, the type of a sum or a join of two
+            # All counts have the same integer type. With both int32 and int64, the type of a sum or a join of two
             # tables would depend on the columns.
             column = table.column(field.name).cast(pa.int64())
             frame[field.name] = column.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)

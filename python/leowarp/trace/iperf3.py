@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results that iperf3 reports about its own test (`iperf3 -J`, its client's standard output) as rows of the table
-`measures`.
+"""Results that iperf3 reports about its own test (the standard output of the client of `iperf3 -J`), as rows of the
+table `measures`.
 
-Such outputs are recognised by their beginning, not by the command, which may be a shell's. Field names are those of
-iperf 3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c); fields that a version or protocol
-lacks are left out.
+Such an output is recognised by its beginning. The command is not used, because it may be that of a shell. Field names
+are those of iperf 3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c). Fields that a version
+or protocol does not have are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leowarp.base.errors import TraceError
 
 KIND = "iperf3"
 CLIENT = 0
-"""Value of `role` in the table."""
+"""Value of the column `role` for a client."""
 MOST_BYTES = 64 << 20
 _HEAD_BYTES = 1 << 16
 _BEGINNING = re.compile(r'\s*\{\s*"start":\s*\{')
@@ -29,9 +29,9 @@ _SECONDS = re.compile(r'"timesecs":\s*(\d+)')
 
 
 def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
-    """Flow, file and text of each client's standard output that is iperf3's JSON, complete or cut.
+    """Flow, file and text of each client's standard output that is JSON of iperf3, whether complete or cut off.
 
-    output: The guest's `out/`; it reads `programs/<flow>/client/stdout`.
+    output: The guest's `out/`; the files are `programs/<flow>/client/stdout`.
     Raises TraceError if such a file cannot be read.
     """
     for path in sorted(output.glob("programs/*/client/stdout")):
@@ -45,13 +45,13 @@ def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
 
 
 def line_of(path: Path, text: str) -> dict[str, Any]:
-    """A test in the form of a line of `measures.jsonl`.
+    """A test in the same form as a line of `measures.jsonl`.
 
-    Returns: `kind`, `start_ns` (iperf3's own, in whole seconds of the real-time clock) and its other values:
+    Returns: `kind`, `start_ns` (as iperf3 gives it, in whole seconds of the real-time clock) and the other values:
         `protocol`, `sent_bytes`, `received_bytes`, `sent_bps`, `received_bps`, `retransmits`, `jitter_ms`,
-        `lost_packets`, `packets`, `error`. For a text that is incomplete JSON, or has no results, `unreadable` has the
+        `lost_packets`, `packets`, `error`. If the text is incomplete JSON or has no results, `unreadable` has the
         reason.
-    Raises TraceError if it is cut before the start time of the test.
+    Raises TraceError if the text ends before the start time of the test.
     """
     began = _SECONDS.search(text)
     if began is None:

@@ -21,7 +21,7 @@ from leowarp.trace.program_logs import program_logs
 from leowarp.version import VERSION, sources
 
 MANIFEST_VERSION = 1
-# Libraries that compute numbers and figures: another version of these may give other last digits.
+# Libraries that compute numbers and figures. Another version of them may give other last digits.
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
 
@@ -35,14 +35,15 @@ def write_manifest(
 ) -> None:
     """Write `manifest.json` of a run directory.
 
-    directory: The run directory; each of its files except the manifest itself and the mark INCOMPLETE gets its sha256.
-    kernel, agent: Facts about the guest: source, version, config and hashes, as the package `guest` gives them.
-    warnings: All points to check before the results are trusted; repeated ones are written once.
-    costs: The value of `Stopwatch.costs`.
+    directory: The run directory. The sha256 of each file is recorded, except of the manifest itself and the mark
+        INCOMPLETE.
+    kernel, agent: Facts about the guest as the package `guest` returns them: source, version, config and hashes.
+    warnings: All points to check before the results are trusted. Equal ones are written once.
+    costs: The result of `Stopwatch.costs`.
 
     Notes
     -----
-    `host` and `costs` differ between machines and runs; they have no effect on `30-trace/`.
+    `host` and `costs` differ between machines and runs. They do not affect `30-trace/`.
     """
     content = {
         "manifest_version": MANIFEST_VERSION,
@@ -53,12 +54,12 @@ def write_manifest(
         "agent": agent,
         "python": library_versions(),
         "host": host_facts(),
-        # Each warning is written once, in the order of the stages.
+        # Each warning is written once. The order is that of the stages.
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
         "logs": program_logs(directory),
-        # The list of files is made last, from the files that exist by then: the manifest is the run's last file except
-        # for the mark.
+        # The list of files is made last, when all files exist. The manifest is the last file of a run, apart from the
+        # mark.
         "files": files_of_run(directory),
     }
     plainfiles.write(directory / MANIFEST, manifest_text(content).encode())
@@ -66,14 +67,14 @@ def write_manifest(
 
 @contextmanager
 def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[None]:
-    """`with relisted(path):` files written in a complete run within the block get their sha256 into the manifest; other
-    entries stay.
+    """`with relisted(path):` updates the manifest of a complete run. Files that are written within the block get their
+    new sha256; other entries stay.
 
-    Only files that are written within the block are listed again: a file changed by somebody else still differs.
+    Only files written within the block are listed again. A file that somebody else changed still differs.
 
-    directory: A run directory; one without a manifest gets none.
-    pages: Name of a page -> how to draw it (`drawn` in the manifest), for those of them that are written.
-    Raises TraceError if the manifest does not have leowarp's form.
+    directory: A run directory. If it has no manifest, none is written.
+    pages: For each page, how to draw it (the entry `drawn` of the manifest). It is recorded for pages that are written.
+    Raises TraceError if the manifest does not have leowarp's format.
     """
     before = _states(directory)
     try:
@@ -88,8 +89,8 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
 def _list_again(
     directory: Path, written: list[str], removed: Iterable[str], pages: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """The manifest with new hashes of the written files, and with their writer, if that differs from the run's
-    maker."""
+    """The manifest with new hashes of the written files. If another version than the run's wrote them, it is recorded
+    too."""
     content = recorded.read_manifest(directory)
     listed = content.get("files", {}) | sha256_of_files(directory, written)
     changed: dict[str, Any] = {
@@ -97,8 +98,8 @@ def _list_again(
         "drawn": content.get("drawn", {}) | {name: dict(pages[name]) for name in written if name in pages},
         "later": _later(content, written),
     }
-    # An empty list would contain no information, so it is left out. A damaged manifest stays damaged, because an
-    # addition must not correct its checksum.
+    # An empty list is left out, because it contains no information. A damaged manifest stays damaged: adding something
+    # must not correct its checksum.
     whole = {key: value for key, value in (content | changed).items() if value or key not in ("drawn", "later")}
     is_damaged = is_as_written((directory / MANIFEST).read_text(encoding="utf-8")) is False
     text = json.dumps(whole, indent=2) + "\n" if is_damaged else manifest_text(whole)
@@ -106,8 +107,8 @@ def _list_again(
 
 
 def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any]]:
-    """Files that other versions than the run's wrote: one entry per version, with the files of which it wrote the
-    latest."""
+    """Files that other versions than the run's wrote. There is one entry per version, with the files of which it wrote
+    the latest state."""
     here = maker()
     entries = [entry | {"files": sorted(set(entry["files"]) - set(written))} for entry in content.get("later", ())]
     if maker_of(content) != here:
@@ -118,42 +119,42 @@ def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any
 
 
 def maker() -> dict[str, Any]:
-    """Software that computes numbers and draws pages here: leowarp's version, the hash of its code, versions of
+    """The software that computes numbers and draws pages now: leowarp's version, the hash of its code, and versions of
     libraries."""
     return {"leowarp_version": VERSION, "package_sha256": sources()["package_sha256"], "python": library_versions()}
 
 
 def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    """The software that made a run, or the file of this name in it, as in `maker`; None for facts that its manifest
-    lacks.
+    """The software that made a run, or the file of this name in it, in the form of `maker`. Facts that the manifest
+    lacks are None.
 
-    content: A manifest, or an entry of its `later`.
+    content: A manifest, or an entry of its list `later`.
     """
     entry = next((entry for entry in content.get("later", ()) if name in entry["files"]), content)
     return {key: entry.get(key) for key in ("leowarp_version", "package_sha256", "python")}
 
 
 def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> bool:
-    """Whether the current leowarp made a run, or the file of this name in it, with whatever libraries."""
+    """Whether the leowarp in use made a run, or the file of this name in it, with any libraries."""
     made, here = maker_of(content, name), maker()
     return all(made[key] == here[key] for key in ("leowarp_version", "package_sha256"))
 
 
 def files_of_run(directory: Path) -> dict[str, str]:
-    """The sha256 of each file of a run directory that its manifest lists, by its relative name."""
+    """The sha256 of each file of a run directory that the manifest lists, by relative name."""
     return sha256_of_files(directory, _listed(directory))
 
 
 def _listed(directory: Path) -> list[str]:
-    """Names of the files that a manifest lists: without the mark, which is removed after it, the guest's working files,
-    and half-written files.
+    """Names of the files that a manifest lists. The mark (which is removed afterwards), the guest's working files and
+    incomplete files are left out.
     """
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]
 
 
 def _states(directory: Path) -> dict[str, tuple[int, int, int]]:
-    """State of a file by which writing is detected: its inode, its size, and the time of its last change."""
+    """State of each file by which a change is detected: its inode, its size, and the time of its last change."""
     stats = {name: (directory / name).stat() for name in _listed(directory)}
     return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
@@ -164,17 +165,17 @@ def library_versions() -> dict[str, str]:
 
 
 def host_facts() -> dict[str, Any]:
-    """Facts about the machine, for the comparison of costs. An unavailable fact is null.
+    """Facts about the machine, which are needed to compare costs. A fact that is not available is null.
 
     Returns: `cpu_model`, `cores`, `cores_usable`, `memory_kib`, `load_1min` (of the whole machine when the run ended),
-        `host_kernel`, `machine`. Neither host names nor user names are included.
+        `host_kernel`, `machine`. Names of hosts and users are not included.
     """
-    # A cost means little without the load: on a busy machine, the real time does not describe the run.
+    # Without the load, a cost means little: on a busy machine, the real time does not characterise the run.
     load_1min, _, _ = os.getloadavg()
     return {
         "cpu_model": _first_value("/proc/cpuinfo", "model name"),
         "cores": os.cpu_count(),
-        # A container or a batch system may allow fewer than the machine has.
+        # A container or a batch system may allow fewer cores than the machine has.
         "cores_usable": len(os.sched_getaffinity(0)),
         "memory_kib": _number(_first_value("/proc/meminfo", "MemTotal")),
         "load_1min": round(load_1min, 2),
@@ -184,22 +185,22 @@ def host_facts() -> dict[str, Any]:
 
 
 class Stopwatch:
-    """Real time and CPU seconds of this process since the stopwatch was created."""
+    """Measures the real time and the CPU time of this process, from its creation on."""
 
     def __init__(self) -> None:
         self._wall = time.monotonic()
         self._own = _own_cpu_s()
 
     def costs(self, virtual_s: float, guest_cpu_s: float, peak_memory_bytes: int) -> dict[str, Any]:
-        """Cost of a run so far; `cpu_s` is the sum of the guest and this process.
+        """Cost of a run so far. `cpu_s` is the sum of the guest's and this process's CPU time.
 
-        The guest's CPU time is measured where it runs: processes that a kernel program never reaps are missing in the
-        rusage of its parent.
+        The guest's CPU time is measured inside the guest: the parent's rusage lacks processes for which a kernel
+        program never waits.
 
-        virtual_s: Virtual duration of the run.
-        guest_cpu_s: CPU time of the kernel program and the guest's processes.
-        peak_memory_bytes: Largest resident size of the kernel program.
-        Returns: Seconds of real time and of CPU time, rounded to the millisecond; bytes.
+        virtual_s: Duration of the run in virtual time.
+        guest_cpu_s: CPU time of the kernel program and of the guest's processes.
+        peak_memory_bytes: Largest resident size of the kernel program in bytes.
+        Returns: Seconds of real time and of CPU time, rounded to the millisecond, and bytes.
         """
         host = _own_cpu_s() - self._own
         return {
@@ -213,15 +214,15 @@ class Stopwatch:
 
 
 def _own_cpu_s() -> float:
-    """CPU seconds that this process has used, in user mode and in the kernel."""
-    # RUSAGE_SELF, not RUSAGE_CHILDREN: the guest's processes are counted where they run, and a compiler's time is not a
-    # cost of the run.
+    """CPU seconds that this process has used so far, in user mode and in the kernel."""
+    # RUSAGE_CHILDREN is not included: the guest measures its own processes, and the time of a compiler does not belong
+    # to the cost of a run.
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
 def _first_value(path: str, key: str) -> str | None:
-    """The value of the first `key : value` line of a file in /proc."""
+    """The value of the first line `key : value` with this key in a file of /proc."""
     try:
         with open(path) as stream:
             for line in stream:
@@ -229,7 +230,7 @@ def _first_value(path: str, key: str) -> str | None:
                 if name.strip() == key:
                     return value.strip()
     except OSError:
-        # Not every machine provides it (a container may hide it); an unavailable fact is null, as stated above.
+        # Not every machine provides it; a container may hide it. A fact that is not available is null.
         return None
     return None
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements that programs reported: from `measures.jsonl` in their `{run_dir}` to the table `measures`.
+"""Measurements that programs reported. They are read from `measures.jsonl` in the programs' `{run_dir}`, and become the
+table `measures`.
 
-A line is a JSON object. It must have `kind` and `start_ns`; other values without a column of the table go into the
-column `other`. Times are on the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date +%s%N`),
-which is neither set nor slewed there; the table has them relative to the run's start.
+Each line is a JSON object. It must have `kind` and `start_ns`. Values for which the table has no column go into the
+column `other`. Times are on the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date +%s%N`).
+This clock is neither set nor adjusted there. In the table, times are relative to the run's start.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20
-"""This is some 400,000 lines; a program's `storage` is 64 MiB unless the flow sets another size."""
+"""This is some 400,000 lines. The `storage` of a program is 64 MiB unless its flow sets another size."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "transaction": (),
@@ -36,10 +37,10 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "stall": (),
     "frame": ("number",),
 }
-"""The kinds that metrics know, and the fields that a line of each must have besides `kind` and `start_ns`."""
+"""Kinds that metrics use, each with the fields that a line must have besides `kind` and `start_ns`."""
 
 _LATEST_NS = 1_000_000_000
-"""Programs are ended some ms after the run."""
+"""This tolerance is needed because programs are ended some ms after the run."""
 
 _INTEGERS = tuple(column.name for column in MEASURES.columns if column.type == pa.int64())
 _TIMES = ("start_ns", "request_ns", "first_byte_ns", "end_ns")
@@ -48,11 +49,13 @@ _HINT = 'a line is {"kind": "transaction", "start_ns": 946684810000000000, "end_
 
 
 def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
-    """The table `measures` of a guest's output directory; None if no program left a `measures.jsonl` or iperf3's JSON.
+    """The table `measures` of a guest's output directory. None if no program wrote `measures.jsonl` or iperf3's JSON.
 
-    output: The guest's `out/`; it reads `programs/<flow>/<role>/files/measures.jsonl`.
-    end: Its `end.json`: `start_realtime_ns`, the run's start on the programs' clock, and `virtual_ns`, its duration.
-    Returns: Columns of `MEASURES`, by flow, role and line; names and types only, no metadata of the run.
+    output: The guest's `out/`; the files are `programs/<flow>/<role>/files/measures.jsonl`.
+    end: Content of `end.json`: `start_realtime_ns` is the run's start on the programs' clock, and `virtual_ns` its
+        duration.
+    Returns: Table with the columns of `MEASURES`, sorted by flow, role and line. It has names and types only, and no
+        metadata of the run.
     Raises TraceError if a file cannot be read, or a line is no JSON object, lacks a field of its kind, or has an
     impossible
         value; the message has file and line.
@@ -80,7 +83,7 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
 
 
 def write_measures(table: pa.Table, target: Path) -> None:
-    """Write the table as Parquet; equal tables and metadata give equal bytes, and the file is written atomically.
+    """Write the table as Parquet. Equal tables and metadata give identical files, and the file is written atomically.
 
     Raises OSError if it cannot be written.
     """
@@ -90,7 +93,7 @@ def write_measures(table: pa.Table, target: Path) -> None:
 
 
 def _files(output: Path) -> Iterator[tuple[int, int, Path]]:
-    """Flow, role and path of each existing file."""
+    """Flow, role and path of each file that exists."""
     for number, role in ROLES.items():
         for path in output.glob(f"programs/*/{role}/files/{FILE}"):
             yield int(path.parents[2].name), number, path
@@ -113,7 +116,7 @@ def _rows(path: Path, flow: int, role: int, start_ns: int, end_ns: int) -> Itera
 
 
 def _row(line: str, start_ns: int, end_ns: int) -> dict[str, Any]:
-    """A line as a row of the table; raises ValueError with the fault."""
+    """A line as a row of the table. Raises ValueError with a text that says what is wrong."""
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -134,20 +137,20 @@ def _row(line: str, start_ns: int, end_ns: int) -> dict[str, Any]:
     known = [row[key] for key in _TIMES if row[key] is not None]
     if known != sorted(known):
         raise ValueError(f"its times go back: {', '.join(key for key in _TIMES if row[key] is not None)}")
-    # Keys are sorted, because the order of a program's dictionaries is not a result.
+    # Keys are sorted, because the order of keys in a program's dictionaries is not a result.
     row["other"] = json.dumps(given, sort_keys=True, ensure_ascii=False) if given else None
     return row
 
 
 def _value(key: str, value: Any) -> Any:
-    """A value of a column with its type checked; None if missing."""
+    """The value of a column, with its type checked; None if it is missing."""
     if value is None:
         return None
     if key in ("kind", "name"):
         if not isinstance(value, str):
             raise ValueError(f"`{key}` is {json.dumps(value)}, not a text")
         return value
-    # An integer may be written as 1.5e9, as in other languages.
+    # An integer may be written as 1.5e9, as other languages do.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -158,7 +161,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _in_run(key: str, value_ns: int, start_ns: int, end_ns: int) -> int:
-    """An instant of the real-time clock as time since the run's start."""
+    """An instant of the real-time clock as time since the start of the run."""
     t_ns = value_ns - start_ns
     if not 0 <= t_ns <= end_ns + _LATEST_NS:
         raise ValueError(

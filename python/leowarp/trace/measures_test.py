@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests from lines of `measures.jsonl` to the table `measures`; errors name the line."""
+"""Tests of the conversion of lines of `measures.jsonl` to the table `measures`. Errors name the line."""
 
 import json
 
@@ -15,7 +15,7 @@ END = {"ok": True, "virtual_ns": 5_000_000_000, "start_realtime_ns": START_NS}
 
 
 def leave(output, text: str, flow: int = 0, role: str = "client") -> None:
-    """Write a file as a program would leave it in its directory."""
+    """Write a file as a program would write it into its directory."""
     files = output / "programs" / str(flow) / role / "files"
     files.mkdir(parents=True)
     (files / "measures.jsonl").write_text(text)

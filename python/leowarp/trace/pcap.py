@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP segments from a packet capture: pcap or pcapng, either byte order, IPv4 and IPv6.
+"""Read TCP segments from a packet capture: pcap or pcapng, in either byte order, IPv4 and IPv6.
 
 References: draft-ietf-opsawg-pcap-05, draft-ietf-opsawg-pcapng-03, RFC 9293 (TCP), RFC 791, RFC 8200.
 """
@@ -16,13 +16,13 @@ from leowarp.base.errors import TraceError
 
 @dataclass(frozen=True)
 class Segment:
-    """A TCP segment as captured.
+    """A TCP segment in a capture.
 
-    t_ns: Time on the capture's own clock, in the file's resolution.
-    source, destination: (bytes, int). Address in network order (4 or 16 bytes) and port.
-    seq, ack, flags: As in the header (RFC 9293, 3.1).
-    len_bytes: Payload, from the lengths in the headers: bytes cut off by a snap length count.
-    ip_id: Identification of IPv4; 0 with IPv6, which has none.
+    t_ns: Time on the capture's own clock, in the resolution of the file.
+    source, destination: (bytes, int). Address in network byte order (4 or 16 bytes), and port.
+    seq, ack, flags: Values of the header (RFC 9293, 3.1).
+    len_bytes: Length of the payload, from the lengths in the headers. Bytes that a snap length cut off are included.
+    ip_id: Identification of IPv4; 0 for IPv6, which has none.
     """
 
     t_ns: int
@@ -36,9 +36,9 @@ class Segment:
 
 
 def segments(path: Path | str) -> Iterator[Segment]:
-    """The TCP segments of a capture in its order; other packets are skipped.
+    """The TCP segments of a capture, in its order. Other packets are skipped.
 
-    Raises TraceError if the file is no capture, is cut short, or its link layer is unknown. The message names the
+    Raises TraceError if the file is not a capture, is cut off, or has an unknown link layer. The message names the
         file.
     """
     path = Path(path)
@@ -47,8 +47,8 @@ def segments(path: Path | str) -> Iterator[Segment]:
     except OSError as error:
         raise TraceError(f"cannot read the capture {path}: {error.strerror}") from error
     try:
-        # Errors are raised during the caller's iteration, because a generator reads a frame only when the next segment
-        # is requested.
+        # Errors occur during the caller's iteration, because a generator reads a frame only when the next segment is
+        # requested.
         for t_ns, link_type, frame in _frames(content):
             segment = _segment(t_ns, link_type, frame)
             if segment is not None:
@@ -66,9 +66,9 @@ class _MalformedError(Exception):
 
 
 def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Time (ns), link type and bytes of each captured frame, in the file's order, for either format."""
+    """Time (ns), link type and bytes of each captured frame, in the order of the file, for both formats."""
     magic = content[:4]
-    # The type of a section header is a palindrome (0A 0D 0D 0A), so it is the same in both byte orders.
+    # The type of a section header is a palindrome (0A 0D 0D 0A), so both byte orders give the same bytes.
     if magic == _SECTION.to_bytes(4, "little"):
         yield from _pcapng(content)
     elif magic in _PCAP:
@@ -78,12 +78,13 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcap file: a header of 24 bytes, then records with 16 bytes of header and the captured bytes.
+    """Frames of a pcap file. It has a header of 24 bytes, followed by records: 16 bytes of header, and the captured
+    bytes.
 
-    `order` is struct's sign of the byte order, `unit_ns` the unit of the fraction in ns; both follow from the magic
-    number.
+    `order` is struct's character for the byte order, and `unit_ns` the unit of the fraction in ns. Both follow from the
+    magic number.
     """
-    # The upper bits of the field contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
+    # The upper bits of this field contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
     at = 24
     while at < len(content):
@@ -94,9 +95,9 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
 
 
 def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcapng file, whose sections may differ in byte order, each with interfaces of its own.
+    """Frames of a pcapng file. Its sections may differ in byte order, and each has its own interfaces.
 
-    Blocks of other types (names, statistics, simple packets, which have no time) are skipped.
+    Blocks of other types are skipped (names, statistics, and simple packets, which have no time).
     """
     at, order = 0, "<"
     interfaces: list[tuple[int, int, int]] = []
@@ -106,12 +107,12 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
             order = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}.get(content[at + 8 : at + 12], "")
             if not order:
                 raise _MalformedError(f"the section at byte {at} has no byte-order magic")
-            # Interfaces are numbered anew in each section (draft-ietf-opsawg-pcapng, 4.2).
+            # In each section, the numbers of interfaces start again from 0 (draft-ietf-opsawg-pcapng, 4.2).
             interfaces = []
-        # The length of the section header is read after its magic number, because this number determines the byte order
-        # of the length.
+        # In a section header, the magic number is read before the length, because it determines the byte order of the
+        # length.
         length = struct.unpack_from(order + "I", content, at + 4)[0]
-        # A block of length 0 would never end.
+        # Reading would never end with a block of length 0.
         if length < 12 or length % 4:
             raise _MalformedError(f"the block at byte {at} says it is {length} bytes long")
         body = _slice(content, at + 8, length - 12)
@@ -134,7 +135,7 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
     Raises _MalformedError if an option extends beyond the block.
     """
     link_type = struct.unpack_from(order + "H", body)[0]
-    # Without the option if_tsresol, times are in microseconds (pcapng, 4.2).
+    # If the option if_tsresol is missing, times are in microseconds (pcapng, 4.2).
     per_second, offset_s, at = 10**6, 0, 8
     while at + 4 <= len(body):
         code, length = struct.unpack_from(order + "HH", body, at)
@@ -142,20 +143,20 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
         if code == 0:
             break
         if code == _TSRESOL and length == 1:
-            # The highest bit means that the resolution is a power of two instead of ten (pcapng, 4.2).
+            # If the highest bit is set, the resolution is a power of two instead of ten (pcapng, 4.2).
             per_second = 2 ** (value[0] & 0x7F) if value[0] & 0x80 else 10 ** value[0]
         elif code == _TSOFFSET and length == 8:
             offset_s = struct.unpack(order + "q", value)[0]
-        # Options are padded to 32 bits; their length excludes the padding.
+        # Options are padded to 32 bits. Their length does not include the padding.
         at += 4 + length + (-length % 4)
     return link_type, per_second, offset_s
 
 
 def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
-    """The TCP segment in a frame; None if it contains none, or only a later fragment of one.
+    """The TCP segment in a frame. None if the frame has none, or only a later fragment of one.
 
-    The length of the payload follows from the headers: total length minus both headers (RFC 791, 3.1; RFC 8200, 3; RFC
-    9293, 3.1). Extension headers of IPv6 are not followed.
+    The length of the payload is the total length minus the lengths of both headers (RFC 791, 3.1; RFC 8200, 3; RFC
+    9293, 3.1). Packets with IPv6 extension headers are skipped.
     """
     packet = _ip_packet(link_type, frame)
     if not packet:
@@ -185,18 +186,18 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
         seq=seq,
         ack=ack,
         flags=flags,
-        # The frame's own length is too large, because Ethernet pads short frames.
+        # The length of the frame is not used, because Ethernet pads short frames.
         len_bytes=max(0, total - header - (offset >> 4) * 4),
         ip_id=ip_id,
     )
 
 
 def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
-    """The IP packet in a frame, or None if it contains another protocol."""
+    """The IP packet in a frame. None if the frame has another protocol."""
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:
-        # The address family has 4 bytes in the byte order of the capturing machine. It is not needed, because the IP
+        # The address family takes 4 bytes, in the byte order of the capturing machine. It is not needed, because the IP
         # version has the same information.
         return frame[4:]
     if link_type not in _ETHERTYPE_AT:
@@ -205,7 +206,7 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
         )
     at, payload = _ETHERTYPE_AT[link_type]
     ethertype = frame[at : at + 2]
-    # VLAN tags, also nested (IEEE 802.1Q and 802.1ad).
+    # VLAN tags are skipped, also nested ones (IEEE 802.1Q and 802.1ad).
     while ethertype in (b"\x81\x00", b"\x88\xa8"):
         at, payload = payload + 2, payload + 4
         ethertype = frame[at : at + 2]
@@ -213,16 +214,16 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
 
 
 def _slice(content: bytes, at: int, length: int) -> bytes:
-    """Bytes of a range; _MalformedError if the file ends within it."""
+    """The bytes of a range; _MalformedError if the file ends before the end of the range."""
     if at + length > len(content):
         raise _MalformedError(f"it ends at byte {len(content)}, inside a packet that reaches to {at + length}")
     return content[at : at + length]
 
 
-# Block types and option codes of pcapng
+# Block types and option codes of pcapng.
 _SECTION, _INTERFACE, _ENHANCED = 0x0A0D0D0A, 1, 6
 _TSRESOL, _TSOFFSET = 9, 14
-# Magic number of pcap: byte order, and unit of the fraction in ns (microseconds, or nanoseconds)
+# Byte order, and unit of the fraction in ns, by magic number of pcap. The unit is microseconds or nanoseconds.
 _PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),
@@ -232,5 +233,5 @@ _PCAP = {
 # Link types with the numbers of tcpdump.org/linktypes.html.
 _NULL = 0
 _RAW_IP = (101, 228, 229, 12)
-# Link type: position of the EtherType, and beginning of the packet.
+# Position of the EtherType and beginning of the packet, by link type.
 _ETHERTYPE_AT = {1: (12, 14), 113: (14, 16), 276: (0, 20)}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's record files (`out/*.rec`): read, checked, and written as Parquet.
+"""Read the guest's record files (`out/*.rec`), check them, and write them as Parquet.
 
-A file is `LEOWARP1`, a u32 with the length of the header, the header (JSON, padded with blanks so that the records
-start at a multiple of 8), then packed little-endian records. See design/interfaces.md, section 5.
+A file has four parts: `LEOWARP1`; the length of the header as a u32; the header; and the records, packed and
+little-endian. The header is JSON, padded with blanks so that the records start at a multiple of 8. See
+design/interfaces.md, section 5.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from leowarp.trace.schema.columns import Column, Kind, TableSchema
 class RecordFile:
     """The checked header of a record file.
 
-    dtype: structured dtype. The type of one record, with fields in the file's order.
-    offset: Byte at which the records begin.
-    rows: Number of whole records that follow.
-    extra: Further keys of the header, such as `names`.
-    unknown: Columns of a newer agent that the schema does not know; they are kept.
+    dtype: structured dtype. Type of one record, with the fields in the order of the file.
+    offset: Byte at which the first record begins.
+    rows: Number of complete records.
+    extra: Other keys of the header, such as `names`.
+    unknown: Columns of a newer agent that are not in the schema. They are kept.
     """
 
     path: Path
@@ -45,27 +46,27 @@ class RecordFile:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Columns of the table: those of the schema, then those that only the file has."""
+        """Columns of the table: those of the schema, and then those that only the file has."""
         return self.table.columns + self.unknown
 
 
 def open_records(path: Path | str) -> RecordFile:
-    """Header of a `.rec` file.
+    """Read the header of a `.rec` file.
 
-    Raises TraceError if the file is not a record file, is cut short, or disagrees with the schema. The message names
+    Raises TraceError if the file is not a record file, is cut off, or contradicts the schema. The message names
         the file.
-    Returns: The header only; no record is read yet.
+    Returns: The header; no record is read yet.
     """
     path = Path(path)
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
             preamble = stream.read(_PREAMBLE.size)
-            # An empty file is refused here, too.
+            # An empty file is rejected here, too.
             if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]
-            # The last line is left out: it is incomplete, or it is the empty text after the last line end.
+            # A longer header means that its length is damaged.
             if header_bytes > _HEADER_MAX_BYTES:
                 raise _malformed(
                     path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed"
@@ -84,7 +85,7 @@ def open_records(path: Path | str) -> RecordFile:
         raise _malformed(path, f"its header is not JSON: {error}") from error
     table, dtype, unknown = _checked(path, header)
     rows, rest = divmod(size - offset, dtype.itemsize)
-    # A full disk truncates files within a record; the complete records before that must not count as the whole file.
+    # A full disk cuts files off within a record. The complete records before the cut must not pass as the whole file.
     if rest:
         raise _malformed(
             path, f"{rest} bytes follow its {rows} whole records of {dtype.itemsize} bytes: it was cut short"
@@ -94,12 +95,13 @@ def open_records(path: Path | str) -> RecordFile:
 
 
 def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBatch]:
-    """The file's records as Arrow batches of at most `rows` rows, with sentinels turned into nulls.
+    """The records of the file as Arrow batches of at most `rows` rows. Values that mean "missing" become nulls.
 
     Raises TraceError if the file became shorter, or a value is missing where none may be, is no boolean, or does
         not fit.
-    rows: The default, 2^18, is a row group of the written file.
-    Yields: Columns in the order of the schema, not of the file; columns that the schema does not know come last.
+    rows: The default, 2^18, is the size of a row group in the written file.
+    Yields: Batches with the columns in the order of the schema, not of the file. Columns that are not in the schema
+        come last.
     """
     schema = _arrow_schema(records, None)
     names = records.extra.get("names")
@@ -109,8 +111,8 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
             done = 0
             while done < records.rows:
                 count = min(rows, records.rows - done)
-                # The file is read, not mapped: if a file shrinks under a mapping, the process ends by SIGBUS instead of
-                # an error.
+                # The file is read instead of being mapped. If a mapped file becomes shorter, SIGBUS ends the process
+                # without an error message.
                 chunk = np.fromfile(stream, dtype=records.dtype, count=count)
                 if len(chunk) < count:
                     raise _malformed(
@@ -124,14 +126,14 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
 
 
 def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | None = None) -> pa.Table:
-    """A whole record file as an Arrow table.
+    """Read a whole record file as an Arrow table.
 
-    Raises TraceError: As in `open_records` and `batches`.
-    metadata: Entries of the schema besides name, version and text, with values as JSON.
+    Raises TraceError: The errors of `open_records` and `batches`.
+    metadata: Entries of the schema's metadata in addition to name, version and text. Values are written as JSON.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
-    # The table starts without metadata, so that batches with equal schemas can be joined. The names of a run are the
-    # same for all of them.
+    # The batches have no metadata, so that their schemas are equal and they can be joined. The metadata are those of
+    # the run, so all tables of a run have the same.
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
 
@@ -139,19 +141,19 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
 def write_parquet(
     source: Path | str | RecordFile, target: Path | str, metadata: dict[str, object] | None = None
 ) -> int:
-    """Write a record file as Parquet, and return the number of rows.
+    """Write a record file as Parquet. Return the number of rows.
 
-    The same records and metadata give the same bytes: the writer's options are fixed, and neither time nor machine is
-    written. It needs memory for only one row group, however long the file is.
+    The same records and metadata give an identical file: the writer's options are fixed, and neither time nor machine
+    is written. Memory is needed for only one row group, however long the file is.
 
-    target: Written atomically: to a neighbouring file (`.partial`) that is renamed.
+    target: File to write. It is written atomically: a file beside it (`.partial`) is renamed.
     metadata: As in `read_records`.
-    Raises TraceError: As in `open_records` and `batches`.
+    Raises TraceError: The errors of `open_records` and `batches`.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
     target = Path(target)
     schema = _arrow_schema(records, metadata)
-    # A reader that opens the name finds either the whole table or no table.
+    # A reader that opens this name finds either the whole table or none.
     partial = target.with_name(target.name + ".partial")
     with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
@@ -161,9 +163,9 @@ def write_parquet(
 
 
 def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Column, ...]]:
-    """The table that a header names, the dtype of its records, and columns that the schema does not know.
+    """The table that a header names, the dtype of its records, and the columns that are not in the schema.
 
-    Columns may come in any order and integer width; a different unit is an error, since numbers would be misread
+    Columns may have any order and integer width. A different unit is an error, because numbers would be misread
     (design/interfaces.md, section 5).
 
     Raises TraceError if a field has no name, has a type or unit other than the schema's, occurs twice, or is missing;
@@ -181,13 +183,13 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     known = {column.name: column for column in table.columns}
     for entry in header["fields"]:
         named = isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"]
-        # A list or an object cannot be looked up in a dict.
+        # The name and the type must be text, because a list or an object cannot be a key of a dict.
         if not named or not isinstance(entry.get("type"), str) or entry["type"] not in WIRE_TYPES:
             raise _malformed(
                 path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(WIRE_TYPES)}"
             )
         name = entry["name"]
-        # For a column without a unit, the agent writes "1".
+        # The agent writes "1" as the unit of a column without a unit.
         unit = "" if entry.get("unit") in (None, "1") else entry["unit"]
         if name in names:
             raise _malformed(path, f"its field {name} appears twice")
@@ -200,7 +202,7 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
             raise _malformed(
                 path, f"its field {name} has the unit {unit!r}, the table's schema says {known[name].unit!r}"
             )
-    # Unknown columns are kept, and known ones must exist: a newer agent may add columns, but not remove any.
+    # A newer agent may add columns, which are kept, but it may not remove any.
     missing = [name for name in known if name not in names]
     if missing:
         raise _malformed(path, f"it lacks the columns {', '.join(missing)} of the table {table.name}")
@@ -214,12 +216,13 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
 
 
 def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, first_row: int) -> pa.Array:
-    """A column of a chunk of records with the schema's type; `first_row` is the chunk's first record, for messages.
+    """A column of a chunk of records, with the type of the schema. `first_row` is the number of the chunk's first
+    record, for messages.
 
     Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond
         `names`.
     """
-    # A field of packed records has strides and may be unaligned, but Arrow accepts neither.
+    # A field of packed records has strides and may be unaligned. Arrow accepts neither.
     values = np.ascontiguousarray(chunk[column.name])
     sentinels = np.isnan(values) if values.dtype.kind == "f" else values == missing_value(values.dtype)
     missing = sentinels if sentinels.any() else None
@@ -236,8 +239,8 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
             raise _malformed(path, f"its header has no list `names` for the column {column.name}")
         if len(values) and (int(values.max()) >= len(names) or int(values.min()) < 0):
             raise _malformed(path, f"column {column.name} goes up to {values.max()}, the header names {len(names)}")
-        # Each name is stored once, with 4 bytes per row: otherwise a counter's name would be repeated in each of its
-        # rows.
+        # Each name is stored once, with 4 bytes per row. Otherwise the name of a counter would be repeated in each of
+        # its rows.
         return pa.DictionaryArray.from_arrays(pa.array(values.astype(np.int32)), pa.array(names, pa.string()))
     target = column.type.to_pandas_dtype()
     if values.dtype != target:
@@ -249,28 +252,28 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
                     path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
                 )
         if missing is not None:
-            # A sentinel need not fit into the narrower type, but the mask hides the value that replaces it.
+            # The value for "missing" need not fit into the narrower type. It is replaced by 0, which the mask hides.
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)
     return pa.array(values, type=column.type, mask=missing)
 
 
 def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa.Schema:
-    """The table's schema with the columns that only this file has."""
+    """The schema of the table, including the columns that only this file has."""
     known = records.table.arrow(metadata)
     return pa.schema([*known, *(column.field() for column in records.unknown)], metadata=known.metadata)
 
 
 def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
-    """Options of the Parquet writer, all fixed so that equal records give equal bytes."""
+    """Options of the Parquet writer. All are fixed, so that equal records give identical files."""
     return {
         "compression": "zstd",
         "compression_level": 1,
-        # The value is given explicitly: the library's default may change with a version of Arrow, and the bytes would
+        # The value is given explicitly. The library's default may change with a version of Arrow, and the files would
         # change with it.
         "version": "2.6",
         "data_page_version": "1.0",
-        # Times and byte positions differ in nearly each row: a dictionary of them costs time and saves nothing.
+        # Times and byte positions differ in nearly every row. A dictionary of them would take time and save nothing.
         "use_dictionary": [column.name for column in columns if not _is_position(column)],
         "write_statistics": True,
         "store_schema": True,
@@ -278,14 +281,14 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
 
 
 def _is_position(column: Column) -> bool:
-    """Whether a column holds instants or byte positions, which rarely repeat."""
+    """Whether a column contains instants or byte positions, which rarely repeat."""
     return column.unit in ("ns", "bytes") and column.type == pa.int64()
 
 
 def missing_value(dtype: np.dtype) -> float | int:
     """The value that means "missing" in a record (design/interfaces.md, section 5).
 
-    NaN for floats, the smallest value for signed and the largest for unsigned integers:
+    It is NaN for floats, the smallest value for signed integers, and the largest for unsigned ones:
 
     >>> missing_value(np.dtype("u1"))
     255
@@ -306,9 +309,11 @@ def _malformed(path: Path, what: str) -> TraceError:
 
 MAGIC = b"LEOWARP1"
 _PREAMBLE = struct.Struct("<8sI")
-# 4 MiB: a header names columns, and some hundreds of counters; a damaged length must not cause a large allocation.
+# 4 MiB is more than a header needs for columns and some hundreds of counters. A damaged length must not cause a large
+# allocation.
 _HEADER_MAX_BYTES = 1 << 22
 WIRE_TYPES = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
-"""numpy's name of each type of the records."""
-# 2^18 rows of the widest table (sockets, 308 bytes per row in Arrow) are 81 MB; of packets (58 bytes) 15 MB.
+"""numpy's name for each type of the records."""
+# 2^18 rows take 81 MB in the widest table (sockets, 308 bytes per row in Arrow), and 15 MB in packets (58 bytes per
+# row).
 ROW_GROUP_ROWS = 1 << 18

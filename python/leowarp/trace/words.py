@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace tables in words: enumerations and names of hosts and nodes in place of their numbers.
+"""Trace tables in words: the numbers of enumerations, hosts and nodes are replaced by words and names.
 
-Files contain the numbers, and metrics use these. Every other reader gets words from here, as Arrow, data frame or CSV,
-so that a filter means the same in each.
+The files contain numbers, and metrics use these. All other readers get words from this module, as Arrow, data frame or
+CSV, so that a filter has the same meaning in each.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ def read_in_words(
     """One table of a run's `30-trace/` directory, in words.
 
     trace: The directory `30-trace`.
-    table: One of `TABLES`.
+    table: A name in `TABLES`.
     columns, filters: As in `pyarrow.parquet.read_table`. A filter uses words, too: ``[("direction", "==", "data")]``.
-    categories: If set, enumerations are dictionaries of all their words, in order, as in data frames; otherwise
-        strings, which Arrow can sort by.
-    Raises TraceError: As in `trace.read`.
-    Raises ScenarioError if a filter has a value that is no word of its column, or does not fit the table.
+    categories: True to return enumerations as dictionaries of all their words, in order, as in data frames. Otherwise
+        they are strings, by which Arrow can sort.
+    Raises TraceError: The errors of `trace.read`.
+    Raises ScenarioError if the value of a filter is not a word of its column, or if the filter does not fit the table.
     """
     conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
     coded = {column.name for column in _columns(table) if column.words or column.names}
     if not isinstance(filters, pc.Expression) and coded.isdisjoint(name for name, _, _ in conditions):
-        # The filter applies during reading.
+        # The filter is applied while reading.
         return in_words(_read(trace, table, columns, filters), table, categories=categories)
     whole = _read(trace, table)
     known = _words(whole.schema, table)
@@ -59,7 +59,7 @@ def read_in_words(
 
 
 def _read(trace: Path | str, table: str, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
-    """The table with its computed columns, if `columns` is None or names one."""
+    """The table, with its computed columns if `columns` is None or contains one of them."""
     computed = {column.name for column in COMPUTED.get(table, ())}
     if not computed or (columns is not None and computed.isdisjoint(columns)):
         return read(trace, table, columns=columns, filters=filters)
@@ -75,11 +75,11 @@ def _columns(table: str) -> tuple[Column, ...]:
 
 
 def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Table:
-    """A trace table with words in place of numbers.
+    """A trace table with words instead of numbers.
 
-    table: The value of `trace.read`, with all of its columns or some.
-    categories: As in `read_in_words`; hosts and nodes are strings in both cases.
-    Returns: A number without a word, which a newer version wrote, becomes its digits.
+    table: The result of `trace.read`, with all of its columns or some.
+    categories: As in `read_in_words`. Hosts and nodes are strings in both cases.
+    Returns: The table. If a newer version wrote a number that has no word here, it becomes its digits.
     """
     enumerations = {column.name for column in _columns(name) if column.words}
     for column, words in _words(table.schema, name).items():
@@ -92,7 +92,7 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
 
 
 def _words(schema: pa.Schema, name: str) -> dict[str, Mapping[int, str]]:
-    """Number to word for each column with words; names of hosts and nodes are in the file's metadata."""
+    """Word by number for each column with words. The names of hosts and nodes are in the metadata of the file."""
     words = {column.name: column.words for column in _columns(name) if column.words}
     for column in TABLES[name].columns:
         names = decode_metadata(schema, column.names) if column.names else None
@@ -104,13 +104,13 @@ def _words(schema: pa.Schema, name: str) -> dict[str, Mapping[int, str]]:
 def _worded(numbers: pa.ChunkedArray, words: Mapping[int, str]) -> pa.DictionaryArray:
     others = sorted(set(pc.unique(numbers).drop_null().to_pylist()) - words.keys())
     codes = pa.array([*words, *others], type=numbers.type)
-    # The column is combined into one chunk, since chunks could have dictionaries of their own.
+    # The column is combined into one chunk, because several chunks could have different dictionaries.
     places = pc.index_in(numbers.combine_chunks(), value_set=codes)
     return pa.DictionaryArray.from_arrays(places, pa.array([*words.values(), *map(str, others)], type=pa.string()))
 
 
 def _conditions(filters: Any) -> Iterator[tuple[str, str, Any]]:
-    """Column, operator and value of each condition, from one list or from a list of lists."""
+    """Column, operator and value of each condition, from a list of conditions or from a list of such lists."""
     for each in filters or ():
         if isinstance(each, list):
             yield from each

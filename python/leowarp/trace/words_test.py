@@ -14,7 +14,7 @@ HOSTS = ["host:A", "host:B"]
 
 
 def made(table, **columns):
-    """A trace table of two rows; each column is 0 or the nearest allowed value, except the given ones."""
+    """A trace table with two rows. Each column is 0 or the nearest allowed value, except those that are given."""
     schema = table.arrow({"hosts": HOSTS, "nodes": HOSTS})
     zero = {field.name: pa.array([0, 0]) if pa.types.is_integer(field.type) else pa.nulls(2) for field in schema}
     values = [pa.array(columns.get(field.name, zero[field.name])).cast(field.type) for field in schema]
@@ -28,7 +28,7 @@ def test_every_enumeration_is_known_to_be_one():
         ("switches", "refused"), ("merges", "refused"), ("reordering", "scope"), ("densities", "scope"),
         ("densities", "kind"), ("measures", "role"),
     }  # fmt: skip
-    # A column of small numbers has codes, unless it counts, adds up bits, or has IP's own numbers.
+    # If a column of small numbers is not a count, a sum of bits or a number of IP, it has codes.
     small = {
         (table.name, column.name)
         for table in TABLES.values()
@@ -62,7 +62,7 @@ def test_hosts_and_nodes_have_their_names_if_the_file_has_them(table, column):
 
 @pytest.fixture
 def trace(tmp_path):
-    """A trace with a table of drops: one by a queue in the direction of data, one by a link in the direction back."""
+    """A trace with a table of drops: a queue dropped a data packet, and a link a return packet."""
     drops = made(TABLES["drops"], cause=[1, 2], flow_direction=[0, 1], flow=[0, 1], t_ns=[5, 6])
     pq.write_table(drops, tmp_path / "drops.parquet")
     return tmp_path
@@ -81,7 +81,7 @@ def trace(tmp_path):
 def test_a_filter_has_the_words_that_the_table_has(trace, filters):
     assert read_in_words(trace, "drops", filters=filters).column("t_ns").to_pylist() == [6]
     assert read_in_words(trace, "drops", filters=filters, columns=["flow"]).to_pydict() == {"flow": [1]}
-    # The file keeps its numbers.
+    # The file still has the numbers.
     assert read(trace, "drops").column("cause").to_pylist() == [1, 2]
 
 

@@ -26,10 +26,11 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
 
     arrays: Collector to which the arrays are added.
     Returns: `step_s`, and rows for one direction after another. `rows` has their number for each of `directions`. Each
-        row has `steps` (difference of the step's number from the previous row; the first of a direction counts from 0),
-        `busy_permille` (missing: no rate limit, or not recorded), `queue_pkts` (missing: not sampled) and
-        `dropped_pkts`. Steps without a row have only zeros. `run` is the whole run according to `Run.links`, with one
-        value per direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
+        row has `steps`, `busy_permille` (missing: no rate limit, or not recorded), `queue_pkts` (missing: not sampled)
+        and `dropped_pkts`. `steps` is the difference of the step's number from the previous row; the first row of a
+        direction counts from 0. Steps without a row have only zeros. `run` is the whole run according to `Run.links`,
+        with one value per direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`,
+        `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:

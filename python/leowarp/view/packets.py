@@ -32,29 +32,36 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     arrays: Collector to which the arrays are added.
     budget_bytes: Largest size of the compressed columns as base64.
     Returns: `windows`, a list of [from, until] in s. There are also columns with one value per packet, sorted by
-        sending time: `sent` and `took` (ticks; missing: never arrived), `flags` (sum of 1 late, 2 retransmission, 4
-        spurious, 8 lost, 16 back), `flow`, `path_id` and `dropped` (direction of the link; -1: none).
+        sending time. `sent` and `took` are in ticks (missing: never arrived). `flags` is a sum of 1 late, 2
+        retransmission, 4 spurious, 8 lost, 16 back. `flow` and `path_id` are numbers, and `dropped` is the direction of
+        the link (-1: none).
     """
     tables = source.tables
-    packets = tables.packets
-    because = floats(packets["stored_because"])
-    packets = packets[np.nan_to_num(because).astype("int64") % 2 == IN_WINDOW]
-    if len(packets) == 0:
+    because = floats(tables.on_request("packets", "stored_because")["stored_because"])
+    inside = because % 2 == IN_WINDOW  # false of nan
+    if not inside.any():
         return None
-    packets = packets.sort_values("sent_ns", kind="stable")
+    del because
     pairs = {(flow.source, flow.destination) for flow in source.plan.flows}
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
     # If a run ends with its flows, it may end before its first change.
     changes_ns = changes_ns[changes_ns < source.end_ns]
     # A run without changes stores all packets only if the user requests it. Its beginning is then shown.
-    centres_ns = changes_ns if len(changes_ns) else packets["sent_ns"].to_numpy()[:1]
+    sent_ns = tables.packets["sent_ns"].to_numpy(dtype="int64")
+    centres_ns = changes_ns if len(changes_ns) else sent_ns.min(where=inside, initial=source.end_ns, keepdims=True)
+    # Numbers of rows, by sending time, within the longest span, which contains all others.
+    borders_ns = np.column_stack(_windows(centres_ns, *SPANS_S[0], source.end_ns)).ravel()
+    rows = np.flatnonzero(inside & (np.searchsorted(borders_ns, sent_ns, side="right") % 2 == 1))
+    rows = rows[np.argsort(sent_ns[rows], kind="stable")]
+    sent_ns = sent_ns[rows]
+    path_id = tables.on_request("packets", "path_id")["path_id"]
     # The search starts with the longest span. If even the shortest does not fit, the page has no packets; some of them
     # would be an arbitrary selection.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
         # The windows of all changes are equally long, so that changes can be compared by eye.
-        kept, begins, ends = _within(packets, begins, ends)
-        table = _columns(source, kept)
+        kept, begins, ends = _within(tables.packets, rows, sent_ns, begins, ends)
+        table = _columns(source, kept.assign(path_id=path_id.iloc[kept.index]))
         # Only the times are measured, because the other columns consist of long sequences of equal values. The span is
         # found by trying, because the compression of times depends on the run.
         if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:
@@ -92,16 +99,20 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
     return begins[first], np.maximum.accumulate(ends)[last]
 
 
-def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+def _within(
+    packets: pd.DataFrame, rows: np.ndarray, sent_ns: np.ndarray, begins: np.ndarray, ends: np.ndarray
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Packets sent in the spans, and the intervals in which all packets in flight are included.
 
     At the beginning of a span, packets that were sent earlier are missing. The interval begins when all packets sent
     before the span must have arrived, given the largest delay.
+
+    rows, sent_ns: int arrays of shape (n,). Those of `packets` that may be chosen, by sending time; and these times.
+    begins, ends: Ascending and disjoint.
     """
-    sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
-    place = np.searchsorted(begins, sent_ns, side="right") - 1
-    inside = (place >= 0) & (sent_ns < ends[np.maximum(place, 0)])
-    kept, place = packets[inside], place[inside]
+    spans = [slice(*span) for span in zip(*np.searchsorted(sent_ns, [begins, ends]).tolist(), strict=True)]
+    kept = packets.iloc[np.concatenate([rows[span] for span in spans])]
+    place = np.repeat(np.arange(len(spans)), [span.stop - span.start for span in spans])
     delay_ns = floats(kept["received_ns"]) - kept["sent_ns"].to_numpy(dtype="float64")
     # The largest delay of all windows is used, because the largest of one window may belong to a packet sent before it.
     longest_ns = float(np.nanmax(delay_ns)) if np.isfinite(delay_ns).any() else 0.0

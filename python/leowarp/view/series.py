@@ -36,10 +36,10 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
     """Rows of one flow. TCP has goodput, RTT, window and queue of its path; every flow has late, lost and retransmitted
     packets.
 
-    Returns: Reference to an array in the container, by name. Arrays have one value per step: `goodput_kbps` (in order
-        at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample), `bbr_mode` (a key of `BBR_MODES`; only for
-        BBR), `queue_pkts` (packets waiting on all links of the path), `late_pkts`, `lost_pkts`, `again_pkts` (data, by
-        sending time). Values that the run did not record are left out.
+    Returns: Reference to an array in the container, by name. Arrays have one value per step. TCP has `goodput_kbps` (in
+        order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample), `bbr_mode` (a key of `BBR_MODES`;
+        only for BBR) and `queue_pkts` (packets waiting on all links of the path). Every flow has `late_pkts`,
+        `lost_pkts`, `again_pkts` (data, by sending time). Values that the run did not record are left out.
     """
     grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
     flow, tables = source.plan.flows[number], source.tables

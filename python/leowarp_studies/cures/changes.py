@@ -70,8 +70,8 @@ PAIRS = (
     Pair("aalborg-cape-town-18", "Aalborg to Cape Town, 18 planes", "oneweb-study", "Aalborg", "Cape Town"),
     Pair("aalborg-cape-town-9", "Aalborg to Cape Town, 9 planes", "oneweb-9x36", "Aalborg", "Cape Town"),
 )
-"""Both constellations with both pairs of cities of `frederiksen2024`. That study uses all combinations except the
-last."""
+"""Both constellations with both pairs of cities of `frederiksen2024`. The study's own runs use all combinations except
+the last."""
 
 
 @dataclass(frozen=True)

@@ -96,9 +96,9 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
     return text, by_queue, more
 
 
-# Number of late packets that no route change explains, while delays on the current path change in steps every 15 s.
+# Implements claim 1.20 of frederiksen2024 (section III).
 def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
-    """Late packets without a route change that explains them, while delays on the current path step every 15 s.
+    """Counts late packets that no route change explains, while delays on the path in use change in steps every 15 s.
 
     Returns: Numbers by slug: `late_pkts`, `late_elsewhere_pkts` (late packets not explained by a change), `delay_steps`
         (on current paths).

@@ -91,12 +91,12 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
-    """How windows recover after cuts: `cuts` (number per session), `grown_ratio` (share that recovered before the next
-    cut or the end), `grown_p50_s` (time that these took), `apart_p50_s` (time between cuts), `after_p50_pkts` (window
-    after a cut), `needed_p50_s`.
+    """Recovery of windows after cuts. `cuts` is their number per session, `grown_ratio` the share that recovered before
+    the next cut or the end, and `grown_p50_s` the time that these took. `apart_p50_s` is the time between cuts, and
+    `after_p50_pkts` the window after a cut.
 
-    `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut: K
-    = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
+    `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut. It
+    is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
 
     traces: Sessions of one variant at one preset.
     """

@@ -78,7 +78,8 @@ class Trace:
     cuts: `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `lost_pkts` (number lost before it), `before_pkts`,
         `after_pkts`, `grown_after_s` (nan: the window did not recover before the next cut).
     timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is the time from the end of a repair after a timeout
-        to the next cut, the window at the end of this time, and its growth per round trip (0.05: 5 %).
+        to the next cut. `to_pkts` is the window at the end of this time, and `growth_ratio` its growth per round trip
+        (0.05: 5 %).
     repairing_ratio: Share of the samples in which the sender was repairing losses.
     """
 

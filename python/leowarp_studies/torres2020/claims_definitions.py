@@ -31,7 +31,7 @@ def sums_of_density(frames: Frames) -> Outcome:
     0.
 
     A normalised sum is always 1, so (3) is tested as a count: the packets in RD and those beyond the threshold must add
-    up to all that arrived. (4) is exact in packets if no packet is beyond the threshold.
+    up to all that arrived. The mean in (4) is exactly 0 if no packet is beyond the threshold.
 
     Returns: Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets in RD or beyond the threshold, divided by
         those received), `beyond_ratio`, `mean_pkts` (sum i RD[i]).

@@ -212,7 +212,7 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _rise(line: pd.DataFrame, metric: str) -> float:
-    """How far a curve rises above its lowest value so far as the metric grows, as a share of the undisturbed
+    """Largest rise of a curve above its lowest earlier value as the metric grows, as a share of the undisturbed
     throughput."""
     ratio = line.sort_values(metric, kind="stable")["ratio"].to_numpy()
     return float(np.max(ratio - np.minimum.accumulate(ratio)))

@@ -57,7 +57,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def sessions() -> pd.DataFrame:
-    """Rows in the form of `results.sessions`. Seeds differ by 1 % each, in the same way for all."""
+    """Rows in the form of `results.sessions`. Seed n makes most values n % larger, in all groups alike."""
     rows = []
     for control, ordered, delayed, snr_db, seed in itertools.product(
         ALGORITHMS, (False, True), (ON, OFF), SNRS_DB, range(1, SEEDS + 1)
@@ -106,7 +106,7 @@ def trace(
     seed: int, *, waits_over_10_ms: float = 0.1, doubles_s: float = 0.18, goodput_bps: float = 38e6,
     acks_a_segment: float = 0.5, growing: float = 0.2, late_ms: float = 20.0,
 ) -> Trace:  # fmt: skip
-    """A window that doubles every `doubles_s` up to 4,000 packets; RTO at Linux's floor in every other sample.
+    """A window that doubles every `doubles_s` up to 4,000 packets. The RTO is Linux's floor in every other sample.
 
     Of 1,000 ACKs of two segments, the given share has waited for `late_ms`, the others for 1 ms. In a share `growing`
     of the samples the sender recovers from a loss.

@@ -13,12 +13,14 @@ from leowarp.base.errors import HostError
 from leowarp.base.printable import one_line
 from leowarp.base.status import is_terminal
 from leowarp.cli.arrivals.reorder_request import Drawn, Request
+from leowarp.cli.options import verb_of
 from leowarp.cli.output import say
 
 if TYPE_CHECKING:
     from leowarp.reordering import Flow, Measured, Skip, Source
 
 
+@verb_of(Request)
 def reorder(request: Request) -> None:
     """Reordering of any arrival sequence, by RFC 4737 and RFC 5236: text, CSV, Parquet or a capture."""
     from leowarp import reordering

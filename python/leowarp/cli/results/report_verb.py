@@ -42,10 +42,12 @@ def report(
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make figures and page of a run anew, or some of the figures, also as PDF and PNG; or draw series over time."""
+    from leowarp.cli.output import draw_quickly, print_json
+
+    draw_quickly()
     import leowarp
     from leowarp import report as rooms
     from leowarp.base.progress import of_figures, shown
-    from leowarp.cli.output import print_json
 
     if plot is None and (from_, to, out) != (None, None, None):
         raise ScenarioError(

@@ -48,6 +48,7 @@ def run(
 ) -> None:
     """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
     import leowarp
+    from leowarp.cli.output import draw_quickly
 
     settings = options.settings(set_, cc_module, leave_out)
     if seeds is not None:
@@ -62,6 +63,8 @@ def run(
         return
     if jobs is not None:
         raise ScenarioError("--jobs is how many runs at a time, and this is one", hint="add --seeds 1..10")
+    if report is not False:
+        draw_quickly()
     result = leowarp.run(
         file, settings, out, kernel=kernel, force=force, report=report is not False,
         progress=options.progress_of(progress), trust=trust,

@@ -10,8 +10,6 @@ import os
 import re
 import shutil
 import tomllib
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -180,10 +178,13 @@ def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], No
             raise HostError(f"building {kernel.name}: its patch {patch.address} is gone", hint="add the kernel again")
         make_directory(kept.parent)
         on_message(f"fetching {patch.address}")
+        # Imported here, because few runs fetch anything.
+        from urllib.request import urlopen
+
         try:
-            with urllib.request.urlopen(patch.address, timeout=60) as answer:
+            with urlopen(patch.address, timeout=60) as answer:
                 content = answer.read()
-        except (urllib.error.URLError, OSError) as error:
+        except OSError as error:
             raise HostError(
                 f"building {kernel.name}: fetching {patch.address}: {error}", hint=f"fetch it by hand to {kept}"
             ) from error

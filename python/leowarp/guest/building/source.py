@@ -13,8 +13,6 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,10 +140,13 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
     for url in PINNED_URLS:
         on_message(f"fetching {url}")
         target = directory / PINNED_FILE
+        # Imported here, because few runs fetch anything.
+        from urllib.request import urlopen
+
         try:
-            with urllib.request.urlopen(url, timeout=60) as answer, target.open("wb") as file:
+            with urlopen(url, timeout=60) as answer, target.open("wb") as file:
                 shutil.copyfileobj(answer, file, 1 << 20)
-        except (urllib.error.URLError, OSError) as error:
+        except OSError as error:
             refused.append(f"{url}: {error}")
             continue
         # Only the checksum is trusted, not the server, so any mirror is acceptable.

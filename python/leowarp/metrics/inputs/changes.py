@@ -45,8 +45,8 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Route updates of one ordered pair of stations, in chronological order.
 
     Returns: DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names from the source
-        on; None = no path), `path_id`, `change_id` (missing if the update did not change the path). The result is
-        cached and shared; do not modify it.
+        on; None = no path), `path_id`, and `change_id`. The last is missing if the update did not change the path. The
+        result is cached and shared; do not modify it.
     """
     if len(tables.routes) == 0:
         return _no_routes()
@@ -335,9 +335,12 @@ class _Consequences:
         self._tables, self._flows = tables, flows
         packets, drops = tables.packets, tables.drops
         mine = (packets["flow"].isin(flows) & (packets["direction"] == DATA)).to_numpy(dtype=bool)
-        late = packets[mine & truths(packets["is_late"])].sort_values("received_ns", kind="stable")
+        # Columns are selected before rows. Otherwise the unused columns of millions of packets would be copied.
+        late = packets[["sent_ns", "received_ns"]][mine & truths(packets["is_late"])]
+        late = late.sort_values("received_ns", kind="stable")
         self._received, self._sent = floats(late["received_ns"]), late["sent_ns"].to_numpy(dtype="int64")
-        again = packets[mine & truths(packets["is_retransmission"])].sort_values("sent_ns", kind="stable")
+        again = packets[["sent_ns", "is_spurious"]][mine & truths(packets["is_retransmission"])]
+        again = again.sort_values("sent_ns", kind="stable")
         self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
         lost = drops["flow"].isin(flows) & (drops["flow_direction"] == DATA)
         self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))

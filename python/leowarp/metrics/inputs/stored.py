@@ -5,10 +5,10 @@ needs it."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,19 @@ from leowarp.base import layout, recorded, runtables
 from leowarp.base.errors import TraceError
 from leowarp.base.metadata import decode_metadata
 from leowarp.metrics.inputs.channels import Channels, split_timeline
-from leowarp.metrics.inputs.tables import NEEDED, PLANNED, ROUTE_COLUMNS, TIMELINE_COLUMNS, Tables
+from leowarp.metrics.inputs.held import make_room
+from leowarp.metrics.inputs.tables import (
+    MANY_ROWS,
+    NEEDED,
+    ON_REQUEST,
+    PLANNED,
+    ROUTE_COLUMNS,
+    TIMELINE_COLUMNS,
+    Tables,
+)
 from leowarp.routes.path_numbers import with_change_ids
 from leowarp.trace import TABLES, check_types
-from leowarp.trace.frames import data_frame
+from leowarp.trace.frames import data_frame, large_frame
 
 
 def read_tables(run_dir: str | Path) -> Tables:
@@ -43,7 +52,11 @@ def read_tables(run_dir: str | Path) -> Tables:
     paths |= {"routes": layout.ROUTES, "timeline": layout.TIMELINE}
     there = {name: path for name, path in paths.items() if (run_dir / path).exists()}
     schemas = {name: runtables.read_schema(run_dir, path) for name, path in there.items()}
-    return _Stored.of(schemas, lambda name: runtables.read(run_dir, there[name]), run_dir)
+
+    def read(name: str, columns: list[str] | None = None) -> pa.Table:
+        return runtables.read(run_dir, there[name], columns=columns)
+
+    return _Stored.of(schemas, read, run_dir, {name: runtables.rows(run_dir, path) for name, path in there.items()})
 
 
 def tables_of(
@@ -59,25 +72,36 @@ def tables_of(
     """
     planned = {name: table for name, table in (("routes", routes), ("timeline", timeline)) if table is not None}
     given = {**trace, **planned}
-    tables = _Stored.of({name: table.schema for name, table in given.items()}, given.__getitem__, where)
+
+    def read(name: str, columns: list[str] | None = None) -> pa.Table:
+        return given[name] if columns is None else given[name].select(columns)
+
+    tables = _Stored.of({name: table.schema for name, table in given.items()}, read, where, {})
     # All tables are read here, so that the caller of this function gets the errors in them.
     for each in fields(Tables):
         getattr(tables, each.name)
     return tables
 
 
+class _Read(Protocol):
+    def __call__(self, name: str, columns: list[str] | None = None) -> pa.Table: ...
+
+
 class _Stored(Tables):
     """Tables that are read only when they are first needed: a metric of links does not need millions of packets."""
 
-    _read: Callable[[str], pa.Table]
+    _read: _Read
     _where: str | Path
+    _schemas: Mapping[str, pa.Schema]
+    _row_counts: Mapping[str, int]
 
     @staticmethod
-    def of(schemas: Mapping[str, pa.Schema], read: Callable[[str], pa.Table], where: str | Path) -> _Stored:
+    def of(schemas: Mapping[str, pa.Schema], read: _Read, where: str | Path, rows: Mapping[str, int]) -> _Stored:
         """The tables that have these schemas.
 
-        read: Function that returns a table by its name.
+        read: Function that returns a table by its name, with all its columns or some.
         where: Name of the source in error messages.
+        rows: Numbers of rows of tables that can be read again.
         Raises TraceError if a table lacks a column that the metrics need, or if tables belong to different runs.
         """
         names: dict[str, Any] = {}
@@ -109,6 +133,8 @@ class _Stored(Tables):
             connections=tuple(names.get("connections") or ()),
             _read=read,
             _where=where,
+            _schemas=schemas,
+            _row_counts=rows,
         )
         return tables
 
@@ -127,9 +153,36 @@ class _Stored(Tables):
     def _measured(self, name: str) -> pd.DataFrame:
         if name in self.missing:
             return _empty(name)
-        table = self._read(name)
+        rows = self._row_counts.get(name, 0)
+        make_room(self, name, rows)
+        columns = [column for column in self._schemas[name].names if column not in ON_REQUEST.get(name, ())]
+        if rows > MANY_ROWS:
+            return self._large(name, columns)
+        table = self._read(name, columns if name in ON_REQUEST else None)
         _check_columns(table, NEEDED[name], f"{self._where}, table {name}", TABLES[name].arrow())
         return data_frame(table, units=False)
+
+    def _large(self, name: str, columns: list[str]) -> pd.DataFrame:
+        def read(column: str) -> pa.Table:
+            table = self._read(name, [column])
+            _check_columns(table, (column,), f"{self._where}, table {name}", TABLES[name].arrow())
+            return table
+
+        return large_frame(columns, read)
+
+    def on_request(self, name: str, *columns: str) -> pd.DataFrame:
+        # Those of the constructor, as `dataclasses.replace` makes them, have all that they have in memory.
+        if name in self.missing or "_read" not in vars(self):
+            return super().on_request(name, *columns)
+        _check_columns(self._schemas[name].empty_table(), columns, f"{self._where}, table {name}", TABLES[name].arrow())
+        return self._large(name, list(columns))
+
+    def release(self, name: str) -> None:
+        """Drop a table from memory, with what was selected from it; it is read again when it is next asked for."""
+        vars(self).pop(name, None)
+        self._rows.pop(name, None)
+        for key in [key for key in self._selected if key[0] == name]:
+            del self._selected[key]
 
     def _planned(self, name: str) -> tuple[pd.DataFrame, Channels]:
         columns, channels = (ROUTE_COLUMNS if name == "routes" else TIMELINE_COLUMNS), Channels()

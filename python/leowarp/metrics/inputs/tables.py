@@ -63,6 +63,13 @@ NEEDED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The columns of trace tables that metrics need. A table of an older run may lack other columns."""
 
+ON_REQUEST: dict[str, tuple[str, ...]] = {"packets": ("extent_pkts", "path_id", "stored_because")}
+"""Columns that no metric needs, and that `Tables.on_request` reads: of millions of packets they take a quarter of the
+memory."""
+
+MANY_ROWS = 1 << 20
+"""A table with more rows is read column by column, and the rows of one flow at a time are selected from it."""
+
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
 PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
@@ -128,11 +135,21 @@ class Tables:
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
             if table not in self._rows:
-                self._rows[table] = rows_by(floats(frame["flow"]))
+                flows = frame["flow"]
+                self._rows[table] = rows_by(flows.to_numpy() if flows.dtype.kind in "iu" else floats(flows))
             mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
+            if len(frame) > MANY_ROWS:
+                # The flows together would take the memory of the table once more.
+                for other in [key for key in self._selected if key[0] == table]:
+                    del self._selected[other]
             # Most runs have one flow. The whole table is then returned without a copy.
             self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
         return self._selected[table, flow]
+
+    def on_request(self, table: str, *columns: str) -> pd.DataFrame:
+        """Columns of a table, of `ON_REQUEST` or others, that are not kept; rows are in the table's order."""
+        frame: pd.DataFrame = getattr(self, table)[list(columns)]
+        return frame
 
     @property
     def knows_drops(self) -> bool:
@@ -314,9 +331,16 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 
     Sorting once is faster than searching the array for each key.
     """
-    order = np.argsort(keys, kind="stable")
-    values, starts = np.unique(keys[order], return_index=True)
-    return dict(zip(values.tolist(), np.split(order, starts[1:]), strict=True)) if len(keys) else {}
+    if keys.dtype.kind == "f":
+        order = np.flatnonzero(~np.isnan(keys))
+        order = order[np.argsort(keys[order], kind="stable")]
+    else:
+        order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    # `np.unique` would sort once more, with three times the memory.
+    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    values = ordered[np.append(0, starts)[: len(ordered)]]
+    return dict(zip(values.tolist(), np.split(order, starts), strict=False))
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
@@ -331,6 +355,12 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
         raise TraceError(f"cannot read {path}: a run directory begins with its plan, and there is none") from None
     except (OSError, ValueError, RecursionError) as error:
         raise TraceError(f"cannot read {path}: {error}", hint="no leowarp wrote it so; make the run again") from error
+
+
+def in_order(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Rows sorted by a column, equal ones in their order; the frame itself if they are sorted already."""
+    # Packets are, by sending time, and there are millions.
+    return frame if frame[column].is_monotonic_increasing else frame.sort_values(column, kind="stable")
 
 
 def integers(series: pd.Series) -> np.ndarray:

@@ -39,9 +39,10 @@ def link_loads(
     step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
     ip_header_bytes: Length of the IP header of the flows' packets.
     Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
-        sent onto a path over this direction, divided by what its rate can carry in a step (nan: no rate limit, or the
-        run recorded no bins; above 1: more was sent). `queue_max_pkts`: largest number of waiting packets (nan: the run
-        sampled no queues). `dropped_pkts`: number of packets that the link itself dropped.
+        sent onto a path over this direction, divided by what its rate can carry in a step. It is nan if there is no
+        rate limit or the run recorded no bins, and above 1 if more was sent. `queue_max_pkts`: largest number of
+        waiting packets (nan: the run sampled no queues). `dropped_pkts`: number of packets that the link itself
+        dropped.
     """
     steps = -(-end_ns // step_ns)
     bits = _carried_bits(tables, flows, step_ns, steps, ip_header_bytes)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics.inputs.series import holding_ns, optional, weighted_quantile
-from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats, truths
+from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats, in_order, truths
 from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
 
@@ -38,8 +38,10 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
     return pd.DataFrame({"t_ns": when, "srtt_us": value, "held_ns": holding_ns(when, end_ns)})
 
 
-def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
+def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float = np.inf) -> pd.DataFrame:
     """RTT of each stored data packet, up to the arrival of the first ACK that covers it: `sent_ns, rtt_ns`.
+
+    from_ns, until_ns: Only packets that were sent within this time span.
 
     Three kinds of packets are excluded: retransmissions that arrived; originals that begin with the same byte as such a
     retransmission (Karn's algorithm, RFC 6298, section 3); and packets whose ACK was not stored. An original is
@@ -47,15 +49,17 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     begins with another byte.
     """
     packets = tables.of_flow("packets", flow)
-    back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
-    data = packets[(packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)]
+    back = (packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()
+    back = packets[["received_ns", "ack"]][back]
+    data = (packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)
     # If bytes were sent twice, it is unknown which of the two copies an ACK answers.
-    again = truths(data["is_retransmission"])
-    data = data[~again & ~data["seq"].isin(data.loc[again, "seq"])]
+    again = truths(packets["is_retransmission"])
+    data &= ~again & ~packets["seq"].isin(packets["seq"][data & again]) & packets["sent_ns"].between(from_ns, until_ns)
+    data = packets[["sent_ns", "seq", "len_bytes"]][data]
     empty = pd.DataFrame({"sent_ns": pd.Series(dtype="int64"), "rtt_ns": pd.Series(dtype="int64")})
     if len(back) == 0 or len(data) == 0:
         return empty
-    back = back.sort_values("received_ns", kind="stable")
+    back = in_order(back, "received_ns")
     arrived = floats(back["received_ns"])
     # ACKs may arrive out of order, but data that were covered once stay covered.
     covered = np.maximum.accumulate(floats(back["ack"]))

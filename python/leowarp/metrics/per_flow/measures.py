@@ -62,7 +62,7 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
     References
     ----------
-    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. Which intervals belong to
+    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. The choice of intervals for
     the mean follows libwebrtc, video/video_quality_observer2.cc.
     """
     intervals = np.diff(np.asarray(rendered_ns, dtype="int64"))

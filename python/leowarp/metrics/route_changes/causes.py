@@ -35,7 +35,7 @@ import pandas as pd
 
 from leowarp.metrics.inputs.changes import PathChange, path_changes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
+from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, in_order, truths, typed_frame
 
 NONE = -1
 """Number that stands for "no change" while counting. In the table it becomes null."""
@@ -94,7 +94,12 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     Returns: dict of column to int64 array of shape (len(changes) + 1,)
     """
     packets = tables.of_flow("packets", flow)
-    data = packets[packets["direction"].to_numpy() == DATA].sort_values("sent_ns", kind="stable")
+    mine = packets["direction"].to_numpy() == DATA
+    lost = packets["drop_cause"].notna().to_numpy()
+    counts = lost | truths(packets["is_retransmission"]) | truths(packets["is_late"])
+    # Only the times of the other packets matter. There may be millions of them.
+    times = in_order(packets[["sent_ns", "received_ns"]][mine], "sent_ns")
+    data = in_order(packets[_COLUMNS][mine & counts], "sent_ns")
     again, late = truths(data["is_retransmission"]), truths(data["is_late"])
     drop = floats(data["drop_cause"])
     lost, spurious = ~np.isnan(drop), again & truths(data["is_spurious"])
@@ -103,7 +108,7 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     if changes:
         instants = np.array([change.t_ns for change in changes], dtype="int64")
         settled = np.array([change.settled_ns for change in changes], dtype="int64")
-        late_by[late] = _of_late(data, late, instants, settled, tables.reorders)
+        late_by[late] = _of_late(times, data[late], instants, settled, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
     # A spurious retransmission repeats a packet that was only late, and a needed one a packet that was lost. The cause
     # is that of the first transmission, even if a retransmission is retransmitted.
@@ -123,40 +128,66 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     }
 
 
+_COLUMNS = ["sent_ns", "received_ns", "seq", "len_bytes", "is_retransmission", "is_spurious", "is_late",
+            "drop_direction", "drop_cause"]  # fmt: skip
+
+
 def _of_late(
-    data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, settled: np.ndarray, reorders: bool
+    times: pd.DataFrame, late: pd.DataFrame, instants: np.ndarray, settled: np.ndarray, reorders: bool
 ) -> np.ndarray:
     """Change that made each packet late; NONE if no rule decides. The rules are at the top of the file.
 
-    data: Data packets of one flow, sorted by `sent_ns`.
-    late: bool array of shape (len(data),)
+    times: `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
+    late: The late ones among them, in the same order.
     instants: int64 array, sorted. Instants in ns at which the changes began.
     settled: int64 array, sorted. Instants in ns at which the last node had switched. They equal `instants` if all nodes
         switch at once.
     reorders: True if packets may overtake each other on a link of the path. A change while a packet was in flight then
         proves nothing.
-    Returns: int array of shape (late.sum(),). Indexes into `instants`.
+    Returns: int array of shape (len(late),). Indexes into `instants`.
     """
-    sent = data["sent_ns"].to_numpy(dtype="int64")
-    received = floats(data["received_ns"])
+    sent, arrival = times["sent_ns"].to_numpy(dtype="int64"), floats(times["received_ns"])
+    late_sent, late_received = late["sent_ns"].to_numpy(dtype="int64"), floats(late["received_ns"])
     # Number of the first change that was not complete when a packet was sent. A change that ended at that very instant
     # has taken effect, because the events of an instant come before the packets sent at it.
-    before = np.searchsorted(settled, sent[late], side="right")
-    under_way = np.searchsorted(instants, received[late], side="right") - before
-    # Earliest arrival among all packets sent later. This is the running minimum from the end, shifted by one entry.
-    arrival = np.where(np.isnan(received), np.inf, received)
-    first = np.append(np.minimum.accumulate(arrival[::-1])[::-1], np.inf)
+    before = np.searchsorted(settled, late_sent, side="right")
+    under_way = np.searchsorted(instants, late_received, side="right") - before
     # side="right": packets of the same instant left in one burst, so the instant does not say which came first.
-    overtaken_at = first[np.searchsorted(sent, sent[late], side="right")]
-    by_arrival = np.argsort(arrival, kind="stable")
-    place = np.searchsorted(arrival[by_arrival], overtaken_at, side="left")
-    overtaker = by_arrival[np.minimum(place, len(by_arrival) - 1)]
-    between = np.searchsorted(instants, sent[overtaker], side="right") - before
-    of_overtaker = (overtaken_at < received[late]) & (between == 1)
+    overtaken_at = _earliest_from(arrival, np.searchsorted(sent, late_sent, side="right"))
+    between = np.searchsorted(instants, sent[_first_of(arrival, overtaken_at)], side="right") - before
+    of_overtaker = (overtaken_at < late_received) & (between == 1)
     # A change while the packet was in flight proves the cause only if nothing else makes packets overtake. A change
     # between the two paths always proves it.
     certain = of_overtaker if reorders else (under_way == 1) | ((under_way > 1) & of_overtaker)
     return np.where(certain, before, NONE)
+
+
+def _earliest_from(arrival: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The earliest arrival from each place on; inf if nothing arrived.
+
+    arrival: Shape (n,), nan: never.
+    places: Ascending, from 0 to n.
+    """
+    found = np.full(len(places), np.inf)
+    inside = places < len(arrival)
+    if inside.any():
+        starts, which = np.unique(places[inside], return_inverse=True)
+        # fmin leaves out nan, if there is anything else.
+        least = np.fmin.accumulate(np.fmin.reduceat(arrival, starts)[::-1])[::-1]
+        found[inside] = np.where(np.isnan(least), np.inf, least)[which]
+    return found
+
+
+def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Index of the first packet that arrived at each instant; 0 for an instant that is inf."""
+    instants = np.unique(wanted[np.isfinite(wanted)])
+    if len(instants) == 0:
+        return np.zeros(len(wanted), dtype=np.intp)
+    # A search in the few instants, because a sorted copy of all arrivals takes several times their memory.
+    place = np.minimum(np.searchsorted(instants, arrival), len(instants) - 1)
+    there = np.flatnonzero(instants[place] == arrival)
+    _, first = np.unique(place[there], return_index=True)
+    return np.append(there[first], 0)[np.searchsorted(instants, wanted)]
 
 
 def _of_lost(

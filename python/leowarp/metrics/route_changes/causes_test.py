@@ -4,12 +4,15 @@ must equal the totals."""
 
 import dataclasses
 
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leowarp.metrics import metrics, read_tables
 from leowarp.metrics.inputs.changes import path_changes
-from leowarp.metrics.route_changes.causes import CAUSED, NONE, causes
+from leowarp.metrics.route_changes.causes import CAUSED, NONE, _earliest_from, _first_of, causes
 from support.synthetic import run as syn
 
 MS, S = syn.MS, syn.S
@@ -197,3 +200,13 @@ def test_without_packets_no_cause_is_known(run_dir, plan):
     assert flow["needed_retransmissions_pkts"] is None
     assert flow["lost_queue_pkts"] is None
     assert not found.long_form()["metric"].str.startswith(("cause.", "no_cause.")).any()
+
+
+@given(st.lists(st.one_of(st.integers(0, 9).map(float), st.just(np.nan))), st.data())
+def test_the_earliest_later_arrival_is_found_without_a_sorted_copy(arrivals, data):
+    arrival = np.array(arrivals, dtype="float64")
+    places = np.array(sorted(data.draw(st.lists(st.integers(0, len(arrivals))))), dtype="int64")
+    earliest = _earliest_from(arrival, places)
+    assert earliest.tolist() == [min([t for t in arrivals[place:] if t == t], default=np.inf) for place in places]
+    first = _first_of(arrival, earliest)
+    assert first.tolist() == [0 if np.isinf(t) else arrivals.index(t) for t in earliest]

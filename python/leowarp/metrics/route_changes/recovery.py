@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each route change affects each flow: how far goodput falls, and how long it takes to recover.
+"""Effect of each route change on each flow: depth of the fall of goodput, and time to recover.
 
 The only criterion for these numbers is time after the change, so other causes may act in the same window. The module
 `metrics/route_changes/causes.py` finds the proven effects of a change, packet by packet.
@@ -129,7 +129,8 @@ class _Life:
         known = ~np.isnan(received)
         self._when, self._received = self._t_ns[known], received[known]
         packets = tables.of_flow("packets", flow)
-        again = packets[(packets["direction"].to_numpy() == DATA) & truths(packets["is_retransmission"])]
+        again = (packets["direction"].to_numpy() == DATA) & truths(packets["is_retransmission"])
+        again = packets[["sent_ns", "is_spurious"]][again]
         again = again.sort_values("sent_ns", kind="stable")
         self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
         drops = tables.of_flow("drops", flow)
@@ -143,7 +144,7 @@ class _Life:
         self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """How far goodput fell, and the time until it had recovered.
+        """Depth of the fall of goodput, and time until it had recovered.
 
         t_ns, until_ns: The change, and the end of its window.
         Returns: dict of columns of `RECOVERY_COLUMNS`. All are None unless there are samples from `before_ns` before

@@ -68,8 +68,8 @@ def check_carried(
 
 @dataclass(frozen=True)
 class _Load:
-    """What a flow delivered during its life: payload, the smallest number of packets that can contain it, and their
-    shortest headers."""
+    """Data that a flow delivered during its life: payload, the smallest number of packets that can contain it, and
+    their shortest headers."""
 
     payload_bytes: float
     pkts: float

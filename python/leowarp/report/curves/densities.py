@@ -148,8 +148,8 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
         edges = np.arange(index[0], index[-1] + 2) - 0.5
         style = {**line_style(number), **shares.style}
         if len(densities) == 1:
-            # Bars have a narrow edge of the same colour. Without it, the bar of one packet would be thinner than a
-            # pixel in a wide figure.
+            # Bars have a narrow edge of the same colour. Otherwise the bar of one packet would be thinner than a pixel
+            # in a wide figure.
             axes.stairs(heights, edges, baseline=floor, fill=True, facecolor=style["color"], linewidth=0)
             # All edges form one path. `vlines` would write one SVG element per edge, and a run may have a thousand
             # displacements.

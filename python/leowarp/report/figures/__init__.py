@@ -41,11 +41,11 @@ class FigureKind:
     caption: What the figure shows and how to read it.
     study: Number of the figure of `frederiksen2024` that it reproduces, or "".
     several: True if it draws all given runs, False if only the first.
-    shows: Its subject, which is a key of `_HAS`. Subjects are flows of a kind (`many tcp`: more than lines can
-        distinguish; `pairs`: between many pairs of stations; `sizes`: many with a size; `pings`: those with replies;
-        `capacity`: TCP over a link with a capacity table; `changes`: TCP over a path that can change), routes over
-        satellites, a mobile channel, or measurements of programs (`players`, `page loads`). A page leaves the figure
-        out if the run does not have its subject.
+    shows: Its subject, which is a key of `_HAS`. Subjects are routes over satellites, a mobile channel, measurements of
+        programs (`players`, `page loads`), and flows of a kind. Kinds of flows are for example `many tcp` (more than
+        lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and `pings` (those
+        with replies). `capacity` is TCP over a link with a capacity table, and `changes` TCP over a path that can
+        change. A page leaves the figure out if the run does not have its subject.
     needs: Trace tables from which the figure is drawn.
     part: Section of a run's page in which the figure is.
     own_flows: Whether the figure chooses its flows itself.

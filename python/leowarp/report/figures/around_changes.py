@@ -250,11 +250,12 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
     its packets."""
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
-        each = packet_rtt(run.tables, run.main_flow)
-        # At 100 Mbit/s, some 50,000 full packets are sent in the 6 s shown. A fifth of these points is enough to show
-        # how each queue grows.
-        near = each[((each["sent_ns"] - t_ns) / 1e9).between(-before_s, after_s)].iloc[::5]
         if not several:
+            begin_ns, end_ns = t_ns - (before_s + 1) * 1e9, t_ns + (after_s + 1) * 1e9
+            each = packet_rtt(run.tables, run.main_flow, from_ns=begin_ns, until_ns=end_ns)
+            # At 100 Mbit/s, some 50,000 full packets are sent in the 6 s shown. A fifth of these points is enough to
+            # show how each queue grows.
+            near = each[((each["sent_ns"] - t_ns) / 1e9).between(-before_s, after_s)].iloc[::5]
             # Each point is at the instant at which the sender knows the value, which is when the acknowledgement
             # arrives. This is also the case for the smoothed RTT.
             axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",

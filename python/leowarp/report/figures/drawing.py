@@ -15,7 +15,7 @@ from leowarp.base.spelling import one_of
 from leowarp.report.figures import FIGURES, figure, flows_of
 from leowarp.report.figures.figure_data import figure_text
 from leowarp.report.html import LARGEST_SVG_BYTES
-from leowarp.report.style import FORMATS, PAGE_FORMATS, save, without_rules
+from leowarp.report.style import FORMATS, PAGE_FORMATS, save, styled, without_rules
 from leowarp.report.view import RunView
 
 OnFigure = Callable[[int, int], None]
@@ -69,6 +69,7 @@ class Drawing:
         return bool(set(self.flows) & set(flows_of(runs[0], name)))
 
 
+@styled()
 def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
     """Draw and save figures.
 

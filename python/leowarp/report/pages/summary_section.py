@@ -15,7 +15,7 @@ from leowarp.scalars.of_run import CURES
 from leowarp.scalars.overview import Section, overview
 
 MOST_FIRST = 6
-"""Number of values at the top of a page: so many fit into one line, and a reader can remember them."""
+"""Number of values at the top of a page. Six fit into one line, and a reader can remember them."""
 
 FIRST: tuple[tuple[str, ...], ...] = (
     ("goodput_mean_bps", "replies_lost_pkts", "probes_lost_pkts"),

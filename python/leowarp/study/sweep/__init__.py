@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs from one file: a product of parameters and seeds, made in parallel, resumable, in one data set.
+"""Many runs from one file: all combinations of parameters and seeds. They are made in parallel, can be continued after
+an interruption, and result in one data set.
 
-Steps of a study by module; each module imports only those before it:
+The steps of a study and their modules, each of which imports only those before it:
 
-    file (text) -> expand (plans, checked) -> plans (identities, `plans.parquet`) -> session (batches to workers)
-    -> rows (a run as a row) -> store (`results/`, one Parquet data set) -> page (`index.html`)
+    file (text) -> expand (checked plans) -> plans (identities, `plans.parquet`) -> session (batches for workers) ->
+    rows (a run as a row) -> store (`results/`, one Parquet data set) -> page (`index.html`)
 
-`engine.run_study` performs all steps in one call; `status`, `again` and `estimate` inspect a study without continuing
-it. The user's guide is docs/guides/studies.md.
+`engine.run_study` makes all steps in one call. `status`, `again` and `estimate` look at a study without continuing it.
+The user's guide is docs/guides/studies.md.
 """
 
 from leowarp.study.sweep.display import StudyProgress

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Re-run one run of a study, alone and as a whole run directory, and compare it with the stored row."""
+"""Make one run of a study again, alone and as a whole run directory, and compare it with the stored row."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from leowarp.study.sweep.status import row_of_run
 
 @dataclass(frozen=True)
 class MadeAgain:
-    """A re-run and its differences from the stored row.
+    """A repeated run, and how it differs from the stored row.
 
-    scalars: dict of str to (stored, now). All scalars except the cost.
-    origin: dict of str to (stored, now). Checksums and versions that changed since: kernel, agent, leowarp. If this is
-        empty, scalars must agree to the last bit.
+    scalars: dict of str to (stored, now). All scalars except the costs.
+    origin: dict of str to (stored, now). Checksums and versions that have changed in the meantime: kernel, agent,
+        leowarp. If this is empty, scalars must agree to the last bit.
     """
 
     path: Path
@@ -34,7 +34,7 @@ class MadeAgain:
 
     @property
     def differences(self) -> dict[str, tuple[Any, Any]]:
-        """Scalars that differ; the comparison has no tolerance, because runs are repeatable to the last bit."""
+        """Scalars that differ. There is no tolerance, because runs are repeatable to the last bit."""
         return {name: pair for name, pair in self.scalars.items() if not _same(*pair)}
 
 
@@ -42,16 +42,16 @@ def run_again(
     folder: Path | str, run_id: str, out: Path | str, *, force: bool = False, report: bool = True,
     progress: bool | OnProgress = True, trust: bool = False,
 ) -> MadeAgain:  # fmt: skip
-    """Re-run one run of a study.
+    """Make one run of a study again.
 
-    Parameters `report` and `progress` are those of `leowarp.run`.
+    The parameters `report` and `progress` are those of `leowarp.run`.
 
-    folder: The study's directory.
+    folder: Directory of the study.
     run_id: A value of the column `run_id` of the results.
-    out: The run directory to write; `force` replaces a complete run there.
+    out: Run directory to be written. With `force`, a complete run there is replaced.
     trust: See `leowarp.run`.
-    Raises ScenarioError if there is no such run, or it failed.
-    Raises TraceError if the directory is not a study's, or it is damaged.
+    Raises ScenarioError if there is no such run, or if it failed.
+    Raises TraceError if the directory is not that of a study, or if it is damaged.
     Raises GuestError, HostError: See `leowarp.run`.
     """
     folder = Path(folder)
@@ -62,8 +62,8 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # Plans of all runs that the study ever had are searched, because the row may belong to an earlier version of the
-    # study file.
+    # The plans of all runs that the study ever had are searched, because the row may belong to an earlier version of
+    # the study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(
@@ -72,13 +72,13 @@ def run_again(
         )
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         inputs = {name: input_of(folder, name) for name in run.inputs}
-        # The stored plan is used instead of the study file, which may have changed since.
+        # The stored plan is used, because the study file may have changed in the meantime.
         write_plan(Path(scratch), run.plan, inputs)
         plan = Path(scratch) / layout.PLAN
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
-    # The cost differs each time a run is made.
+    # The cost is different each time a run is made.
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
-    # If a scalar has the same name as another column (`seed`, for example), its column is called `summary_...`
+    # If a scalar has the name of another column (`seed`, for example), its own column is called `summary_...`.
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest
     origin = {
@@ -94,7 +94,7 @@ def run_again(
 
 
 def _same(stored: Any, now: Any) -> bool:
-    """Whether two values of a scalar are equal to the last bit; nan equals nan."""
+    """Whether two values of a scalar are equal to the last bit. nan counts as equal to nan."""
     if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
         return math.isnan(now)
     return bool(stored == now)

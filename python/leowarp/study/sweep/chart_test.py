@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart of a study's page."""
+"""Tests of the chart on the page of a study."""
 
 import re
 from xml.etree import ElementTree
@@ -26,7 +26,7 @@ def test_words_along_the_axis_are_dots_that_no_line_joins():
     ElementTree.fromstring(svg)
     assert "<polyline" not in svg
     assert chart(cubic=[[1.0], [4.0]]).count("<polyline") == 1
-    # The chart has one label per value, and one name beside it.
+    # There is one label for each value, and beside it one name.
     assert svg.count("<circle") == 4 + 2
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures for studies whose runs boot no guest."""
+"""Fixtures for studies whose runs do not boot a guest."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from support.sweep.study import STUDY
 
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
-    """The fake maker's directory; its file `made` has one line per started run."""
+    """Directory of the fake maker. Its file `made` has one line per run that was started."""
     folder = tmp_path / "fake"
     folder.mkdir()
     let_workers_import(monkeypatch)
@@ -20,7 +20,7 @@ def fake(tmp_path, monkeypatch):
 
 @pytest.fixture
 def study_file(tmp_path):
-    """Write a study file from `STUDY` with some replacements."""
+    """Write the study file `STUDY` with some replacements."""
 
     def write(*replaced, text=STUDY, name="study.toml"):
         for old, new in replaced:
@@ -35,7 +35,7 @@ def study_file(tmp_path):
 
 @pytest.fixture
 def make(tmp_path, fake):
-    """Run a study with the fake maker in worker processes, in `tmp_path/out`."""
+    """Run a study in `tmp_path/out`, with the fake maker in worker processes."""
 
     def run(study, out=tmp_path / "out", **options):
         return run_study(study, out, **{"maker": FakeMaker(fake), "at_once": 1, "progress": False, **options})
@@ -45,7 +45,7 @@ def make(tmp_path, fake):
 
 @pytest.fixture
 def quick(tmp_path, fake, make, monkeypatch):
-    """Run a study with the fake maker in this process; `quick.workers` are the workers of the last start."""
+    """Run a study with the fake maker in this process. `quick.workers` are the workers of the last start."""
 
     def workers(*given):
         run.workers = InThisProcess(tmp_path / "scratch")
@@ -54,7 +54,7 @@ def quick(tmp_path, fake, make, monkeypatch):
     def run(study, out=tmp_path / "out", **options):
         return make(study, out, maker=FakeMaker(fake, lose_worker), **options)
 
-    # Syncs are skipped: a sync takes milliseconds on a real disk, and even a small study makes dozens.
+    # Syncs are skipped: on a real disk each takes milliseconds, and even a small study makes dozens.
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", workers)
     return run

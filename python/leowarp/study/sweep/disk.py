@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File writes that survive a kill or a power cut: the old or the new content stays, never a mixture. A full disk gives
-one clear error.
+"""Write files so that a kill or a power cut leaves either the old content or the new, and never a mixture. If the disk
+is full, there is one clear error.
 
-POSIX promises only that rename(2) never leaves the name missing. To survive a power cut, an fsync(2) of the file comes
-before the rename, and one of the directory after it. The sweep's tests kill a study at every disk call.
+POSIX only guarantees that the name never disappears during a rename(2). To survive a power cut, the file needs an
+fsync(2) before the rename, and the directory one after it. The tests of the sweep kill a study at every disk call.
 """
 
 from __future__ import annotations
@@ -19,31 +19,32 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""The names of temporary files also begin with a dot, so that readers of a data set ignore them."""
+"""End of the names of temporary files. Their names also begin with a dot, so that readers of a data set ignore them."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Errors of kernels (ENOSYS) or file systems (EINVAL, for instance NFS; see rename(2)) that cannot exchange names.
+# Errors if names cannot be exchanged: by the kernel (ENOSYS), or by the file system (EINVAL, for instance NFS; see
+# rename(2)).
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
-# Constants from linux/fcntl.h and linux/fs.h: names are relative to the working directory; exchange two names.
+# Constants of linux/fcntl.h and linux/fs.h: names are relative to the working directory; two names are exchanged.
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file that appears as a whole and survives a power cut.
+    """Write a file that appears completely or not at all, and that survives a power cut.
 
-    path: An existing file of this name is replaced; the directory must exist.
-    Raises OSError if the file cannot be written; an older file of that name stays, and no partial file is left.
+    path: Path of the file. An existing file is replaced; the directory must exist.
+    Raises OSError if the file cannot be written. An older file then remains, and no partial file is left.
     """
-    # The temporary file is in the same directory, because rename(2) cannot move it between file systems.
+    # The temporary file is in the same directory, because rename(2) cannot move a file to another file system.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
-        # O_NOFOLLOW is needed if someone else made the directory: a symbolic link with this name would redirect the
-        # write.
+        # O_NOFOLLOW is needed because somebody else may have made the directory. A symbolic link with this name would
+        # redirect the write.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # The file is synced before the rename: otherwise a power cut may leave the new name with incomplete
+            # The file is synced before the rename. Otherwise, after a power cut, the new name may have incomplete
             # content.
             os.fsync(descriptor)
         finally:
@@ -53,12 +54,12 @@ def write_file(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(partial)
         raise
-    # rename(2) is atomic, but the new name survives a power cut only after a sync of the directory.
+    # rename(2) is atomic, but the new name survives a power cut only after the directory has been synced.
     sync_directory(path.parent)
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable: fsync(2) of the directory itself."""
+    """Make the names in a directory survive a power cut, with fsync(2) of the directory itself."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -67,20 +68,19 @@ def sync_directory(path: Path) -> None:
 
 
 def exchange(new: Path, old: Path) -> None:
-    """Exchange the directories `new` and `old`, in one step if the file system supports it.
+    """Exchange the directories `new` and `old`, in one step if the file system can do it.
 
-    On file systems without support for this (NFS), `old` is missing for a moment; `recover` repairs a kill in that
-    moment.
+    On other file systems (NFS), `old` does not exist for a moment. If the process is killed then, `recover` repairs it.
 
-    new, old: Directories on one file system; `old` may be absent.
+    new, old: Directories on the same file system; `old` may be missing.
     Raises OSError if the names cannot be changed.
     """
-    # The study has no data set yet, so there is nothing to replace.
+    # The study has no data set yet, so nothing has to be replaced.
     if not old.exists():
         os.rename(new, old)
     elif not _exchanged(new, old):
         aside = _aside(old)
-        # Between this line and the next, `old` does not exist.
+        # Between this line and the next one, `old` does not exist.
         os.rename(old, aside)
         os.rename(new, old)
         os.rename(aside, new)
@@ -88,7 +88,7 @@ def exchange(new: Path, old: Path) -> None:
 
 
 def recover(old: Path) -> None:
-    """Complete an `exchange` that was interrupted by a kill."""
+    """Complete an `exchange` during which the process was killed."""
     aside = _aside(old)
     if aside.exists():
         if old.exists():
@@ -98,53 +98,53 @@ def recover(old: Path) -> None:
 
 
 def remove_partial(folder: Path) -> None:
-    """Remove temporary files that a killed `write_file` left in a directory or one level below."""
+    """Remove temporary files that `write_file` left in a directory, or one level below, when it was killed."""
     for pattern in (f".*{TEMPORARY}", f"*/.*{TEMPORARY}"):
         for path in folder.glob(pattern):
             path.unlink()
 
 
 class AppendedFile:
-    """A file that grows by whole pieces; each piece is on disk before `append` returns.
+    """A file to which complete pieces are appended. Each piece is on disk when `append` returns.
 
-    path: Created if missing; appending begins at the present end of the file.
-    Raises OSError: From `__init__`, if the file cannot be opened or is a symbolic link (O_NOFOLLOW).
+    path: Path of the file, which is created if missing. New pieces follow its present end.
+    Raises OSError if the file cannot be opened, or if it is a symbolic link (O_NOFOLLOW).
     """
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        # The size is tracked here instead of using O_APPEND, so that after a failed write, the next one begins after
-        # the last whole piece.
+        # The size is recorded here, and O_APPEND is not used. After a failed write, the next piece then follows the
+        # last complete one.
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 
     def append(self, content: bytes) -> None:
-        """Append `content`; on failure, restore the file and raise OSError.
+        """Append `content`. If this fails, restore the file and raise OSError.
 
-        A Ctrl-C may leave partial content, which the next piece overwrites.
+        Ctrl-C may leave partial content, which the next piece overwrites.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
-                # The remainder of a longer, interrupted piece must not follow the new piece.
+                # If a longer piece was interrupted, its rest must not follow the new one.
                 os.ftruncate(self._descriptor, self._end)
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)
-            # fdatasync instead of fsync: it syncs the size, which readers need, but not the modification time.
+            # fdatasync is used instead of fsync: it syncs the size, which readers need, but not the modification time.
             os.fdatasync(self._descriptor)
         except OSError:
-            # A full disk may have accepted half of the piece, but half a row must not precede the next row.
+            # A full disk may have accepted half of the piece. Half a row must not precede the next row.
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)
 
     def empty(self) -> None:
-        """Takes everything out."""
-        # Truncation is not synced: rows that reappear after a power cut are also in Parquet files, and count once.
+        """Remove all content."""
+        # The truncation is not synced. Rows that reappear after a power cut are also in Parquet files, and count once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 
     def close(self) -> None:
-        """Closes it."""
+        """Close the file."""
         os.close(self._descriptor)
 
 
@@ -153,12 +153,14 @@ def writing(folder: Path) -> Iterator[None]:
     """Convert an OSError into an error that says which data are safe and what to do.
 
     folder: Directory of the study, which the message names.
-    Raises HostError: For any OSError inside the block; the message names a full disk, quota or file size limit.
+    Raises HostError instead of an OSError in the block. The message says so if a full disk, a quota or a limit of file
+    sizes is the cause.
     """
     try:
         yield
     except OSError as error:
-        # ENOSPC: the disk is full; EDQUOT: the user's quota; EFBIG: the process's file size limit (ulimit -f).
+        # ENOSPC means that the disk is full. EDQUOT is the user's quota, and EFBIG the limit of file sizes of the
+        # process (ulimit -f).
         if error.errno in _NO_SPACE:
             message = f"cannot write to the study {folder}: its disk is full ({error.strerror})"
             raise HostError(message, "what was done stays; free some space and start the study again") from error
@@ -167,20 +169,20 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
-    """os.write may write fewer bytes than requested, for instance when a signal arrives."""
+    """Write all bytes: os.write may write fewer than requested, for instance when a signal arrives."""
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def _exchanged(new: Path, old: Path) -> bool:
-    """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE); False if the kernel or the file system
-    cannot.
+    """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). False if the kernel or the file system cannot
+    do it.
 
-    Raises OSError: For any reason other than missing support.
+    Raises OSError for any other reason.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    # Python has no function for Linux's renameat2(2).
+    # Python itself has no function for Linux's renameat2(2).
     if not hasattr(libc, "renameat2"):
         return False
     if libc.renameat2(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE) == 0:

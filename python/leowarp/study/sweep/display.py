@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a study: a bar on a terminal, one text in a notebook, otherwise a plain line every few seconds."""
+"""Show the progress of a study: as a bar on a terminal, as one text in a notebook, and elsewhere as a plain line every
+few seconds."""
 
 from __future__ import annotations
 
@@ -15,18 +16,18 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""The rate covers only the last minutes, because cheap runs may have come first."""
+"""The rate is that of the last minutes only, because earlier runs may have been cheaper."""
 
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """Progress of a study.
+    """The progress of a study.
 
-    done, total: Numbers of runs; `done` counts runs with a result, including earlier starts and failed runs.
-    failed: Failed runs among `done`.
-    workers: Number of workers; on a cluster, the current number.
-    rate_per_s: Runs made per second of real time; None while it is unknown.
-    cpu_s_per_run: Mean processor time of the runs made since this start.
+    done, total: Numbers of runs. `done` counts runs with a result, including those of earlier starts and failed ones.
+    failed: Number of failed runs, which are included in `done`.
+    workers: Number of workers. On a cluster, this is the present number.
+    rate_per_s: Number of runs made per second of real time; None while it is unknown.
+    cpu_s_per_run: Mean processor time of the runs that were made since this start.
     """
 
     study: str
@@ -39,9 +40,9 @@ class StudyProgress:
 
     @property
     def left_s(self) -> float | None:
-        """Real time in seconds until the study is done, at the present rate; None while it is unknown.
+        """Real time in seconds until the study is done, if the rate stays the same; None while it is unknown.
 
-        The estimate assumes that the remaining runs cost as much as those of the last `WINDOW_S`.
+        This assumes that the remaining runs cost as much as those of the last `WINDOW_S`.
         """
         return (self.total - self.done) / self.rate_per_s if self.rate_per_s else None
 
@@ -63,7 +64,7 @@ class StudyProgress:
         return line
 
     def _rate(self) -> str:
-        """The rate per second or per minute, whichever gives a value of at least about 1."""
+        """Text of the rate per second or per minute, so that its value is at least about 1."""
         assert self.rate_per_s is not None
         return f"{self.rate_per_s:.1f} a second" if self.rate_per_s >= 1 else f"{self.rate_per_s * 60:.1f} a minute"
 
@@ -72,24 +73,24 @@ OnStudyProgress = Callable[[StudyProgress], None]
 
 
 class Pace:
-    """Recent rate and cost of runs. Earlier starts do not count, because they may have had other workers."""
+    """Rate and cost of recent runs. Runs of earlier starts do not count, because these may have had other workers."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
         self._runs, self._cpu_s, self._with_cost = 0, 0.0, 0
 
     def made(self, runs: int, cpu_s: list[float]) -> None:
-        """Record runs that were just made.
+        """Record that runs have just been made.
 
-        runs: Number of runs, failed ones included.
-        cpu_s: Total processor time in seconds of the runs for which it is known.
+        runs: Number of runs, including failed ones.
+        cpu_s: Processor time in seconds of each run for which it is known.
         """
         self._runs += runs
         self._cpu_s += sum(cpu_s)
         self._with_cost += len(cpu_s)
         now = time.monotonic()
         self._marks.append((now, self._runs))
-        # The last two marks are kept regardless of age: a rate needs two marks, and long runs leave few.
+        # The last two marks are kept whatever their age: a rate needs two marks, and long runs leave few.
         while len(self._marks) > 2 and self._marks[0][0] < now - WINDOW_S:
             self._marks.popleft()
 
@@ -97,7 +98,7 @@ class Pace:
     def rate_per_s(self) -> float | None:
         """Runs per second of real time over the last `WINDOW_S`; None while it is unknown.
 
-        The window ends at the last completed run, not now, so the rate does not fall during a long batch.
+        The time ends with the last completed run, not now. The rate therefore does not fall during a long batch.
         """
         began, before = self._marks[0]
         elapsed = self._marks[-1][0] - began
@@ -112,8 +113,8 @@ class Pace:
 class StudyDisplay(Showing):
     """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
-    A terminal gets a bar, a notebook a text that is replaced. Other outputs get a line at most every `PLAIN_INTERVAL_S`
-    seconds, plus the last line, so that logs of batch systems stay short.
+    A terminal gets a bar, and a notebook a text that is replaced. Other outputs get a line at most every
+    `PLAIN_INTERVAL_S` seconds, and the last line, so that logs of batch systems stay short.
     """
 
     def __init__(self) -> None:
@@ -131,9 +132,7 @@ class StudyDisplay(Showing):
         )
 
     def __call__(self, progress: StudyProgress) -> None:
-        """Show the progress of the study; names from a study file go through `one_line`, which escapes control
-        characters.
-        """
+        """Show the progress of the study. `one_line` escapes control characters in names from a study file."""
         if self._bars is not None:
             if self._task is None:
                 self._task = self._bars.add_task("", total=progress.total)
@@ -144,7 +143,7 @@ class StudyDisplay(Showing):
             self._cell.show(text)
             return
         now = time.monotonic()
-        # The first and the last progress line ignore the interval, because a short study has no other lines.
+        # The first and the last line are always printed, because a short study has no other lines.
         is_due = not self._said or progress.done == progress.total or now - self._said_at >= PLAIN_INTERVAL_S
         if text != self._said and is_due:
             self._said, self._said_at = text, now
@@ -152,5 +151,5 @@ class StudyDisplay(Showing):
 
 
 def json_lines(progress: StudyProgress) -> None:
-    """Write each `StudyProgress` as a line of JSON on stderr (`--progress json`), with `left_s`."""
+    """Write each `StudyProgress` as a line of JSON on stderr, with `left_s` (`--progress json`)."""
     print(json.dumps(asdict(progress) | {"left_s": progress.left_s}), file=sys.stderr, flush=True)

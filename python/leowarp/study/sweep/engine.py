@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`run_study`: make the missing runs of a study file, and return the results."""
+"""`run_study` makes the missing runs of a study file and returns the results."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ from leowarp.study.sweep.store import Layout, Store
 from leowarp.version import VERSION
 
 STUDY = "study.toml"
-"""Copy of the study file of the last start, kept beside the results."""
+"""Copy of the study file of the last start, which is kept beside the results."""
 SCRATCH = ".scratch"
-"""Folder in which local workers make their runs; deleted at the end."""
+"""Folder in which local workers make their runs; it is deleted at the end."""
 MOST_PARTITIONS = 64
-"""A parameter with more values is not used as partition: many files with a few rows each are slower to read than one
-file."""
+"""A parameter with more values is not used as partition. Many files with a few rows each would be slower to read than
+one file."""
 
 
 @dataclass(frozen=True)
 class StudyResult:
-    """A completed study.
+    """A study whose requested runs have been made.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class StudyResult:
         Directory of the study.
     name : str
     page : Path
-        `index.html`.
+        Path of `index.html`.
     failures : dict of run id to LeowarpError
-        Runs that could not be made, with their errors.
+        Errors of the runs that could not be made.
     removed : int
-        Number of runs from earlier study files that are no longer in the study; their rows stay in the results.
+        Number of runs that an earlier study file had and the present one does not. Their rows stay in the results.
     """
 
     path: Path
@@ -83,7 +83,7 @@ class StudyResult:
         return f"StudyResult({self.name!r}, {len(self._table)} runs{failed}, {str(self.path)!r})"
 
     def table(self, columns: list[str] | None = None) -> pa.Table:
-        """One row per requested run, in the order of the study; failed runs have `status` "failed".
+        """One row per requested run, in the order of the study. Failed runs have the `status` "failed".
 
         Parameters
         ----------
@@ -93,14 +93,14 @@ class StudyResult:
         Returns
         -------
         Table
-            Missing values are null; quantities have their unit in the name and in the field's metadata.
+            Missing values are null. The unit of a quantity is in the name and in the field's metadata.
         """
         return self._table if columns is None else self._table.select(columns)
 
 
 @dataclass(frozen=True)
 class Options:
-    """Settings for making a study: the keyword arguments of `run_study`."""
+    """Settings for a study: the keyword arguments of `run_study`."""
 
     at_once: int | None = None
     scheduler: str | None = None
@@ -126,42 +126,42 @@ def run_study(
     out : path, optional
         Directory of the study; default `studies/<name>`.
     at_once : int, optional
-        Worker processes on this machine; default: the number of usable cores.
+        Number of worker processes on this machine; default: the number of usable cores.
     scheduler : str, optional
-        Address of a Dask scheduler (`tcp://host:8786`) whose workers make the runs.
+        Address of a Dask scheduler (`tcp://host:8786`), whose workers then make the runs.
     progress : bool or callable
-        True: show a display on stderr. A callable gets each `StudyProgress`.
+        True: show a display on stderr. A function: it is called with each `StudyProgress`.
     only : callable, optional
-        Filter for the requested runs (a `StudyRun` has `values` and `seed`); the others are left for later.
+        Function that selects the requested runs (a `StudyRun` has `values` and `seed`). The others are left for later.
     retry_failed : bool
-        True to repeat failed runs of earlier starts.
+        True to make runs again that failed at earlier starts.
     maker : Maker
-        Object that makes the runs; it is pickled on its way to the workers.
+        Object that makes the runs. It is pickled to be sent to the workers.
     trust : bool
-        True to run kernels and modules named in the file even if they were never accepted.
+        True to allow kernels and modules that the file names, even if the user never accepted them.
 
     Raises
     ------
     ScenarioError
-        If the study file or the directory is wrong, or another process is using the directory.
+        If the study file or the directory is wrong, or if another process is using the directory.
     HostError
-        If the machine lacks something. Finished runs stay, and the next start goes on from there.
+        If the machine lacks something. Completed runs are kept, and the next start continues from there.
 
     Returns
     -------
     StudyResult
-        The rows of the requested runs, failed ones included, and the page.
+        The rows of the requested runs, including failed ones, and the page.
 
     Notes
     -----
-    A run is made if the directory has no row with its id, which is derived from its plan, the kernel, the agent and
-    leowarp's version. So an interrupted study continues where it stopped, and a changed study file adds runs and keeps
-    the others. Another kernel re-makes all runs.
+    A run is made if the directory has no row with its id. The id is derived from the plan, the kernel, the agent and
+    leowarp's version. An interrupted study therefore continues where it stopped, and a changed study file adds runs and
+    keeps the others. With another kernel, all runs are repeated.
 
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
     """
-    # Setting both options is an error, because a user who sets both expects each to apply.
+    # Setting both options is an error, because only one of them could have an effect.
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
@@ -179,18 +179,18 @@ def run_study(
 
 
 def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
-    """Make runs that share nothing except their study, in the same manner as `run_study`.
+    """Make runs that have nothing in common except their study, in the same way as `run_study`.
 
     Parameters
     ----------
     name : str
         Name of the study.
     label : str
-        Column of the results that holds the names of the runs.
+        Column of the results with the names of the runs.
     plans : mapping of str to Plan
-        Plans by name; no two may be equal.
+        Plans by name; no two of them may be equal.
     out : path
-        Directory of the study. Whole run directories stay in the study's directory.
+        Directory of the study. It also keeps all run directories.
     options : Options
     """
     planned = [
@@ -202,9 +202,10 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 
 
 def layout_of(file: StudyFile) -> Layout:
-    """Columns of a study's parameters, and the partition column of its results.
+    """Columns of a study's parameters, and the column by which its results are partitioned.
 
-    The partition is the first parameter with few values that are words or counts; otherwise it is the run's status.
+    This is the first parameter that has few values and whose values are words or counts. If there is none, it is the
+    status of a run.
 
     Raises ScenarioError if a label equals the name of another column.
     """
@@ -219,17 +220,19 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
-            # Words and counts make valid folder names; a quantity has one numeric and one text column.
+            # Words and counts are valid folder names. A quantity has one column of numbers and one of texts.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 
 
 def _gone_on(folder: Path, options: Options) -> StudyResult:
-    """`run_study` for a directory: the study continues as last started, even if its file was changed or deleted."""
-    # A directory without a study gets no lock file.
+    """`run_study` for a directory: the study continues as it was last started, even if its file was changed or
+    deleted."""
+    # This comes first, so that a directory without a study gets no lock file.
     read_facts(folder)
     with Holding(folder):
-        # The settings are read under the lock: the previous holder may have been started with another study file.
+        # The settings are read while the lock is held, because its previous holder may have been started with another
+        # study file.
         facts, runs = read_facts(folder), read_plans(folder)
         trust.demand_code(_code_of(folder, runs, options.trust))
         return _held(folder, facts, None, runs, options)
@@ -240,16 +243,16 @@ def _started(
 ) -> StudyResult:
     """Start a study whose runs are known, with or without a study file.
 
-    The user is asked about code before anything is written, so that a refused study leaves no trace.
+    The user is asked about code before anything is written, so that a rejected study leaves nothing behind.
     """
-    # All checks that can refuse the study come before anything is written.
+    # All checks that may reject the study come before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, planned, options.trust))
     _refuse_parameters(facts.name, planned, options)
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with Holding(folder):
-        # Another study may have started in the directory meanwhile.
+        # This is checked again, because another study may have started in the directory in the meantime.
         _refuse_what_is_not_ours(folder, facts.name)
         return _held(folder, facts, file, planned, options)
 
@@ -257,18 +260,19 @@ def _started(
 def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
-    """The part of `run_study` that needs the lock, which excludes other processes from the directory: write the plans,
-    make the runs.
+    """The part of `run_study` that needs the lock: write the plans, and make the runs. The lock keeps other processes
+    out of the directory.
     """
-    # The origin is computed once per kernel, not per run: this hashes the image and builds missing parts, which may
+    # The origin is computed once per kernel, not once per run: it hashes the image and builds missing parts, which may
     # take minutes.
     origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-    # Runs read back get a new identity too: if kernel or leowarp changed, they are different runs.
+    # Runs that are read from the directory get a new identity, too. If the kernel or leowarp has changed, they are
+    # different runs.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
         remove_manifest(folder)
         keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
-        # Plans are written before results, so a row always has its plan, whenever the study is killed.
+        # Plans are written before results. Whenever the study is killed, a row therefore has its plan.
         removed = write_plans(folder, facts, known)
         if file is not None:
             disk.write_file(folder / STUDY, file.text.encode())
@@ -276,8 +280,8 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Code that the plans would run, each item once; with `trust`, all of it counts as named by the user."""
-    # Runs of a combination differ only in their seed, so one of them is enough.
+    """Code that the plans would execute, without repetition. With `trust`, all of it counts as named by the user."""
+    # Runs of a combination differ only in their seed, so one of them is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
     for run in alike.values():
@@ -287,16 +291,17 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 
 
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
-    """Raises ScenarioError if a run sets a parameter that its module lacks or rejects.
+    """Raises ScenarioError if a run sets a parameter that its module does not have or does not accept.
 
-    Only compiled modules know their parameters, so this check comes after compiling, not when plans are loaded.
+    Only compiled modules show which parameters they have. This check therefore comes after compiling, not when plans
+    are loaded.
     """
     declared: dict[str, Declared] = {}
     wrong: dict[tuple[str, str], Combination] = {}
     with building(options.progress is True) as built:
         for combination in {id(run.combination): run.combination for run in planned}.values():
             plan = combination.plan
-            # Studies of thousands of values share one guest.
+            # In a study of thousands of values, many runs have the same guest, which is checked once.
             guest = repr(plan.guest)
             if plan.modules and guest not in declared:
                 declared[guest] = options.maker.declared(plan, built.message, built.steps)
@@ -310,16 +315,16 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
-    """Make the missing runs among those requested; return the rows of all requested runs.
+    """Make the missing runs among the requested ones. Return the rows of all requested runs.
 
-    Workers and their scratch directory are always cleaned up, also after Ctrl-C. The page is written from the data set,
-    so it includes runs of earlier starts.
+    Workers and their scratch directory are always removed, also after Ctrl-C. The page is made from the data set, so it
+    includes runs of earlier starts.
     """
-    # Plans of all runs are written; runs that were not requested are left to a later start.
+    # The plans of all runs have been written. Runs that were not requested are left to a later start.
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
-        # Rows are aligned before any run is made: the study file may have changed since they were written.
+        # Rows are aligned before any run is made, because the study file may have changed since they were written.
         store.align({run.run_id: (run.number, run.columns) for run in runs})
         if options.retry_failed:
             store.drop([run.run_id for run in asked if store.status.get(run.run_id) == FAILED])
@@ -331,17 +336,18 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                 try:
                     Session(task, store, workers, show).run()
                 finally:
-                    # Workers stop before the scratch directory is deleted: a running guest would still write into it.
+                    # Workers are stopped before the scratch directory is deleted, because a running guest would still
+                    # write into it.
                     workers.end()
                     plainfiles.remove(folder / SCRATCH)
-        # Files are merged now instead of at the next start, so that readers of the data set open few files.
+        # Files are merged now, not at the next start, so that readers of the data set have to open only few.
         store.compact()
         table = store.table()
     finally:
         store.close()
     mine = table.filter(table["in_study"])
     with disk.writing(folder):
-        # The page shows the whole study, not only the requested runs: a smaller page after a partial start would
+        # The page shows the whole study, not only the requested runs. A smaller page after a partial start would
         # mislead.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
         failed = pc.sum(pc.equal(mine["status"], FAILED)).as_py() or 0
@@ -353,23 +359,25 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """Workers of the named scheduler, or one process per core, but at most one per run.
+    """The workers of the named scheduler. Without a scheduler, one process per core, but not more than there are runs.
 
-    folder: Directory of the study; local workers use `.scratch` in it, on the disk that needs the space anyway.
-    missing: Number of runs to make, 1 or more.
+    folder: Directory of the study. Local workers use `.scratch` in it, which is on the disk that needs the space
+        anyway.
+    missing: Number of runs to make, at least 1.
     """
     if options.scheduler is not None:
-        # Imported here because Dask is an optional dependency (`leowarp[dask]`).
+        # The import is here because Dask is an optional dependency (`leowarp[dask]`).
         from leowarp.study.sweep.scheduler import DaskWorkers
 
         return DaskWorkers(options.scheduler)
     scratch = folder / SCRATCH
     with disk.writing(folder):
-        # Delete leftovers of killed workers.
+        # This deletes what workers left behind when they were killed.
         plainfiles.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(
-        # sched_getaffinity instead of os.cpu_count: under Slurm or taskset a process may use only some of the cores.
+        # sched_getaffinity is used instead of os.cpu_count, because a process under Slurm or taskset may use only some
+        # of the cores.
         min(options.at_once or usable_cores(), missing),
         scratch.resolve(),
         "a worker of the study",
@@ -377,14 +385,15 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    """What a kernel's runs depend on: checksums, and leowarp's version. Missing parts are built."""
+    """Facts on which the runs with a kernel depend: checksums, and leowarp's version. Missing parts of the kernel are
+    built."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """Errors of failed runs by run id, each of its original kind."""
+    """Errors of failed runs by run id. Each has its original kind."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
@@ -392,9 +401,9 @@ def _failures(table: pa.Table) -> dict[str, LeowarpError]:
 
 
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
-    """Raises ScenarioError if the directory holds another study, or anything other than a study.
+    """Raises ScenarioError if the directory contains another study, or something that is not a study.
 
-    A directory with only a lock is a study that ended before its plans were written.
+    A directory with only a lock belongs to a study that ended before its plans were written.
     """
     if not folder.exists():
         return
@@ -402,7 +411,7 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
-        # Only names are compared: a new version of a study file continues in its directory, but another name would mix
+        # Only names are compared. A new version of a study file continues in its directory, but another name would mix
         # two studies.
         other = read_facts(folder).name
         if other != name:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts of a study: runs are made, kept, failed or refused."""
+"""Starts of a study: runs are made, kept, failed or rejected."""
 
 import errno
 import fcntl
@@ -91,13 +91,13 @@ def test_a_changed_study_adds_runs_and_keeps_what_is_no_longer_asked_for(quick, 
     assert (len(frame), frame["in_study"].sum()) == (16, 8)
     status = study_status(tmp_path / "out")
     assert (status.total, status.done, status.removed) == (8, 8, 8)
-    # The study has a further parameter with one value, equal to the scenario's: the runs are the same, with one more
-    # column.
+    # The study has a further parameter with one value, which is that of the scenario. The runs are the same, with one
+    # column more.
     result = quick(study_file(("[parameters]\n", '[parameters]\n"chain.hops" = [3]\n')))
     assert made_so_far(fake) == 16
     assert set(result.table()["chain_hops"].to_pylist()) == {3}
     assert result.table()["number"].to_pylist() == list(range(12))
-    # The partition is now the first parameter that is a word or a count, for old rows too.
+    # The partition is now the first parameter that is a word or a count, also for old rows.
     names = sorted(path.name for path in (tmp_path / "out" / "results").iterdir())
     assert names == ["chain_hops=3", "chain_hops=__HIVE_DEFAULT_PARTITION__"]
 
@@ -122,7 +122,7 @@ def test_parameters_of_modules_are_checked_for_all_runs_before_the_first(quick, 
         assert f"in the combination modules.tcp_bic.beta = {value}, " in caught.value.message
     assert made_so_far(fake) == 0
     assert not (tmp_path / "out").exists()
-    # The guest's modules are checked once per guest, not once per combination.
+    # The modules of the guest are checked once per guest, not once per combination.
     assert (fake / "declared").read_text() == "asked\n"
     assert len(quick(study('["1", "2"]')).table()) == 24
 
@@ -242,7 +242,7 @@ def test_a_run_again_whose_plan_is_gone_is_told(quick, study_file, tmp_path):
 def test_a_dry_run_beside_a_study_counts_the_journal_and_the_runs_of_the_study_alone(quick, study_file, tmp_path):
     file = study_file()
     quick(file)
-    # This is the state of a running study: two rows in the journal, one of a run that left the study.
+    # This is the state of a running study: the journal has two rows, one of them for a run that left the study.
     store = Store(tmp_path / "out", read_facts(tmp_path / "out").layout)
     rows = store.table().to_pylist()
     store.drop([rows[0]["run_id"]])
@@ -276,7 +276,7 @@ def test_two_studies_in_one_directory_are_refused_and_the_first_is_named(quick, 
         with pytest.raises(ScenarioError, match=r"at work there already \(process 77 on host far") as told:
             quick(study_file())
         assert "study status" in told.value.hint
-    # A lock file without a holder is not a lock.
+    # A lock file that no process holds is not a lock.
     assert quick(study_file()).failures == {}
 
 
@@ -291,7 +291,7 @@ def test_a_directory_of_something_else_is_refused(quick, study_file, tmp_path):
 
 
 class Full(Unsynced):
-    """`os` with a disk that accepts `left` more bytes."""
+    """`os` with a disk that has space for `left` more bytes."""
 
     def __init__(self, left):
         self._left = left
@@ -327,7 +327,7 @@ def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parame
     assert "chain.delay 2 0 ms, 1.5 ms flows.0.congestion_control 2 bic, cubic run.seed 3 1 to 3" in words
     assert "4 runs failed 4 runs: look twice" in words
     assert "flow0_goodput_mean_bps in Mbit/s, by flows.0.congestion_control: medians over seeds" in words
-    # The fake goodput is 1.5 ms / 7 = 214,286 bit/s; seeds are 1 and 2.
+    # The fake goodput is 1.5 ms / 7 = 214,286 bit/s. The seeds are 1 and 2.
     assert "1.5 ms 0.2143 (0.2143 to 0.2143); n = 2 0.2143 (0.2143 to 0.2143); n = 2" in words
     assert "what an application at the receiver gets" in words
     assert "the guest of seed 3 panicked" in words
@@ -337,7 +337,7 @@ def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parame
 
 @pytest.mark.parametrize(("delays", "joined"), [('["0 ms", "1.5 ms", "2 ms"]', True), ('["1.5 ms"]', False)])
 def test_the_page_joins_numbers_by_lines_and_congestion_controls_by_none(quick, study_file, delays, joined):
-    # The parameter with the most values is the axis: delays, or congestion controls.
+    # The axis is the parameter with the most values: first the delays, then the congestion controls.
     page = quick(study_file(('["0 ms", "1.5 ms"]', delays))).page.read_text()
     assert page.count("<circle") > 0
     assert ("<polyline" in page) == joined

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forecast of a study: number of runs and their likely cost.
+"""Forecast of a study: number of runs, and their likely cost.
 
-Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes. Parameters of modules
-are the exception: a dry run compiles nothing. The cost is the mean of the study's existing runs. Without existing runs,
-the cost is guessed from packets and hops, to distinguish minutes from days.
+Every combination is loaded and checked as in a real start, so a dry run finds the same mistakes. Only parameters of
+modules are not checked, because a dry run compiles nothing. The cost is the mean of those runs of the study that exist
+already. If there are none, the cost is guessed from packets and hops. This is enough to distinguish minutes from days.
 """
 
 from __future__ import annotations
@@ -24,33 +24,34 @@ from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
-"""Number of runs that a dry run prints, counted from the first."""
+"""Number of runs that a dry run prints, from the first on."""
 SHOWN_VALUES = 6
-"""A parameter with more values is printed as its first values, dots and its last value."""
+"""If a parameter has more values, the first values, dots and the last value are printed."""
 
 SEGMENT_BYTES = 1448
-"""Payload of a full TCP segment with timestamps in Ethernet's 1500 B."""
+"""Payload of a full TCP segment with timestamps, in 1500 bytes of Ethernet payload."""
 
 
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
-    """The work that `run_study` would do, for `leowarp study --dry-run`.
+    """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
-    out: Directory that the study would use; its existing results are counted. Default `studies/<name>`.
-    Returns: `study`, `out`; `runs` (all), `made` (runs with a row); `cpu_s_per_run`, `cpu_s_is_measured`, `left_s` (on
-        all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of tables), `first_runs` (texts).
-    Raises ScenarioError: See `run_study`, if the study file is wrong.
-    Raises TraceError if existing results are damaged.
+    out: Directory that the study would use. Results that are there are counted. Default: `studies/<name>`.
+    Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a row); `cpu_s_per_run`,
+        `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
+        tables), `first_runs` (texts).
+    Raises ScenarioError if the study file is wrong; see `run_study`.
+    Raises TraceError if results that exist are damaged.
     """
     file = StudyFile.load(path)
     runs = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
     costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
-    # Runs are matched by plan, not by run id, which depends on kernel and agent: a dry run builds neither.
+    # Runs are recognised by their plan. The run id depends on kernel and agent, which a dry run does not build.
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
-    # One guest keeps one core busy (its virtual time needs one processor), so the number of parallel runs grows with
-    # the cores.
+    # A guest keeps one core busy (its virtual time needs one processor). The number of runs at the same time is
+    # therefore the number of cores.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
     return {
@@ -82,7 +83,7 @@ def guessed_cpu_s(plan: Plan) -> float:
 
 
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
-    """CPU seconds of each stored plan, by the plan's hash; None if unknown.
+    """CPU seconds of each stored plan, by the hash of the plan; None if unknown.
 
     Rows that are only in the journal count, because a study may be running there. Rows of runs that are no longer in
     the study do not count.
@@ -94,38 +95,39 @@ def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
 
 
 def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> tuple[float, bool]:
-    """CPU seconds per run, and whether the value was measured: the mean of the results, else of the guesses."""
+    """CPU seconds per run, and whether the value was measured. It is the mean of existing results, or else of the
+    guesses."""
     known_s = [cost_s for cost_s in costs_s.values() if cost_s is not None]
     if known_s:
         return math.fsum(known_s) / len(known_s), True
-    # One guess per combination: seeds do not change it.
+    # One guess per combination is enough, because the seed does not change it.
     plans = {id(run.combination): run.combination.plan for run in runs}
     return math.fsum(map(guessed_cpu_s, plans.values())) / len(plans), False
 
 
 def _packets(plan: Plan, place: int) -> float:
-    """Packets of a flow in both directions.
+    """Number of packets of a flow in both directions.
 
-    A bulk transfer sends at the smallest of its limiting rates. Pings and constant-rate flows send at their set rate,
-    with one reply per packet.
+    A bulk transfer sends at the smallest of the rates that limit it. Pings and flows of constant rate send at their
+    configured rate, with one reply per packet.
     """
     flow = plan.flows[place]
-    # The number of packets is an upper bound: retransmissions and slow start are ignored.
+    # This is an upper bound: retransmissions and slow start are ignored.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
     rates = [rate for rate in (planned(plan).likely_rate_bps(), flow.rate_bps) if rate is not None]
-    # A program's rate is unknown, so that of TCP is assumed.
+    # The rate of a program is unknown, so that of TCP is assumed.
     if flow.kind in ("tcp", "program"):
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
-        # TCP sends one ACK for every second segment.
+        # One ACK is assumed for every second segment.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
-    # Requests and replies.
+    # These are requests and replies.
     return 2 * min(most, flow.paced_pkts_per_s * lasts_s)
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
-    """A row per parameter for the dry run: key, column, number of values, and the first values."""
+    """Rows of the dry run's table of parameters: key, column, number of values, and the first values."""
     rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
@@ -142,7 +144,7 @@ def _parameters(file: StudyFile) -> list[dict[str, Any]]:
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
-    """Table row: which run directories stay, and their approximate size."""
+    """Row of the table that says which run directories are kept, and their approximate size."""
     if file.keep == "none":
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
@@ -150,14 +152,14 @@ def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
 
 
 def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
-    """Table row for parts that a dry run does not check; empty if there are none."""
+    """Row of the table about parts that a dry run does not check; empty if there are none."""
     if not any(run.combination.plan.modules for run in runs):
         return []
     return [{"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}]
 
 
 def _size(count_bytes: float) -> str:
-    """A number of bytes with three digits and a decimal prefix: `1.23 MB`."""
+    """A number of bytes as text, with three digits and a decimal prefix, such as `1.23 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if count_bytes < 1000:
             return f"{count_bytes:.3g} {unit}"
@@ -165,17 +167,17 @@ def _size(count_bytes: float) -> str:
     return f"{count_bytes:.3g} TB"
 
 
-# Guesses for use before the first run. docs/performance.md measures the cost of packets and hops; an empty run costs a
-# boot, network setup and metrics.
+# The guesses below are used before the first run. docs/performance.md measures the cost of packets and hops. An empty
+# run costs a boot, the setup of the network, and the metrics.
 RUN_CPU_S = 0.1
-"""Cost of a run that sends nothing."""
+"""CPU time of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6
-"""Cost of a packet regardless of distance: sockets, capture, records."""
+"""CPU time of a packet, whatever its path: sockets, capture, records."""
 HOP_CPU_S = 0.55e-6
-"""Cost of a packet on each link of its path."""
+"""CPU time of a packet on each link of its path."""
 UNSHAPED_BPS = 1e9
-"""Assumed rate of an unlimited flow."""
+"""Rate that is assumed for a flow without a limit."""
 ROW_BYTES = 600
 """Size of a row in the compressed data set."""
 RUN_DIRECTORY_BYTES = 500_000
-"""Size of a whole run directory without the table of packets."""
+"""Size of a whole run directory, without the table of packets."""

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One study at a time per directory: the kernel releases the lock whenever its holder ends, for whatever reason.
+"""A lock that allows only one process to work in the directory of a study. The kernel releases it when its holder ends,
+for whatever reason.
 
-flock(2) on `study.lock`. A file whose existence means "taken" would remain after a kill, but a lock ends with its
-process. On NFS, Linux turns flock into a lock on the server, so it also works between machines (flock(2), NOTES).
+It is a flock(2) on `study.lock`. If the existence of a file were the lock, it would remain after a kill. A flock ends
+with its process. On NFS, Linux turns a flock into a lock on the server, so it also works between machines (flock(2),
+NOTES).
 """
 
 from __future__ import annotations
@@ -19,15 +21,16 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The locked file. The text in the lock file names the holder of the lock, for messages only."""
+"""The file that is locked. The text in it names the holder of the lock, for messages only."""
 TRIES, PAUSE_S = 4, 0.05
-"""`holder` takes the lock briefly to see whether it is free; a process that starts in that moment retries."""
+"""`holder` takes the lock for a short time to see whether it is free. A process that starts at that moment tries
+again."""
 
 
 class Holding:
     """`with Holding(folder):` makes this process the only one that works in the directory.
 
-    Raises ScenarioError if another process holds the lock; the error names it.
+    Raises ScenarioError if another process holds the lock. The error names this process.
 
     >>> with Holding(folder):                                                          # doctest: +SKIP
     ...     write_plans(folder, facts, runs)
@@ -40,7 +43,7 @@ class Holding:
     def __enter__(self) -> Self:
         self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         if not self._locked():
-            # The text in the file is used only for the message, because it is not trusted.
+            # The text in the file is used only for the message, because it cannot be trusted.
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             raise ScenarioError(
@@ -48,16 +51,16 @@ class Holding:
                 hint=f"wait for it (leowarp study status {self._folder}), or choose another directory with --out",
             )
         text = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode()
-        # The text is written only under the lock, so that the text of another holder is not overwritten.
+        # The text is written only while the lock is held, so that the text of another holder is not overwritten.
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text, 0)
         return self
 
     def _locked(self) -> bool:
-        """Whether the lock was obtained in `TRIES` tries, `PAUSE_S` apart."""
+        """Whether the lock was obtained in `TRIES` attempts, `PAUSE_S` apart."""
         for _ in range(TRIES):
             try:
-                # flock belongs to the open file: the kernel releases it however the process ends, even by SIGKILL.
+                # A flock belongs to the open file. The kernel releases it however the process ends, even with SIGKILL.
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
@@ -67,12 +70,12 @@ class Holding:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # The lock file is kept: after deleting it, two processes could lock two different files of the same name.
+        # The lock file is kept. If it were deleted, two processes could lock two different files with the same name.
         os.close(self._descriptor)
 
 
 def holder(folder: Path) -> str | None:
-    """The process that works in a study's directory, according to its lock file; None if there is none.
+    """The process that works in the directory of a study, according to its lock file; None if there is none.
 
     Returns: Text such as `process 1234 on head since 2026-01-31 12:00:00`.
     """
@@ -81,7 +84,7 @@ def holder(folder: Path) -> str | None:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        # The lock is shared, so that several processes may look at once; closing the descriptor releases it.
+        # The lock is shared, so that several processes may look at the same time. Closing the descriptor releases it.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "another process"

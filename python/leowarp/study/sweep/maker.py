@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 
 
 class Maker(Protocol):
-    """Makes runs of a study inside a worker's process.
+    """Makes runs of a study in the process of a worker.
 
-    A maker reaches a worker pickled, through a pipe on this machine or through Dask to others. The maker's class must
-    therefore be importable by the worker, and the maker must hold nothing that exists in one process only. A maker is
-    hashable: a worker remembers the makers whose checksums it has compared.
+    A maker is sent to a worker as a pickle: through a pipe on this machine, or through Dask to other machines. The
+    worker must therefore be able to import its class, and it must not contain anything that exists in only one process.
+    It is hashable, because a worker remembers the makers whose checksums it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Yield each run as it is made: its place in `plans`, and its directory in `out` unless that is None.
+        """Make runs. Yield each as soon as it is made: its position in `plans`, and its result. Its directory is in
+        `out`, unless that is None.
 
-        plans: Plans of one kernel; the files that they name are beside them.
+        plans: Plans with the same kernel. The files that they name are beside them.
         scratch: Directory for temporary files.
-        out: Directory or None per plan.
-        Yields: A failed run is yielded with its error, not raised.
+        out: For each plan, the directory in which the run is kept, or None.
+        Yields: A failed run is yielded with its error; the error is not raised.
         """
 
     def image_sha256(
@@ -39,11 +40,11 @@ class Maker(Protocol):
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """Checksums of the guest's kernel and its agent, which are built if missing.
+        """Checksums of the guest's kernel and of its agent. Both are built if missing.
 
         kernel: `guest.kernel` of a plan: "default", or a file.
-        on_message, on_progress: Called during a build, which takes minutes.
-        Returns: Hexadecimal.
+        on_message, on_progress: Functions that are called during a build, which takes minutes.
+        Returns: The checksums in hexadecimal.
         """
 
     def declared(
@@ -52,7 +53,7 @@ class Maker(Protocol):
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> Declared:
-        """Parameters of all modules in a plan's guest; missing modules are built and compiled.
+        """Parameters of all modules of a plan's guest. Missing modules are built and compiled.
 
         Raises ScenarioError if a module does not compile.
         """
@@ -63,7 +64,7 @@ class GuestMaker:
     """Boots a guest for each run (`leowarp.running.summaries`)."""
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """See `Maker`."""
+        """See the interface `Maker`."""
         from leowarp.running import summaries
 
         return summaries.make(plans, scratch, out=out)
@@ -74,10 +75,10 @@ class GuestMaker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """See `Maker`; building the kernel takes minutes, and the build reports its steps."""
+        """See the interface `Maker`. Building the kernel takes minutes, and the build reports its steps."""
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
-        # Content is hashed instead of comparing version numbers, because two builds of one version may differ, and the
-        # run id must identify what ran.
+        # The content is hashed, because two builds of one version may differ, and the run id must identify what was
+        # executed.
         return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
 
     def declared(
@@ -86,10 +87,10 @@ class GuestMaker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> Declared:
-        """See `Maker`; compiles the plan's modules."""
+        """See the interface `Maker`. This compiles the plan's modules."""
         image = guest_image(plan.guest, on_message=on_message, on_progress=on_progress)
         return declared_parameters(image, modules_of(plan, image, on_message))
 
 
 GUESTS = GuestMaker()
-"""Default maker of runs."""
+"""The maker that is used by default."""

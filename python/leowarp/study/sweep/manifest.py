@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json` of a study or a reproduction: written at its end, and absent while it is running.
+"""`manifest.json` of a study or a reproduction. It is written at the end, and does not exist while the study is
+running.
 
-The manifest lists the sha256 of every file. A directory with its own manifest (a whole run or a group of runs) is
+The manifest has the sha256 of every file. If a directory has its own manifest (a whole run or a group of runs), it is
 listed by the sha256 of that manifest.
 """
 
@@ -19,17 +20,17 @@ from leowarp.study.sweep.session import RUNS
 from leowarp.trace import maker
 
 STUDY, REPRODUCTION = "study", "reproduction"
-"""Values of `kind` in a manifest; the manifest of a run has none."""
+"""Values of `kind` in a manifest. The manifest of a run has no `kind`."""
 
 MANIFEST_VERSION = 1
 
 
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directories: Iterable[Path] = ()) -> None:
-    """Write the manifest as the very last file: a study without it was interrupted.
+    """Write the manifest as the last file of all: a study without it was interrupted.
 
     kind: `STUDY` or `REPRODUCTION`.
-    facts: Further content: the name, numbers of runs.
-    directories: Subdirectories with their own manifest, besides complete runs in `RUNS`.
+    facts: Further content: the name, and numbers of runs.
+    directories: Subdirectories that have their own manifest, besides complete runs in `RUNS`.
     """
     runs = [path for path in sorted((folder / RUNS).glob("*")) if why_incomplete(path) is None]
     whole = sorted(path.relative_to(folder).as_posix() for path in (*runs, *directories))
@@ -45,5 +46,5 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """The old manifest is deleted before anything is written, because its content will not be true for a while."""
+    """Delete an old manifest before anything else is written, because its content will be wrong for a while."""
     (folder / MANIFEST).unlink(missing_ok=True)

@@ -23,25 +23,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PAGE = "index.html"
-"""File name of the page in the study's directory."""
+"""Name of the page's file in the directory of the study."""
 METRICS = (
     "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
-"""Scalars in order of preference: the page shows the first one that any run has."""
+"""Scalars that the page may show, the preferred ones first. It shows the first one that any run has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
-"""Row limits for the page; the data set has all rows."""
+"""Largest numbers of rows on the page. The data set has all rows."""
 
 
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
-    """Writes the page.
+    """Write the page.
 
-    The page is made from the rows alone, so it can be rebuilt from a directory and includes runs of earlier starts.
+    The page is made from the rows alone. It can therefore be rebuilt from a directory, and includes runs of earlier
+    starts.
 
     runs: All runs of the study.
     table: Rows of the runs that have a result.
     removed: Number of runs in the results that are no longer in the study.
-    Raises OSError if the page cannot be written; an older page stays.
+    Raises OSError if the page cannot be written. An older page then remains.
     """
     from leowarp.report import html
 
@@ -51,7 +52,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     body = f"<h1>{html.text(name)}</h1>\n" + html.warning_box(warnings)
     body += html.table("What was varied", ["key", "values", "which"], _parameters(runs), left=frozenset((0, 2)))
     body += html.table("Runs and their cost", ["quantity", "value"], _costs(frame, len(runs)))
-    # Probes have no goodput, and flows without a size have no completion time.
+    # Probes have no goodput, and flows without a size have no completion time, so the first scalar with values is used.
     metric = next((name for name in METRICS if name in frame and frame[name].notna().any()), None)
     if metric is not None:
         body += _results(frame[frame[metric].notna()], values, metric)
@@ -70,7 +71,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
 
 
 def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
-    """Table rows: key, number of values and the values; the seed is last."""
+    """Rows of a table: key, number of values, and the values. The seed comes last."""
     rows = []
     for key in runs[0].values:
         values = list(dict.fromkeys(str(run.values[key]) for run in runs))
@@ -80,7 +81,7 @@ def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
 
 
 def _shortened(values: list[str]) -> str:
-    """Values as one line; with more than 12 values, the first six and the last two.
+    """The values as one line of text. If there are more than 12, the first six and the last two.
 
     >>> _shortened([str(seed) for seed in range(1, 31)])
     '1, 2, 3, 4, 5, 6, ..., 29, 30'
@@ -89,7 +90,7 @@ def _shortened(values: list[str]) -> str:
 
 
 def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
-    """Table rows: number of runs, and the cost of those with a result."""
+    """Rows of a table: the number of runs, and the cost of those that have a result."""
     cpu_s = frame["cpu_s"].dropna()
     lines: list[tuple[str, Any]] = [
         ("runs of the study", runs),
@@ -103,8 +104,8 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
-    """Points to check before trusting the numbers: missing, failed and removed runs first, then warnings of the runs by
-    frequency.
+    """Points to check before the numbers are trusted. Missing, failed and removed runs come first, followed by the
+    warnings of the runs, the most frequent first.
     """
     sentences = []
     if len(frame) < runs:
@@ -116,22 +117,24 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
             f"{removed:,} runs are in results/ (in_study is false) and no longer in the study; not counted here"
         )
     counts = frame["warnings"].explode().dropna().value_counts()
-    # Only the ten most frequent warnings are shown: a warning that occurs in thousands of runs is one line.
+    # Only the ten most frequent warnings are shown. A warning of thousands of runs takes one line.
     return [*sentences, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Medians over seeds with their intervals: the parameter with the most values as rows, the others as columns.
+    """Medians over seeds with their intervals. The parameter with the most values determines the rows, and the others
+    the columns.
 
-    frame: Rows that have the metric.
-    values: Run id -> dotted key -> value as written in the study file.
+    frame: Rows of runs that have the metric.
+    values: For each run id, the values by dotted key, as the study file has them.
     metric: A column of `frame`.
     """
     from leowarp.report import html
 
     scalar = scalars.by_name(scalars.TCP, scalars.PROBE, scalars.RUN).get(re.sub(r"^flow[0-9]+_", "", metric))
     unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
-    # Values are shown as written in the study file: "25 pkts" is clearer than the three stored columns of a queue.
+    # Values are shown as the study file has them: "25 pkts" is clearer than the three columns in which a queue is
+    # stored.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
@@ -140,7 +143,7 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     cells: dict[tuple[str, str], list[float]] = {}
     for line, column, value in zip(lines, columns, frame[metric], strict=True):
         cells.setdefault((line, column), []).append(float(value) / size)
-    # `fromkeys` is used instead of a set, to keep the order that the author chose in the study file.
+    # `fromkeys` is used instead of a set, because it keeps the order of the study file.
     rows, heads = list(dict.fromkeys(lines)), list(dict.fromkeys(columns))
     if len(rows) > MOST_LINES or len(heads) > MOST_COLUMNS:
         return f"<p>{metric} over the parameters has {len(rows)} x {len(heads)} cells: too many to show.</p>"
@@ -151,7 +154,8 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     caption = f"{what}{f', by {others}' if others else ''}: {HOW}. n: runs with a value."
     body = [[row, *(_cell(middles.get((row, head), nothing)) for head in heads)] for row in rows]
     meaning = f"<p>{html.text(scalar.definition)}.</p>" if scalar is not None else ""
-    # Each value is listed once, as in `rows`. A quoted part, as in a sysctl, is not a key of the plan.
+    # Each value is listed once, as in `rows`. If a part of the key is quoted, as in a sysctl, it is not a key of the
+    # plan.
     given = [] if down is None else list({str(one[down]): one[down] for one in values_of_runs}.values())
     joined = down is not None and is_in_order(given, plan_key(down.split(".")))
     of_heads = {head: [middles.get((row, head), nothing) for row in rows] for head in heads}
@@ -163,12 +167,12 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
 def _cell(of_seeds: Middle) -> str | None:
     if not of_seeds.known:
         return None
-    # A single value has no interval; "12 (12 to 12)" would look certain.
+    # A single value has no interval: "12 (12 to 12)" would look certain.
     if of_seeds.count == 1:
         return f"{of_seeds.median:.4g}; n = 1"
     return f"{of_seeds.median:.4g} ({of_seeds.low:.4g} to {of_seeds.high:.4g}); n = {of_seeds.count}"
 
 
 def _told(values: Mapping[str, Any], seed: int) -> str:
-    """A run as text with values and seed, as in `StudyRun.__str__`."""
+    """A run as text with its values and seed, as in `StudyRun.__str__`."""
     return ", ".join([*(f"{key} = {value}" for key, value in values.items()), f"seed {seed}"])

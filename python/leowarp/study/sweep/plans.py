@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any run can be repeated."""
+"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any of them can be
+repeated."""
 
 from __future__ import annotations
 
@@ -27,25 +28,25 @@ from leowarp.study.sweep.rows import Origin
 from leowarp.study.sweep.store import Layout
 
 PLANS = "plans.parquet"
-"""The presence of this file marks a directory as a study's."""
+"""A directory with this file is that of a study."""
 
 
 @dataclass(frozen=True)
 class StudyRun:
     """A run of a study with its identity.
 
-    The run id is `sha256(plan_sha256, kernel_sha256, agent_sha256, leowarp_version)`, joined by newlines, cut to 64
-    bits: among a million runs, two ids are equal with a probability of 3e-8.
+    The run id is the sha256 of `plan_sha256, kernel_sha256, agent_sha256, leowarp_version`, joined by newlines, and
+    shortened to 64 bits. Among a million runs, two ids are equal with a probability of 3e-8.
 
-    run_id: 16 hexadecimal digits derived from everything that the results depend on: the plan, the kernel, the agent
-        and leowarp's version.
-    number: Place in the study.
-    around_seed: Text of its plan before and after the seed; the runs of a combination share it.
-    inputs: Names of the files that the plan names; copies lie in `00-inputs/` of the study.
-    kernel: The plan's `guest.kernel`.
-    values: Dotted keys of the parameters, with values as written.
-    columns: Columns of the results that its parameters fill.
-    origin: Checksums of the kernel and agent, and the version, that make the run.
+    run_id: 16 hexadecimal digits that are derived from everything on which the results depend: the plan, the kernel,
+        the agent and leowarp's version.
+    number: Position in the study.
+    around_seed: Text of its plan before and after the seed. It is the same for all runs of a combination.
+    inputs: Names of the files that the plan names. Copies are in `00-inputs/` of the study.
+    kernel: The value of `guest.kernel` in the plan.
+    values: Values of the parameters as written, by dotted key.
+    columns: Values of the result columns that its parameters fill.
+    origin: Checksums of the kernel and agent that make the run, and leowarp's version.
     """
 
     run_id: str
@@ -70,17 +71,17 @@ class StudyRun:
 
 
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
-    """A run with the identity that it gets from `origin`.
+    """A run with the identity that follows from `origin`.
 
-    run: Run from a study file, or read back from `plans.parquet`. In the latter case kernel, agent or version may have
-        changed, and it becomes another run.
+    run: A run from a study file, or one read from `plans.parquet`. In the latter case, kernel, agent or version may
+        have changed since, and it then becomes another run.
     origin: The present kernel, agent and version.
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
-    # The plan alone does not identify a run: another kernel, agent or version may give another result
+    # The plan alone does not identify a run, because another kernel, agent or version may give another result
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # The run comes from an earlier start: with a newer kernel, agent or version it is another run.
+    # The run was read from an earlier start. With a newer kernel, agent or version, it is another run.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -99,7 +100,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """Further settings of a study's start, stored in the metadata of `plans.parquet`.
+    """Other settings of a study's start, which are stored in the metadata of `plans.parquet`.
 
     name, keep: Values from the study file.
     layout: Layout of the results.
@@ -111,12 +112,12 @@ class StudyFacts:
 
 
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
-    """Write `plans.parquet` with the study's runs and the earlier ones, so that any stored row can be repeated.
+    """Write `plans.parquet` with the runs of the study and with earlier ones, so that any stored row can be repeated.
 
-    facts: Settings of the present start.
+    facts: Settings of this start.
     runs: All runs of the study, in order.
-    Returns: Number of runs from earlier starts that are no longer in the study (`in_study` false).
-    Raises OSError if the file cannot be written; the old file stays.
+    Returns: Number of runs of earlier starts that are no longer in the study (`in_study` is false).
+    Raises OSError if the file cannot be written. The old file then remains.
     Raises TraceError if the old file is damaged.
     """
     table = _table(runs, facts)
@@ -125,16 +126,16 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
     if path.exists():
         old = parquetfiles.read_table(path, hint=_HINT)
         known = set(table["run_id"].to_pylist())
-        # Plans of runs that left the study are kept, because their rows are kept: `run-again` works for every row.
+        # If a run left the study, its plan is kept because its row is kept: `run-again` must work for every row.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
-        # Columns that older versions wrote are dropped.
+        # Columns that only older versions wrote are dropped.
         kept, gone = kept.select(table.column_names), len(kept)
         false = pa.array([False] * gone, pa.bool_())
-        # A run that returns with a later study file has the same id, so it is already in `known`.
+        # If a run returns with a later study file, it has the same id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # Continuing a study does not rewrite the file: this saves a sync, and the file's time says when the study was
-        # changed.
+        # If nothing changed, the file is not written again. This saves a sync, and the time of the file says when the
+        # study last changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()
@@ -144,30 +145,30 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 
 
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
-    """Copy the files that plans name into `00-inputs/`, so that the directory alone can reproduce its runs.
+    """Copy the files that plans name into `00-inputs/`, so that the directory alone is enough to reproduce its runs.
 
-    File names are unique (`expand` refuses two contents of one name). An identical copy is left alone.
+    A file name has only one content (`expand` rejects two). An identical copy is not written again.
     """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
-            # A differing copy is replaced: the study file may name another version of the file, whose sha256 is in the
-            # plans.
+            # A different copy is replaced, because the study file may name another version of the file. Its sha256 is
+            # in the plans.
             disk.write_file(copy, content)
 
 
 def read_facts(folder: Path) -> StudyFacts:
-    """Settings of the directory's last start.
+    """Settings of the last start in a directory.
 
-    The settings are checked like all input from files: names must be plain, because the partition names folders.
+    They are checked like all input from files. Names must be plain, because the partition becomes names of folders.
 
-    Raises TraceError if the directory is not a study's.
+    Raises TraceError if the directory is not that of a study.
     """
     path = _path(folder)
     try:
-        # The settings are in the table's own metadata: settings and plans are replaced in one step, so they always
+        # The settings are in the table's own metadata. Settings and plans are then replaced in one step, and always
         # belong to the same start.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
@@ -180,13 +181,13 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """The runs of the study as last started; with `run_id`, only that run, even if it left the study.
+    """The runs of the study as it was last started. With `run_id`, only that run, even if it left the study.
 
     run_id: Id of the only run to read, whether or not it is still in the study.
-    Returns: Runs in the order of the study; one or none if `run_id` is set.
-    Raises TraceError if the directory is not a study's, or the file is damaged.
+    Returns: Runs in the order of the study. If `run_id` is set, one run or none.
+    Raises TraceError if the directory is not that of a study, or if the file is damaged.
     """
-    # Rows are filtered while reading: often one plan out of many thousands is needed.
+    # Rows are selected while reading, because often one plan of many thousands is needed.
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
     path = _path(folder)
     table = parquetfiles.read_table(path, filters=chosen, hint=_HINT)
@@ -197,7 +198,7 @@ def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
 
 
 def input_of(folder: Path, name: str) -> bytes:
-    """A file that plans of the study name.
+    """Content of a file that plans of the study name.
 
     Raises TraceError if it cannot be read.
     """
@@ -209,32 +210,32 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """Code, besides leowarp's own kernel, that executes if a run is made from the study's directory alone.
+    """Code besides leowarp's own kernel that is executed if a run is made from the directory of the study alone.
 
     Raises TraceError if the text of its plan is not a valid plan.
-    Returns: A custom kernel, then modules; empty for a plan that runs only leowarp's own kernel. The source of this
-        code is given as `plans.parquet`, so that `trust` asks before it runs.
+    Returns: The user's kernel, if any, followed by modules. Empty if the plan needs only leowarp's own kernel. The
+        source of this code is given as `plans.parquet`, so that `trust` asks before it is executed.
     """
     path = _path(folder)
     try:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
-        # The study shows and groups runs by the column, but the text decides what would run. Column and text differ
-        # only in a manipulated file.
+        # The study shows and groups runs by the column, but the text decides what is executed. The two differ only if
+        # somebody manipulated the file.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
-    # "default" is the kernel that leowarp builds itself; any other value is a file named by the plan.
+    # "default" is the kernel that leowarp builds itself. Any other value is a file that the plan names.
     code = [] if is_kernel_name(kernel) else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
 
 def refuse_strange(folder: Path) -> None:
-    """Raises TraceError if a study's directory contains anything except files and directories.
+    """Raises TraceError if the directory of a study contains anything except files and directories.
 
-    A study never makes links, pipes or devices. A directory from someone else may contain them, to redirect writes or
-    to block reads (docs/security.md).
+    A study never makes links, pipes or devices. A directory from somebody else may contain them in order to redirect
+    writes or to block reads (docs/security.md).
     """
     if (why := plainfiles.why_not_plain(folder)) is not None:
         raise TraceError(
@@ -243,7 +244,7 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
-    """The file of plans; a directory without it is not a study's."""
+    """Path of the file with plans. A directory without this file is not that of a study."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
@@ -251,8 +252,8 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """Plans as a table. The text of a plan is stored in two parts, which come before and after its seed. Both parts are
-    equal for all seeds of a combination, so they compress well.
+    """The plans as a table. The text of a plan is stored in two parts, before and after its seed. Both parts are the
+    same for all seeds of a combination, so they compress well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
@@ -261,7 +262,7 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
         "seed": [run.seed for run in runs],
         "kernel": [run.kernel for run in runs],
         "inputs": [list(run.inputs) for run in runs],
-        # Values are stored as JSON text: keys differ between studies, and values have any TOML type.
+        # Values are stored as JSON text, because keys differ between studies, and values may have any TOML type.
         "values": [json.dumps(run.values, default=str) for run in runs],
         "columns": [json.dumps(run.columns) for run in runs],
         "origin": [json.dumps(vars(run.origin)) for run in runs],
@@ -280,17 +281,17 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
 
 
 def _damaged(path: Path, error: Exception) -> TraceError:
-    """The error for a plans file that no study could have written."""
+    """The error for a file of plans that no study can have written."""
     return TraceError(f"cannot read {path}: {type(error).__name__}: {error}", hint=_HINT)
 
 
 def _run(row: Mapping[str, Any]) -> StudyRun:
     """A row of `plans.parquet` as a run.
 
-    Raises ValueError, KeyError, TypeError, AttributeError if any content is invalid; `read_plans` converts these to a
+    Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid. `read_plans` converts these to a
         TraceError.
     """
-    # Run id and input name become file names: they must not lead out of the study's directory.
+    # Run id and input names become file names, so they must not lead out of the directory of the study.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:
         raise ValueError(f"{row['run_id']!r:.80} is not the id of a run")
     for name in row["inputs"]:
@@ -302,7 +303,7 @@ def _run(row: Mapping[str, Any]) -> StudyRun:
         raise ValueError(f"the parameters of the run {row['run_id']} are no table")
     return StudyRun(
         **{name: row[name] for name in ("run_id", "number", "seed", "plan_sha256", "kernel")},
-        # All seeds of a combination share one text object in memory.
+        # All seeds of a combination use the same text objects in memory.
         around_seed=(sys.intern(row["before_seed"]), sys.intern(row["after_seed"])),
         inputs=tuple(row["inputs"]),
         values=values,

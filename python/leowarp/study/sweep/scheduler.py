@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers of a Dask scheduler: on other machines, under Slurm, or anywhere else that `dask worker` runs.
 
-Each batch is a Dask task. Dask gives a task to another worker if the first is lost, and gives up after
-`allowed-failures` losses (default 3). Batches and results are sent as plain dictionaries of text.
+Each batch is a Dask task. If a worker is lost, Dask gives its task to another one. It gives up after `allowed-failures`
+losses (default 3). Batches and results are sent as plain dictionaries of text.
 """
 
 from __future__ import annotations
@@ -22,55 +22,56 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_S = 30
-"""Timeout for an answer from a scheduler, or from a worker that holds a result."""
+"""Time to wait for an answer from a scheduler, or from a worker that has a result, in s."""
 COUNT_S = 2.0
-"""Interval for counting workers: on a cluster they come and go."""
+"""Interval at which workers are counted, in s. On a cluster they come and go."""
 
 
 class DaskWorkers:
-    """The workers of a scheduler, as `session.Workers`.
+    """The workers of a scheduler, with the interface `session.Workers`.
 
-    address: `tcp://host:8786`.
-    size: Number of worker processes at the last count; while it is 0, the study waits.
-    Raises HostError if the package `distributed` is missing, or nothing answers at the address.
+    address: Address of the scheduler, such as `tcp://host:8786`.
+    size: Number of worker processes when they were last counted. While it is 0, the study waits.
+    Raises HostError if the package `distributed` is missing, or if nothing answers at the address.
     """
 
     def __init__(self, address: str) -> None:
         self._address = address
         self._client = _connected(address)
         self._under_way: dict[Future, int] = {}
-        # The last count is set to a time long ago, so that the first call counts.
+        # The last count is set to a time in the past, so that the first call counts.
         self._counted_at = -COUNT_S
         self.size = 0
         self._count()
 
     @property
     def free(self) -> int:
-        """One spare batch per worker is queued, so that workers do not wait for the study."""
-        # Nothing is sent while there is no worker: the batch size depends on their number.
+        """One more batch is queued for each worker, so that workers do not wait for the study."""
+        # Nothing is sent while there is no worker, because the size of a batch depends on their number.
         return max(0, 2 * self.size - len(self._under_way))
 
     def give(self, batch: Batch) -> None:
-        """Have some worker make a batch."""
-        # pure=False, because Dask must not treat two batches as the same computation.
+        """Let some worker make a batch."""
+        # pure=False is needed so that Dask does not treat two batches as the same computation.
         self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Results of the completed batches.
+        """Results of the batches that are complete.
 
-        timeout_s: Real time in seconds to wait for the first batch.
-        Returns: For each completed batch its runs, then its end; empty if no batch is complete.
+        timeout_s: Real time in seconds to wait for the first of them.
+        Returns: For each complete batch, its runs and then its end. Empty if no batch is complete.
         Raises HostError if the scheduler is gone.
         """
         from distributed import wait
 
         self._count()
         if not self._under_way:
-            # With nothing to wait for and no pause, the session would spin while there is no worker.
+            # If there is nothing to wait for, this pause keeps the session from looping while there is no worker.
             time.sleep(timeout_s)
             return []
         try:
-            # `wait` uses the current client. This client is not the default, so that it does not displace the caller's.
+            # `wait` uses the current client. This client is made current only here, so that it does not replace that of
+            # the caller.
             with self._client.as_current():
                 done = wait(list(self._under_way), timeout=timeout_s, return_when="FIRST_COMPLETED").done
         except TimeoutError:
@@ -78,8 +79,9 @@ class DaskWorkers:
         return [event for future in list(self._under_way) if future in done for event in self._events_of(future)]
 
     def end(self) -> list[Event]:
-        """Cancel outstanding batches. A batch that a worker has begun continues there, but no longer reports."""
-        # A client that has lost its scheduler would wait for an answer to its cancel request.
+        """Cancel the batches that are not complete. A worker continues a batch that it has begun, but no longer reports
+        it."""
+        # If a client has lost its scheduler, it would wait for an answer to its request to cancel.
         if self._client.status == "running":
             self._client.cancel(list(self._under_way), force=True)
         self._under_way = {}
@@ -87,16 +89,16 @@ class DaskWorkers:
         return []
 
     def _count(self) -> None:
-        """Count workers from time to time; raises `HostError` if the scheduler is gone."""
+        """Count workers from time to time. Raises `HostError` if the scheduler is gone."""
         if self._client.status not in ("running", "connecting"):
             raise self._gone()
         if time.monotonic() - self._counted_at > COUNT_S and self._client.status == "running":
-            # Processes are counted, not threads: each process makes one batch at a time.
+            # Processes are counted instead of threads, because each process makes one batch at a time.
             self.size = len(self._client.nthreads())
             self._counted_at = time.monotonic()
 
     def _events_of(self, future: Future) -> list[Event]:
-        """Result of a batch; empty if its worker was lost, because Dask then repeats the batch."""
+        """Events of a batch. Empty if its worker was lost, because Dask then repeats the batch."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
@@ -105,13 +107,13 @@ class DaskWorkers:
             # A result stays at the worker that made it until it is fetched.
             answer = future.result(timeout=CONNECT_S)
         except TimeoutError:
-            # The worker that held the result is lost, and another worker makes the batch again.
+            # The worker with the result is lost, and another worker makes the batch again.
             return []
         except KilledWorker as error:
-            # Dask gives up after one more failure than allowed; each failure was the death of a worker.
+            # Dask gives up after one failure more than allowed. In each of them, a worker died.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # Other failures come from outside `_results`: leowarp is missing there, or has another version.
+            # Other failures occur outside `_results`: leowarp is missing there, or has another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))
@@ -121,12 +123,12 @@ class DaskWorkers:
         return [*made, BatchEnded(number, answer["fault"])]
 
     def _gone(self) -> HostError:
-        """The error for a scheduler that no longer answers; results so far are stored."""
+        """The error for a scheduler that no longer answers. Results so far are stored."""
         return HostError(f"the scheduler {self._address} went away", "start it and then the study again")
 
 
 def _connected(address: str) -> Client:
-    """A client of the scheduler; HostError if Dask is missing, or nothing answers within `CONNECT_S`."""
+    """A client of the scheduler. HostError if Dask is missing, or if nothing answers within `CONNECT_S`."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -142,17 +144,17 @@ def _connected(address: str) -> Client:
 
 
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """Dask task: make a batch; return the result of each run, and the fault that ended the batch early.
+    """Task for Dask: make a batch. Return the result of each run, and the fault if one ended the batch early.
 
-    Nothing is raised: the client would have to unpickle leowarp's exception, and earlier results would be lost.
+    Nothing is raised. The client would have to unpickle leowarp's exception, and earlier results would be lost.
 
-    Returns: `results`: list of (place, result), see `batch.results_of`; `fault`: None, or the error
+    Returns: `results`, a list of (place, result) as in `batch.results_of`; and `fault`, which is None or the error
         (`errors.encode_error`).
     """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
-    # A process with several threads makes one batch at a time, because the CPU time of a run is measured for the whole
-    # process.
+    # Even a process with several threads makes one batch at a time, because the CPU time of a run is measured for the
+    # whole process.
     with _AT_WORK, tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         try:
             results += results_of(Batch.decode(encoded), Path(scratch) / "batch")

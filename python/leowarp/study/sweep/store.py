@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of a study on disk: one partitioned Parquet data set that grows while the study runs.
+"""Results of a study on disk: one partitioned Parquet data set, which grows while the study runs.
 
-A row is safe as soon as `add` returns, because it is then in `journal.jsonl`. Rows move from there into Parquet files
-under `results/`, each of which appears whole. A row that a kill left in both the journal and a Parquet file counts
-once. All files have the same columns and types. If a row adds a column, a new data set is written beside the old one
-and replaces it in one step. Only the process that holds the study's lock writes.
+A row is safe when `add` returns, because it is then in `journal.jsonl`. From there, rows move into Parquet files in
+`results/`, each of which appears complete or not at all. If a kill leaves a row both in the journal and in a Parquet
+file, it counts once. All files have the same columns and types. If a row adds a column, a new data set is written
+beside the old one, and replaces it in one step. Only the process that holds the lock of the study writes.
 """
 
 from __future__ import annotations
@@ -29,31 +29,32 @@ from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
 
 RESULTS = "results"
-"""Folder of the data set in the study's directory."""
+"""Folder of the data set in the directory of the study."""
 JOURNAL = "journal.jsonl"
-"""File of rows that are not yet in a Parquet file, one JSON object per line."""
+"""File with the rows that are not in a Parquet file yet, one JSON object per line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move into a Parquet file at this number of rows, or this time after the last move. Each Parquet file needs a
-sync, and status commands read the whole journal each time."""
+"""Rows move into a Parquet file when there are this many, or when this time has passed since the last move. They do not
+move more often, because each Parquet file needs a sync. They do not move less often, because status commands read the
+whole journal each time."""
 
 MOST_FILES = 200
-"""If the data set has more files, they are merged while the study runs; at its end they are always merged."""
+"""If the data set has more files, they are merged while the study runs. At its end they are always merged."""
 
 LOOKS = 20
-"""Number of tries of a read-only process if files change under it."""
+"""Number of attempts of a reading process if files change while it reads."""
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-"""Folder name for a missing value in Hive, pyarrow, Spark and DuckDB."""
+"""Name of the folder for a missing value in Hive, pyarrow, Spark and DuckDB."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of the results on disk.
+    """Structure of the results on disk.
 
     parameters: Columns of the parameters, in order.
-    partition: Column that is stored as folder names, `results/cc=bic/`, and not in the files.
+    partition: Column that is not in the files but in the names of folders, such as `results/cc=bic/`.
 
     >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
     'cc'
@@ -64,80 +65,79 @@ class Layout:
 
 
 class Store:
-    """Writer for the rows of a study.
+    """Writes the rows of a study.
 
-    folder: Directory of the study; the caller holds its lock.
-    layout: Columns and partition of the present study file, which may differ from those on disk (see `align`).
-    status: Run id -> "ok" or "failed" for every stored row, even if its run left the study.
+    folder: Directory of the study. The caller holds its lock.
+    layout: Columns and partition of the present study file. Those on disk may be different (see `align`).
+    status: "ok" or "failed" by run id, for every stored row, even if its run left the study.
     Raises HostError if the directory cannot be written.
     Raises TraceError if the stored data are damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Open existing results and repair the effects of a kill: an unfinished replacement, partial files, a torn
-        journal.
+        """Open existing results. Repair what a kill may have left: an unfinished replacement, partial files, a torn
+        line of the journal.
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
-        # `_waiting` has the rows of the journal that are not in a Parquet file, in order of arrival.
+        # `_waiting` has the rows of the journal that are not in a Parquet file, in the order of arrival.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
-            # Recovery comes first: an interrupted exchange may have left no `results/`.
+            # This comes first: an interrupted exchange may have left the study without `results/`.
             disk.recover(self._results)
             plainfiles.remove(self._beside())
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
             stored, schema, self._files = _read(self._results)
-            # The parameters are those of the present study file: a parameter added since is a column of nulls in old
-            # rows.
+            # The parameters are those of the present study file. A parameter that was added since is null in old rows.
             self._schema = None if schema is None else schema_of((), schema, layout.parameters)
             self.status: dict[str, str] = {} if stored is None else _statuses(stored)
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
-                # A kill between writing a Parquet file and emptying the journal leaves a row in both. Then the row in
-                # the file counts.
+                # A kill between writing a Parquet file and emptying the journal leaves a row in both. The row in the
+                # file then counts.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
-            # `flush` also empties the journal. The flush must precede the first append, because a line torn by a power
+            # `flush` also empties the journal. This must be done before anything is appended: a line torn by a power
             # cut would corrupt the next one.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Add rows; when this returns, they survive a kill and a power cut.
+        """Add rows. When this returns, they survive a kill and a power cut.
 
-        rows: Rows from `rows.row_of`; each run once, and none that is in `status`.
-        Raises HostError if the rows cannot be written. Rows added earlier stay.
+        rows: Rows from `rows.row_of`. Each run occurs once, and none is in `status`.
+        Raises HostError if the rows cannot be written. Rows that were added earlier remain.
         """
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
-        # Every reader would count a duplicated run twice; a duplicate is a bug in leowarp, not in the data.
+        # Every reader would count a duplicated run twice. A duplicate is a bug in leowarp.
         assert not twice, f"a second row of {twice[0]}"
         # The journal has one line per row, so that a torn write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # Rows are on disk before memory records them, because a lost run is repeated, but a duplicate would not be
+            # Rows are on disk before memory records them. A lost run would be repeated, but a duplicate would not be
             # noticed.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
         is_due = len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S
-        # After a Ctrl-C inside `flush`, some rows may already be in files: the next start detects this.
+        # After a Ctrl-C in `flush`, some rows may already be in files. The next start detects this.
         if is_due and not self._is_flushing:
             self.flush()
 
     def flush(self) -> None:
         """Move the rows of the journal into Parquet files.
 
-        Normally a flush adds a file to each affected partition. All files are rewritten if columns or types have
-        changed, or if there are more than `MOST_FILES`.
+        Normally this adds a file to each partition that has new rows. All files are written again if columns or types
+        have changed, or if there are more than `MOST_FILES`.
 
-        Raises HostError if they cannot be written; the rows are then still in the journal.
+        Raises HostError if they cannot be written. The rows are then still in the journal.
         """
         self._is_flushing = True
         with disk.writing(self._folder):
@@ -145,48 +145,49 @@ class Store:
                 schema = schema_of(self._waiting, self._schema, self._layout.parameters)
                 new = table_of(self._waiting, schema)
                 alike = self._schema is not None and schema.equals(self._schema, check_metadata=True)
-                # All files are rewritten for a new column or type: most readers would treat files of different schemas
-                # as different tables. Without existing files, the first rows define the data set.
+                # For a new column or type, all files are written again: most readers would treat files with different
+                # schemas as different tables. If there are no files yet, the first rows define the data set.
                 if (self._files and not alike) or self._files > MOST_FILES:
                     old, _, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
                 else:
-                    # Normally, existing files that a reader may have open are not touched.
+                    # Normally, existing files are not touched, because a reader may have opened them.
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
-            # The journal is emptied last. If a kill leaves a row in journal and file, it counts once, by its run id.
+            # Emptying the journal is the last step. If a kill leaves a row both in the journal and in a file, it counts
+            # once, by its run id.
             self._journal.empty()
         self._flushed_at = time.monotonic()
         self._is_flushing = False
 
     def compact(self) -> None:
-        """Merge the files of each partition if any partition has more than one.
+        """Merge the files of each partition, if any partition has more than one.
 
         Readers open every file of a data set, so a completed study should have few.
         """
         self.flush()
         with disk.writing(self._folder):
             table, _, files = _read(self._results)
-            # With one file per partition, nothing can be merged, and the data set is left as it is.
+            # If each partition has only one file, nothing can be merged, and the data set stays as it is.
             if table is not None and files > len(set(_partitions(table, self._layout.partition))):
                 self._write_anew(table)
 
     def align(self, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> None:
-        """Update the rows to the study's present numbers and parameters; rows of runs that left the study get
+        """Update the rows to the present numbers and parameters of the study. If a run left the study, the row gets
         `in_study` false.
 
         The study file may have changed since: an additional value shifts all later numbers, and a new label renames a
         column.
 
-        runs: Run id -> its number and the columns of its parameters.
+        runs: For each run id, its number and the columns of its parameters.
         """
         with disk.writing(self._folder):
             table, schema, _ = _read(self._results)
             if table is None or schema is None:
                 return
             aligned = _aligned(table, schema_of((), schema, self._layout.parameters), runs)
-            # Continuing an unchanged study rewrites nothing.
+            # If an unchanged study is continued, nothing is written again.
             if not aligned.equals(table) or _written_partition(self._results) != self._layout.partition:
                 self._write_anew(aligned)
             self._schema = aligned.schema
@@ -194,23 +195,23 @@ class Store:
     def drop(self, run_ids: Collection[str]) -> None:
         """Remove rows, so that their runs are repeated (`retry_failed`).
 
-        run_ids: Run ids; each is in `status`.
+        run_ids: Run ids, all of which are in `status`.
         """
         with disk.writing(self._folder):
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
-            # Rows are removed before their runs are repeated, so that after a kill in between, the next start sees them
-            # as missing.
+            # Rows are removed before their runs are repeated. After a kill in between, the next start then knows that
+            # they are missing.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
 
     def table(self) -> pa.Table:
-        """All rows sorted by `number`; rows of runs that left the study come last.
+        """All rows, sorted by `number`. Rows of runs that left the study come last.
 
         Returns: Columns in the order of `rows.schema_of`: identity, parameters, scalars, costs, origin of the run.
-            Without rows, the table has the columns known in advance.
+            Without rows, the table has the columns that are known in advance.
         """
         self.flush()
         table, _, _ = _read(self._results)
@@ -219,15 +220,16 @@ class Store:
         return _sorted(table.select(schema_of((), table.schema, self._layout.parameters).names))
 
     def close(self) -> None:
-        """Stop writing; rows that are only in the journal stay there."""
+        """Stop writing. Rows that are only in the journal stay there."""
         self._journal.close()
 
     def _beside(self) -> Path:
-        """Hidden path where a replacement data set is written, so that readers ignore it."""
+        """Path at which a new data set is written before it replaces the old one. It is hidden, so that readers ignore
+        it."""
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
-        """Replace the whole data set in one step: a reader sees the old or the new files."""
+        """Replace the whole data set in one step, so that a reader sees either the old files or the new ones."""
         beside = self._beside()
         plainfiles.remove(beside)
         beside.mkdir()
@@ -241,47 +243,47 @@ class Store:
         self._files = files
 
     def _write_parts(self, table: pa.Table, target: Path, kind: str) -> int:
-        """Write a table as one file per partition and return the number of files; the partition column is in the folder
-        names only.
+        """Write a table as one file per partition. Return the number of files. The partition column is only in the
+        names of folders.
 
-        File names are random, because two starts of a study must not write the same name. The files' metadata hold the
-        partition's column and type, because a folder name is always text.
+        File names are random, because two starts of a study must not use the same name. The metadata of the files have
+        the column and the type of the partition, because the name of a folder is always text.
         """
         key = self._layout.partition
         values = _partitions(table, key)
         distinct = sorted(set(values))
         for value in distinct:
-            # Values are compared as text, like the folder names: null and nan must equal themselves.
+            # Values are compared as text, like the names of folders, because null and nan must equal themselves.
             part = table.filter(pa.array([mine == value for mine in values], pa.bool_()))
             folder = target / f"{key}={quote(value, safe='')}"
             folder.mkdir(exist_ok=True)
-            # The folder's name must survive a power cut before its rows leave the journal.
+            # The name of the folder must survive a power cut before its rows leave the journal.
             disk.sync_directory(target)
             content = io.BytesIO()
             inner = part.drop_columns([key]).replace_schema_metadata(
                 {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
             )
-            # The table is first serialised into memory, because `write_file` writes a file whole or not at all.
+            # The table is first written into memory, because `write_file` writes a file completely or not at all.
             pq.write_table(inner, content, compression="zstd")
             disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
         return len(distinct)
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """Rows in Parquet files, and rows that are only in the journal; for readers, without the lock.
+    """Rows in Parquet files, and rows that are only in the journal. This is for readers, which do not hold the lock.
 
-    folder: Directory of the study; another process may be writing in it.
-    Returns table: None if no file has been written yet.
-    Returns journal: Rows that are in no file. Each run is either in the table or in the journal.
-    Raises TraceError if a file is damaged, or the data set was replaced during each of `LOOKS` tries.
+    folder: Directory of the study. Another process may be writing in it.
+    Returns table: The rows in files; None if no file has been written yet.
+    Returns journal: The rows that are in no file. Each run is either in the table or in the journal.
+    Raises TraceError if a file is damaged, or if the data set was replaced during each of `LOOKS` attempts.
     """
     for _ in range(LOOKS):
-        # The journal is read first: a row leaves it only after it is in a file.
+        # The journal is read first, because a row leaves it only when it is in a file.
         journal = _read_journal(folder / JOURNAL)
         try:
             table, _, _ = _read(folder / RESULTS)
         except FileNotFoundError:
-            # The data set was replaced after its files were listed.
+            # The data set was replaced after its files had been listed.
             continue
         known = set() if table is None else set(table["run_id"].to_pylist())
         return table, [row for row in journal if row["run_id"] not in known]
@@ -289,13 +291,13 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 
 
 def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
-    """All rows without duplicates, their schema (with the partition's column), and the number of files.
+    """All rows without duplicates, their schema (including the column of the partition), and the number of files.
 
-    Returns (None, None, 0) for an empty folder. The partition's value comes from the folder name, its type from the
-    files' metadata: `cc=1` may be a number or a word.
+    If the folder is empty, the result is (None, None, 0). The value of the partition is that of the folder's name, and
+    its type is in the metadata of the files: `cc=1` may be a number or a word.
     """
     tables = []
-    # Names are sorted, because the order of directory entries varies and rows must not depend on it.
+    # Names are sorted, because the order of entries in a directory varies, and the order of rows must not depend on it.
     for path in sorted(results.glob("*/*.parquet")):
         table = _whole(path)
         key, _, text = path.parent.name.partition("=")
@@ -306,8 +308,8 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
             )
         try:
             kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
-            # `_write_parts` quotes characters that are not allowed in folder names; Hive readers unquote them in the
-            # same way.
+            # `_write_parts` quotes characters that names of folders cannot have. Hive readers decode them in the same
+            # way.
             value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
             column = pa.repeat(value, len(table)).cast(kind)
         except (KeyError, ValueError) as error:
@@ -316,31 +318,31 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     if not tables:
         return None, None, 0
     try:
-        # Files of one data set have the same types; if not, the widest type applies.
+        # The files of a data set should have the same types. If they do not, the widest type is used.
         schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
         joined = _joined(tables, schema)
     except (pa.ArrowException, KeyError) as error:
         raise _damaged(results, error) from error
     for name in ("run_id", "status"):
-        # `run_id` and `status` decide which runs are repeated, so they are checked before use.
+        # `run_id` and `status` decide which runs are repeated, so they are checked before they are used.
         if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
             raise _damaged(results, f"not every row has a {name}")
     return joined, schema, len(tables)
 
 
 def _whole(path: Path) -> pa.Table:
-    """Read a file of results; FileNotFoundError if it has gone."""
+    """Read a file of results. FileNotFoundError if it no longer exists."""
     try:
         return parquetfiles.read_table(path, hint=_HINT)
     except TraceError as error:
-        # `read_results` retries after this error.
+        # After this error, `read_results` tries again.
         if isinstance(error.__cause__, FileNotFoundError):
             raise error.__cause__ from None
         raise
 
 
 def _damaged(path: Path, why: object) -> TraceError:
-    """The error for a file or data set that no study could have written."""
+    """The error for a file or a data set that no study can have written."""
     return TraceError(f"cannot read {path}: {why}", hint=_HINT)
 
 
@@ -351,23 +353,22 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # The last line was torn by a power cut or a full disk: `add` had not returned, so its run counts as not
-            # made.
+            # A power cut or a full disk tore the last line. `add` had not returned then, so its run counts as not made.
             continue
-        # A line may be valid JSON without being a row, for instance the remainder of a torn number.
+        # A line may be valid JSON without being a row, for instance the rest of a torn number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
             rows.append(row)
     return rows
 
 
 def _joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
-    """Concatenate tables with the columns and types of a schema."""
+    """Join tables, with the columns and types of a schema."""
     whole = [pa.table([_cast(table, field) for field in schema], schema=schema) for table in tables]
     return pa.concat_tables(whole).combine_chunks()
 
 
 def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
-    """A column cast to a field's type; nulls if the table lacks the column."""
+    """A column converted to the type of a field. If the table lacks the column, it is null."""
     column = table[field.name] if field.name in table.schema.names else None
     if column is None or column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(table), field.type)])
@@ -375,11 +376,11 @@ def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> pa.Table:
-    """See `Store.align`; a row whose run left the study keeps its number and parameters."""
+    """See `Store.align`. If the run of a row left the study, the row keeps its number and parameters."""
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
-    # Rows of runs that left the study stay: they took time to make, and the study file may include them again.
+    # Rows of runs that left the study are kept: making them took time, and the study file may include them again.
     columns: dict[str, list[Any]] = {"in_study": present}
     for name in {name for _, parameters in runs.values() for name in parameters}:
         old = table[name].to_pylist()
@@ -393,20 +394,20 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
 
 
 def _partitions(table: pa.Table, key: str) -> list[str]:
-    """The partition's value of each row, as text for a folder name."""
+    """Value of the partition in each row, as text for the name of a folder."""
     return [_NULL if value is None else str(value) for value in table[key].to_pylist()]
 
 
 def _written_partition(results: Path) -> str | None:
-    """The partition column of the files on disk, which the study file may have changed since."""
+    """Partition column of the files on disk, which may differ from that of the present study file."""
     return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
 
 
 def _statuses(table: pa.Table) -> dict[str, str]:
-    """Run id -> status, for the rows of a table."""
+    """Status by run id, for the rows of a table."""
     return dict(zip(table["run_id"].to_pylist(), table["status"].to_pylist(), strict=True))
 
 
 def _sorted(table: pa.Table) -> pa.Table:
-    """Rows of the study by number, then rows of runs that left it."""
+    """Rows of the study by number, followed by rows of runs that left it."""
     return table.sort_by([("in_study", "descending"), ("number", "ascending"), ("run_id", "ascending")])

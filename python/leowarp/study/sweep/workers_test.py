@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies with worker processes; some workers, or their parent, are killed."""
+"""Studies with worker processes, some of which are killed, or whose parent is killed."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def start(spawn, fake, study_file, tmp_path):
 
 
 def rows_on_disk(out):
-    """Run ids, read from another process than the writer."""
+    """Run ids on disk, read by another process than the one that writes."""
     table, journal = read_results(out)
     return {row["run_id"] for row in journal} | (set() if table is None else set(table["run_id"].to_pylist()))
 
@@ -69,10 +69,10 @@ def test_kills_of_the_parent_and_of_workers_lose_nothing_and_repeat_nothing(star
             wait_until(lambda workers=workers, process=process: set(workers_of(process.pid)) - set(workers), process)
         process.kill()
         process.communicate()
-        # The workers die with their parent.
+        # The workers end together with their parent.
         wait_until_gone(lambda process=process: workers_of(process.pid))
         assert before < rows_on_disk(out)
-        # Each worker had at most one run in progress, plus one more for the killed worker.
+        # Each worker was making at most one run, and there was one more for the killed worker.
         assert made_so_far(fake) <= most + 3
     (fake / "most").unlink()
     process = start()

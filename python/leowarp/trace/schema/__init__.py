@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of the trace tables: name, types, unit, meaning.
+"""Columns of the trace tables: name, types, unit and meaning.
 
-They are defined only here, in one module for each group of tables. The agent's part of them
-(`crates/timeline/src/record/tables.rs`, made by `make docs`), Parquet field metadata, the pandas attributes, the check
-of the guest's files and `docs/reference/tables.md` are made from it.
+They are defined only here, with one module for each group of tables. Several things are made from these definitions:
+the agent's tables (`crates/timeline/src/record/tables.rs`, by `make docs`), Parquet field metadata, pandas attributes,
+the check of the guest's files, and `docs/reference/tables.md`.
 """
 
 from leowarp.trace.schema.columns import TableSchema
@@ -22,10 +22,10 @@ RECORDED: dict[str, TableSchema] = {
         DENSITIES, SWITCHES, MERGES, NOTICES, ORDERS, NODETOTALS,
     )
 }  # fmt: skip
-"""Tables that the agent writes as records."""
+"""Tables that the agent writes as record files."""
 
 TABLES: dict[str, TableSchema] = RECORDED | {MEASURES.name: MEASURES}
 """All tables of `30-trace/`."""
 
 COMPUTED = {"sockets": (BBR_MODE,)}
-"""For each table, the columns that are computed from those of the file when it is read in words (`words.py`)."""
+"""Additional columns of each table, which are computed from those in the file when it is read in words (`words.py`)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definitions of a table and a column of the trace, and elements that several tables share."""
+"""Definitions of a table and a column of the trace, and columns that several tables have in common."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import pyarrow as pa
 from leowarp.base.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
-"""Version in each file's metadata, for all tables of the trace together."""
+"""Version in the metadata of each file. It is the same for all tables of the trace."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Type of a value, in Parquet and in the guest's records.
+    """Type of a value, both in Parquet and in the guest's records.
 
     type: In Parquet.
-    wire: Type in the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5);
-        empty if no record has it.
+    wire: Type in the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5). It
+        is empty if records do not have the column.
     """
 
     type: pa.DataType
@@ -30,14 +30,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Column:
-    """One column.
+    """A column of a table.
 
-    name: It ends in the unit.
-    unit: "" for a column without one.
-    doc: Its meaning, in the file and in the reference.
-    nullable: False if a value is never missing; a record without it is an error.
-    words: For an enumeration: the word for each number, as in the tables of a `Run`; otherwise empty.
-    names: For a number of a host or node: the metadata entry that has the names, as in the tables of a `Run`; otherwise
+    name: Name of the column, which ends in the unit.
+    unit: Unit; "" if the column has none.
+    doc: Meaning of the column, written into the file and the reference.
+    nullable: False if a value is never missing. A record without the value is then an error.
+    words: For an enumeration, the word for each number, as tables of a `Run` have it; otherwise empty.
+    names: For the number of a host or node, the metadata entry with the names that tables of a `Run` have; otherwise
         empty.
     """
 
@@ -61,12 +61,12 @@ class Column:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """One table of `30-trace/`.
+    """A table of `30-trace/`.
 
-    This one object defines how a table is read, written, documented and made in Rust:
+    This object alone defines how a table is read, written, documented, and defined in Rust:
 
-    name: Also the name of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
-    record: Name of one row in Rust; empty if the agent does not write the table.
+    name: Name of the table and of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
+    record: Name of a row in Rust; empty if the agent does not write the table.
     columns: Columns in the order of the records.
 
     >>> from leowarp.trace.schema import TABLES
@@ -81,14 +81,16 @@ class TableSchema:
 
     @property
     def names(self) -> list[str]:
-        """The names of its columns, in order."""
+        """The names of the columns in their order."""
         return [column.name for column in self.columns]
 
     def arrow(self, metadata: dict[str, object] | None = None) -> pa.Schema:
-        """Arrow schema; `metadata` values are written as JSON with sorted keys, so that equal input gives equal bytes.
+        """Arrow schema. Values of `metadata` are written as JSON with sorted keys, so that equal input gives identical
+        files.
 
-        metadata: Further entries, such as `directions`, `hosts` and `flows`.
-        Returns: Metadata `leowarp.table`, `leowarp.schema`, `doc` and those entries; each field has `unit` and `doc`.
+        metadata: Additional entries, such as `directions`, `hosts` and `flows`.
+        Returns: The schema. Its metadata are `leowarp.table`, `leowarp.schema`, `doc` and these entries; each field has
+            `unit` and `doc`.
         """
         entries: dict[bytes | str, bytes | str] = {
             "leowarp.table": self.name,
@@ -109,21 +111,21 @@ def key(name: str, kind: Kind, unit: str, doc: str, words: Mapping[int, str] | N
 
 
 def host(name: str, doc: str) -> Column:
-    """A column of hosts by number."""
+    """A column with numbers of hosts."""
     return Column(name, U31, "", doc, nullable=False, names="hosts")
 
 
-# Parquet gets signed integers, with which every reader can compute; the records have the kernel's types.
+# Parquet gets signed integers, because every reader can compute with them. The records have the kernel's types.
 I64, U64, U32 = Kind(pa.int64(), "i64"), Kind(pa.int64(), "u64"), Kind(pa.int64(), "u32")
 I32, U16 = Kind(pa.int32(), "i32"), Kind(pa.int32(), "u16")
-# The number of an object, or the size of one packet: far below 2^31. The reader refuses larger values.
+# This type is for numbers of objects and sizes of a packet, which are far below 2^31. The reader rejects larger values.
 U31 = Kind(pa.int32(), "u32")
 U8, BOOL, F64 = Kind(pa.uint8(), "u8"), Kind(pa.bool_(), "u8"), Kind(pa.float64(), "f64")
-# The record holds an index into the header's `names`.
+# The record contains an index into `names` of the header.
 NAME = Kind(pa.dictionary(pa.int32(), pa.string()), "u32")
-# Units
+# Units.
 NS, BYTES, PKTS = "ns", "bytes", "pkts"
-# Columns of several tables
+# Columns that several tables have.
 T_NS = key("t_ns", I64, NS, "time since the run's start")
 FLOW = key("flow", U31, "", "number of the flow, as in the plan, from 0")
 LINK_DIRECTION = key(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of flows, acknowledgements of their receivers, and probes."""
+"""Tables about the ends of flows, the acknowledgements of their receivers, and probes."""
 
 from leowarp.trace.schema.columns import BYTES, FLOW, I64, NS, PKTS, U31, U32, U64, Column, TableSchema, key
 
@@ -41,7 +41,7 @@ ACKS = TableSchema(
     ),
 )  # fmt: skip
 
-# Every probe is stored, whatever `observe.packets` says: each is a sample of delay and loss by itself.
+# Every probe is stored, whatever `observe.packets` says, because each is a sample of delay and loss.
 ECHOES = TableSchema(
     "echoes",
     "Echo",

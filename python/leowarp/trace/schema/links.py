@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues of links, and the traffic of each."""
+"""Tables about the queues of links, and about the traffic of each link."""
 
 from leowarp.trace.schema.columns import BYTES, I64, LINK_DIRECTION, NS, PKTS, T_NS, U32, U64, Column, TableSchema
 
-# A row is stored only where a value changed: most links of a constellation carry nothing for most of a run.
+# A row is stored only if a value changed, because most links of a constellation carry nothing for most of a run.
 LINKS = TableSchema(
     "links",
     "Queue",
@@ -19,14 +19,15 @@ LINKS = TableSchema(
 
 
 def _counted(stem: str, what: str) -> tuple[Column, Column]:
-    """Two columns for one counter, in packets and in bytes."""
+    """Two columns for one counter: packets and bytes."""
     return (
         Column(f"{stem}_pkts", U64, PKTS, f"packets {what}"),
         Column(f"{stem}_bytes", U64, BYTES, f"bytes {what}, as the kernel counts them"),
     )
 
 
-# Every run checks their sums: offered = delivered + dropped + held, in packets and bytes (docs/concepts/truth.md).
+# In every run, their sums are checked: offered = delivered + dropped + held, in packets and in bytes
+# (docs/concepts/truth.md).
 LINKTOTALS = TableSchema(
     "linktotals",
     "LinkTotal",

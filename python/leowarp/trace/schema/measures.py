@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements that programs reported."""
+"""The table of measurements that programs reported."""
 
 import pyarrow as pa
 
@@ -10,7 +10,7 @@ _WORD = Kind(pa.dictionary(pa.int32(), pa.string()), "")
 ROLES = {0: "client", 1: "server"}
 """The two programs of a flow."""
 
-# The values come from the program's own file, which the host reads: text of any length.
+# The values come from a program's own file of any length, which the host reads as text.
 MEASURES = TableSchema(
     "measures",
     "",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet truth: stored packets, and counts and losses of all packets."""
+"""Tables of packet truth: stored packets, and counts and losses of all packets."""
 
 from leowarp.trace.schema.columns import (
     BOOL,
@@ -19,10 +19,10 @@ from leowarp.trace.schema.columns import (
 )
 
 DIRECTIONS = {0: "data", 1: "back"}
-"""Directions of a flow: from its source to its destination, and back (ACKs, replies)."""
+"""Directions of a flow: "data" is from its source to its destination, and "back" the other one (ACKs, replies)."""
 
 CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
-"""Causes of a packet's loss."""
+"""Causes of the loss of a packet."""
 
 _DIRECTION_OF_FLOW = key(
     "direction", U8, "", "0: from the flow's source to its destination (data), 1: back (ACKs)", DIRECTIONS
@@ -58,7 +58,8 @@ PACKETS = TableSchema(
     ),
 )  # fmt: skip
 
-# Recovery is derived from bins of 50 ms: a fall is a bin under 90 % of the second before (docs/concepts/truth.md).
+# Recovery is derived from these bins of 50 ms: a fall is a bin below 90 % of the second before
+# (docs/concepts/truth.md).
 BINS = TableSchema(
     "bins",
     "Bin",
@@ -81,8 +82,8 @@ BINS = TableSchema(
     ),
 )
 
-# All packets are counted as they pass, and most are not stored. So a percentile is accurate to within a bin, whatever
-# `observe.packets` says.
+# All packets are counted when they pass, although most are not stored. A percentile is therefore accurate to within a
+# bin, whatever `observe.packets` says.
 DELAYS = TableSchema(
     "delays",
     "DelayBin",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the first transmissions of each flow."""
+"""Tables about the reordering of the first transmissions of each flow."""
 
 from leowarp.trace.schema.columns import (
     BYTES,
@@ -19,7 +19,7 @@ from leowarp.trace.schema.columns import (
 )
 
 SCOPES = {0: "run", 1: "window", 2: "change"}
-"""The part of a flow over which reordering is measured."""
+"""Parts of a flow for which reordering is measured."""
 
 DENSITY_KINDS = {0: "density", 1: "buffer_density", 2: "n_reordering", 3: "extent"}
 """Kinds of histogram of reordering."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the headers of the agent's records agree with the schema."""
+"""Tests that the headers of the agent's record files agree with the schema."""
 
 import json
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dotted keys and values of a study file: read from TOML tables, and written back as TOML text."""
+"""Dotted keys and values of a study file. They are read from TOML tables, and written as TOML text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""Number of parts of a key, by table; keys of all other tables have two parts (parameters of queues: three)."""
+"""Number of parts of a key in each table. Keys of other tables have two parts, and parameters of queues have three."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:
-    """The tables of `[[name]]`, in order."""
+    """The tables of `[[name]]`, in their order."""
     node = document.get(name)
     if node is None:
         return []
@@ -31,7 +31,7 @@ def tables(document: Node, name: str, problems: Problems) -> list[Node]:
 
 
 def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str, tuple[str, ...], Node]]:
-    """Yield (dotted key, its parts, value) for a table whose keys are dotted keys, with or without quotes."""
+    """(dotted key, its parts, value) for each entry of a table whose keys are dotted keys, with or without quotes."""
     if table is None:
         return []
     if not isinstance(table.value, dict):
@@ -49,13 +49,13 @@ def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """`run.duration` without quotes becomes a nested table in TOML. Tables of a scenario are flattened, but values are
-    not.
+    """In TOML, `run.duration` without quotes is a nested table. Tables of a scenario are divided into keys, but values
+    are not divided.
 
-    A value that is itself a table (sysctls, parameters of a queue) stays whole: the number of parts depends on the
-    section, see `_DEPTH`.
+    A value that is itself a table (sysctls, parameters of a queue) stays whole. The number of parts depends on the
+    section; see `_DEPTH`.
     """
-    # Below this depth a table is a value, such as the sysctls of `tcp.sysctl`, which are set as a whole.
+    # Below this depth a table is a value. For example, the sysctls of `tcp.sysctl` are set as a whole.
     depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
     if not isinstance(node.value, dict) or len(parts) >= depth:
         return [(parts, node)]
@@ -63,7 +63,7 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
 
 
 def _quoted(part: str) -> str:
-    """A part of a dotted key for TOML: quoted unless it is a bare key.
+    """A part of a dotted key as TOML. It is quoted unless it is a bare key.
 
     >>> _quoted("isl"), _quoted("Cape Town")
     ('isl', '"Cape Town"')
@@ -72,7 +72,7 @@ def _quoted(part: str) -> str:
 
 
 def plain_value(node: Node) -> Any:
-    """A node as plain TOML values: dicts and lists without source positions."""
+    """The value of a node in plain TOML types: dicts and lists without positions in the source."""
     if isinstance(node.value, dict):
         return {key: plain_value(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -81,12 +81,13 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """A study's content as TOML text, kept beside the results so that a study from a Python call can be restarted."""
+    """Content of a study as TOML text. It is kept beside the results, so that a study that a Python call started can be
+    continued."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML text on one line. JSON strings are valid basic strings in TOML; tables become inline tables.
+    """A value as TOML text on one line. Strings in JSON are also valid strings in TOML. Tables become inline tables.
 
     >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
     '{ "label" = "cc", "values" = ["reno", "bbr"] }'

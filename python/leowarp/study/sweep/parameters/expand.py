@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expand a study file to its runs: every combination with every seed as the text of a plan, checked before anything
-runs."""
+"""Make the runs of a study file: every combination with every seed, as the text of a plan. All plans are checked before
+anything is run."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""A seed that no study uses: it locates the seed in a plan's text."""
+"""A seed that no study uses. It serves to find the seed in the text of a plan."""
 
 MOST_COMBINATIONS = 100_000
-"""Limit of combinations. Each is loaded and checked before the first run, which takes 5 ms, so more would take ten
-minutes."""
+"""Largest number of combinations. Each is loaded and checked before the first run, which takes 5 ms. More would take
+ten minutes."""
 
 MOST_PRODUCT = 2_000_000
-"""Limit of combinations before `exclude` and `only` remove some; looking at one takes 5 us."""
+"""Largest number of combinations before `exclude` and `only` remove some. Looking at one takes 5 us."""
 
 MOST_RUNS = 1_000_000
-"""Limit of runs: combinations times seeds. A run takes 500 bytes of memory here and at least 0.1 s of a processor. At
-this limit, that is more than a day."""
+"""Largest number of runs, which are combinations times seeds. A run takes 500 bytes of memory here, and at least 0.1 s
+of a processor. With this number of runs, this is more than a day."""
 
 MOST_PROBLEMS = 20
-"""Number of mistakes shown at once: a study of thousands of combinations repeats the same mistakes."""
+"""Largest number of mistakes that are shown at once, because thousands of combinations have the same mistakes."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """One value per parameter, and everything that follows from them independent of the seed.
+    """One value for each parameter, and everything that follows from these values whatever the seed is.
 
-    values: Dotted key -> value as written in the study file.
-    columns: Columns of the results -> their values, see `keys.columns_of`.
-    plan: Plan with the scenario's own seed.
+    values: Values as in the study file, by dotted key.
+    columns: Values of the result columns, by column; see `keys.columns_of`.
+    plan: The plan, with the scenario's own seed.
     """
 
     values: Mapping[str, Any]
@@ -56,23 +56,24 @@ class Combination:
     plan: Plan
 
     def __str__(self) -> str:
-        """The combination's values, for messages."""
+        """The values of the combination, for messages."""
         return ", ".join(f"{key} = {value}" for key, value in self.values.items())
 
     @cached_property
     def around_seed(self) -> tuple[str, str]:
-        """The plan's text before and after its seed.
+        """The text of the plan before its seed, and the text after it.
 
-        Raises AssertionError if the seed occurs not exactly once in the text, which would be a bug in leowarp.
+        Raises AssertionError if the text does not have the seed exactly once, which would be a bug in leowarp.
         """
-        # Every default is written out, so that runs do not change when a later version changes a default.
+        # Every default is written out, so that runs do not change if a later version changes a default.
         text = self.plan.to_toml()
-        # The seed is replaced in the text instead of writing the plan anew: a study of 30 seeds writes each plan once.
+        # The seed is replaced in the text, because this is faster than writing the plan again for each of, say, 30
+        # seeds.
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
-        # A second seed proves that the text depends on the seed in only this place. Plans of all seeds are then made
-        # by joining three texts.
+        # A second seed proves that only this place in the text depends on the seed. The plans of all seeds are then
+        # made by joining three texts.
         other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
         assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
         return around
@@ -82,7 +83,7 @@ class Combination:
 class PlannedRun:
     """One run of a study.
 
-    number: Place in the study: first every combination with the first seed, then with the second.
+    number: Position in the study. First comes every combination with the first seed, then with the second.
     """
 
     number: int
@@ -91,23 +92,23 @@ class PlannedRun:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """Dotted key -> value as written in the study file."""
+        """Values as in the study file, by dotted key."""
         return self.combination.values
 
     @property
     def plan_text(self) -> str:
-        """The plan as text, as `00-plan.toml` would contain it."""
+        """The text of the plan, as in `00-plan.toml`."""
         before, after = self.combination.around_seed
         return f"{before}{self.seed}{after}"
 
     @cached_property
     def plan_sha256(self) -> str:
-        """Of `plan_text`, hexadecimal."""
+        """The sha256 of `plan_text`, in hexadecimal."""
         return hashlib.sha256(self.plan_text.encode()).hexdigest()
 
     @property
     def kernel(self) -> str:
-        """The plan's `guest.kernel`."""
+        """The value of `guest.kernel` in the plan."""
         return self.combination.plan.guest.kernel
 
     @property
@@ -121,11 +122,12 @@ class PlannedRun:
 
 
 def expand(study: StudyFile) -> list[PlannedRun]:
-    """Every run of a study; each plan is checked before any run is made.
+    """All runs of a study. Each plan is checked before any run is made.
 
-    Returns: Runs by number: all combinations with the first seed, then with the second, and so on. If the study is
-        stopped early, the first seeds of all combinations are done.
-    Raises ScenarioError if a combination is not a valid plan, two give the same plan, or none is left. The error names
+    Returns: Runs in the order of their numbers: all combinations with the first seed, then with the second, and so on.
+        If the study is stopped early, the first seeds of all combinations are therefore done.
+    Raises ScenarioError if a combination is not a valid plan, if two have the same plan, or if none is left. The error
+    names
         file, line, key and combination.
     """
     _refuse_too_many(study)
@@ -134,14 +136,14 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     for values in values_of(study):
         try:
             combinations.append(_combination(study, values))
-            # A file with content that the timeline would refuse (a measured path) is found here, before the first run.
+            # A file whose content cannot become a timeline (a measured path) is detected here, before the first run.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
-                # A mistake in the scenario occurs in every combination; it is reported once, with the first
+                # A mistake in the scenario occurs in every combination. It is reported once, with the first
                 # combination.
                 wrong.setdefault(problem, _named(values))
-            # A mistake in the scenario occurs in all combinations; up to one screen of different mistakes is reported.
+            # No more different mistakes are collected than fit on a screen.
             if len(wrong) >= MOST_PROBLEMS:
                 break
         except ScenarioError as error:
@@ -157,16 +159,16 @@ def expand(study: StudyFile) -> list[PlannedRun]:
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
-    # Both checks for duplicates compare pairs of runs, so they are made after all plans.
+    # Both checks for duplicates compare pairs of runs, so they come after all plans.
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs
 
 
 def _refuse_too_many(study: StudyFile) -> None:
-    """Check the counts before anything is loaded.
+    """Check the numbers of combinations and runs before anything is loaded.
 
-    Raises ScenarioError.
+    Raises ScenarioError if there are too many.
     """
     counts = [len(joined[0].values) for joined in study.dimensions]
     product = math.prod(counts)
@@ -188,8 +190,8 @@ def _refuse_too_many(study: StudyFile) -> None:
 
 
 def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
-    """The product of all dimensions without the combinations removed by `exclude` and `only`: key -> parameter and
-    value.
+    """All combinations of all dimensions, except those that `exclude` and `only` remove. Each has parameter and value
+    by key.
 
     The last dimension varies fastest, like the last digit of a number.
     """
@@ -198,7 +200,8 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
         for joined in study.dimensions
     ]  # fmt: skip
-    # Combinations are generated one at a time: with `exclude` and `only`, the product may be far larger than the study.
+    # Combinations are generated one at a time. With `exclude` and `only`, there may be far more of them than the study
+    # has.
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}
@@ -211,19 +214,19 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
 
 
 def _meets(condition: Condition, values: Mapping[str, Any]) -> bool:
-    """Whether a combination matches the condition: for each key it has one of the listed values."""
+    """Whether a combination matches the condition: each key of the condition has one of the listed values."""
     return all(values[key] in allowed for key, allowed in condition.values.items())
 
 
 def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]]) -> Combination:
     """Load one combination as a plan, with its values and columns.
 
-    The scenario is loaded anew for each combination, so that an error names the file and line of the wrong value.
+    The scenario is loaded again for each combination, so that an error names the file and line of the wrong value.
 
-    Raises ScenarioProblems if the scenario is not valid, or two of its parameters would fill the same column.
+    Raises ScenarioProblems if the scenario is not valid, or if two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
-    # Parameters are applied after `[set]`: a key in both is varied.
+    # Parameters are applied after `[set]`. A key that is in both is therefore varied.
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
     values: dict[str, Any] = {}
@@ -239,8 +242,10 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    """Raises if two runs have the same plan: results are keyed by the plan's hash, so both would share one row."""
-    # Texts around the seed are compared, with the seed: this avoids hashing or joining a million plans.
+    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so both would have the
+    same row."""
+    # The texts around the seed are compared together with the seed. A million plans need not be joined or hashed for
+    # this.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)
@@ -251,7 +256,8 @@ def _refuse_twins(runs: list[PlannedRun]) -> None:
 
 
 def _refuse_equal_names(runs: list[PlannedRun]) -> None:
-    """Plans name files without folders, and a study keeps a copy of each: every name must have one content."""
+    """Raise an error if a file name has two contents. Plans name files without folders, and a study keeps a copy of
+    each file."""
     seen: dict[str, Path] = {}
     for path in {path for combination in {id(r.combination): r.combination for r in runs}.values()
                  for path in combination.plan.inputs()}:  # fmt: skip
@@ -261,7 +267,7 @@ def _refuse_equal_names(runs: list[PlannedRun]) -> None:
 
 
 def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
-    """All mistakes in one error; the combination is named if the mistake is in a varied value."""
+    """One error with all mistakes. It names the combination if the mistake is in a value that is varied."""
     lines = []
     for problem, combination in wrong.items():
         lines.append(str(problem))
@@ -273,5 +279,5 @@ def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
 
 
 def _named(values: Mapping[str, tuple[Parameter, Node]]) -> str:
-    """A combination for a message: `isl.rate = 20 Mbit/s, isl.queue = 25 pkts`."""
+    """A combination for a message, such as `isl.rate = 20 Mbit/s, isl.queue = 25 pkts`."""
     return ", ".join(f"{key} = {plain_value(node)}" for key, (_, node) in values.items())

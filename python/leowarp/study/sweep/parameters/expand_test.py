@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expansion of study files to runs."""
+"""Tests of the runs to which study files lead."""
 
 import itertools
 

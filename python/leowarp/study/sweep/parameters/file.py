@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study file: a scenario, the varied parameters, and the seeds. This module checks the text; `expand` turns it into
-plans.
+"""A study file: a scenario, the parameters that are varied, and the seeds. This module checks the text, and `expand`
+turns it into plans.
 
-Everything that can be checked from the file alone is checked here. All mistakes are reported together, each with file,
-line, key, rule and a fix. Checks that need the scenario (whether a key exists, whether a combination is a valid plan)
-are in `expand`. The keys are described in docs/guides/studies.md.
+Everything is checked here that can be checked with the file alone. All mistakes are reported together, each with file,
+line, key, rule and a correction. Checks that need the scenario are in `expand`: whether a key exists, and whether a
+combination is a valid plan. docs/guides/studies.md describes the keys.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from leowarp.study.sweep.parameters.keys import plan_key
 from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
-"""All keys allowed at the top level of a study file."""
+"""All keys that are allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
-"""Values of `[keep] runs`, the default first: which whole run directories stay beside the results."""
+"""Values of `[keep] runs`, the default first. They say which whole run directories are kept beside the results."""
 STUDY_SCHEMA = 1
-"""The only value of `schema` that this version reads; a file without `schema` is assumed to have it."""
+"""The only value of `schema` that this version can read. A file without `schema` is assumed to have it."""
 MOST_SEEDS = 1_000_000
-"""Every seed becomes a row of `plans.parquet` before anything runs; a mistyped count must not fill the memory."""
+"""Largest number of seeds. Every seed becomes a row of `plans.parquet` before anything is run, and a mistyped count
+must not fill the memory."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A varied quantity: a dotted key and its values in order.
+    """A quantity that is varied: a dotted key and its values in order.
 
-    key: Key as written in a file, with quotes around parts that are not bare keys: `flows.0.size`.
-    parts: Parts of the key: `("flows", "0", "size")`.
-    values: Values as written, each with its position in the file for error messages; values of a range have the
+    key: Key as written in a file, such as `flows.0.size`. Parts that are not bare keys are quoted.
+    parts: Parts of the key, such as `("flows", "0", "size")`.
+    values: Values as written, each with its position in the file for error messages. Values of a range have the
         position of the range.
-    label: Name of its column in the results; the default is made from the parts (`keys.column_name`).
+    label: Name of the column in the results. By default it is made from the parts (`keys.column_name`).
     origin: Position of the parameter in the file.
     """
 
@@ -59,9 +60,9 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Condition:
-    """One table of `[[exclude]]` or `[[only]]`: a combination matches if each key has one of the listed values.
+    """A table of `[[exclude]]` or `[[only]]`. A combination matches if each key has one of the listed values.
 
-    values: Dotted key of a parameter -> the values that it allows, as plain TOML values.
+    values: Values that match, by the dotted key of a parameter, in plain TOML types.
     origin: Position of the table in the file.
     """
 
@@ -71,7 +72,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study as written in its file.
+    """A study as its file describes it.
 
     Attributes
     ----------
@@ -79,19 +80,19 @@ class StudyFile:
     scenario : Path
         Scenario on which all runs are based.
     set : dict of str to Node
-        Dotted keys of the scenario with their replacements for every run.
+        Dotted keys of the scenario that are replaced in every run, with their new values.
     dimensions : tuple of tuples of Parameter
-        The study is the product of the dimensions. The parameters of one dimension vary together and have equally many
-        values.
+        The study consists of all combinations of the dimensions. The parameters of one dimension vary together and have
+        the same number of values.
     exclude, only : tuple of Condition
-        Conditions for leaving out combinations: those that match `exclude`, and, if `only` is not empty, those that
-        match none of it.
+        Conditions for leaving out combinations. Those that match `exclude` are left out. If `only` is not empty, those
+        that match none of it are left out, too.
     seeds : tuple of int, optional
-        Seeds with which each combination is run; None: only the scenario's own seed.
+        Seeds with which each combination is run. None: only the scenario's own seed.
     keep : str
-        Whole run directories to keep: "none", "failed" or "all".
+        Which whole run directories to keep: "none", "failed" or "all".
     text : str
-        Text of the file, or of an equivalent file for a study from a mapping.
+        Text of the file. For a study from a mapping, the text of an equivalent file.
     """
 
     name: str
@@ -111,12 +112,12 @@ class StudyFile:
         Raises
         ------
         ScenarioError
-            With every mistake in the file: line, key, rule and the correct form.
+            If the file has mistakes. The error lists all of them, with line, key, rule and the correct form.
         """
         path = Path(path)
         try:
-            # utf-8-sig: editors on Windows put a byte order mark first, which TOML does not allow. The size is limited
-            # before anything is parsed (docs/security.md).
+            # utf-8-sig is used because editors on Windows begin a file with a byte order mark, which TOML does not
+            # allow. The size is checked before anything is parsed (docs/security.md).
             text = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True).decode("utf-8-sig")
         except FileNotFoundError:
             raise ScenarioError(
@@ -132,50 +133,50 @@ class StudyFile:
 
     @classmethod
     def of(cls, content: Mapping[str, Any], folder: Path | str = ".") -> Self:
-        """Make a study from a mapping of the same shape as the file; file names are relative to `folder`.
+        """Make a study from a mapping with the same structure as the file. File names are relative to `folder`.
 
         Parameters
         ----------
         content : mapping
-            Keys as in a file; values are strings, numbers, truth values, lists, mappings or paths.
+            Keys as in a file. Values are strings, numbers, truth values, lists, mappings or paths.
         folder : path
-            Base folder for file names in the content.
+            Folder to which file names in the content are relative.
 
         Raises
         ------
         ScenarioError
-            See `load`; positions are given as "the study".
+            As in `load`; positions are given as "the study".
 
         >>> study = StudyFile.of({"name": "two", "scenario": "madrid-tokyo", "seeds": {"first": 1, "count": 2}})
         >>> study.seeds, study.dimensions, study.keep
         ((1, 2), (), 'none')
         """
-        # A study from a call has no file, but messages and relative file names need a location.
+        # A study from a call has no file, but messages and relative file names need a place.
         origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
         return cls._decoded(plant(content, origin, (), {}), toml_text(content))
 
     @classmethod
     def _decoded(cls, document: Node, text: str) -> Self:
-        """Build the study from a TOML document whose values know their positions.
+        """Build the study from a TOML document whose values have positions.
 
         Raises
         ------
         ScenarioError
-            With every mistake that was found, in one error.
+            If there are mistakes; one error lists all of them.
         """
         problems = Problems()
         for key, node in document.value.items():
             if key not in KEYS:
-                # Unknown keys are errors: a mistyped `[sets]` would leave every run with the scenario's own values.
+                # An unknown key is an error: with a mistyped `[sets]`, every run would have the scenario's own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
-        # A file without `schema` is read as the present version; another version is refused before its keys are
+        # A file without `schema` is read as having the present one. Another version is rejected before its keys are
         # misread.
         version = document.get("schema")
         if version is not None and version.value != STUDY_SCHEMA:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
             problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
         varied = _Varied(problems)
-        # Parameters are read before conditions, which may only name values of a parameter.
+        # Parameters are read before conditions, because a condition may use only values that a parameter has.
         varied.read(document)
         study = cls(
             name=_name(document, problems),
@@ -194,14 +195,15 @@ class StudyFile:
 
 
 class _Varied:
-    """The dimensions of `[parameters]` and `[[together]]`.
+    """The dimensions from `[parameters]` and `[[together]]`.
 
-    Mistakes are added to `problems`, so that one pass finds all of them; wrong parameters are left out of `dimensions`.
+    Mistakes are added to `problems`, so that all of them are found in one pass. Wrong parameters are left out of
+    `dimensions`.
 
-    dimensions: list of tuples of Parameter. See `StudyFile.dimensions`: one parameter for each key of `[parameters]`,
-        several for each `[[together]]`.
-    values: Key -> plain values of the parameters in both sections, to check `exclude` and `only` against.
-    origins: Key -> position at which it is varied.
+    dimensions: list of tuples of Parameter. See `StudyFile.dimensions`. Each key of `[parameters]` gives a dimension
+        with one parameter, and each `[[together]]` one with several.
+    values: Plain values of the parameters in both sections, by key. `exclude` and `only` are checked against them.
+    origins: Position at which a key is varied, by key.
     """
 
     def __init__(self, problems: Problems) -> None:
@@ -211,12 +213,12 @@ class _Varied:
         self.origins: dict[str, Origin] = {}
 
     def read(self, document: Node) -> None:
-        """Read both sections; `[parameters]` comes first, so `[[together]]` varies faster."""
+        """Read both sections. `[parameters]` comes first, so `[[together]]` varies faster."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
         for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
             lengths = {parameter.key: len(parameter.values) for parameter in joined}
-            # Lengths are checked here because zip would silently truncate the longer lists.
+            # Lengths are checked here because zip would silently shorten the longer lists.
             if len(set(lengths.values())) > 1:
                 counts = ", ".join(f"{key} has {length}" for key, length in lengths.items())
                 rule = f"parameters that go in step have equally many values: {counts}"
@@ -227,7 +229,8 @@ class _Varied:
     def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
         """The parameters of one table.
 
-        A key that an earlier table already varies is an error, because the study is the product of all dimensions.
+        If an earlier table varies the same key, this is an error, because the study has all combinations of its
+        dimensions.
         """
         parameters = []
         for key, parts, node in dotted(table, where, self._problems):
@@ -241,8 +244,8 @@ class _Varied:
         return parameters
 
     def _parameter(self, key: str, parts: tuple[str, ...], node: Node) -> Parameter | None:
-        """A parameter from a list of values, or from a table with `values` or a range and an optional label; None if it
-        is wrong.
+        """A parameter, given as a list of values, or as a table with `values` or a range and perhaps a label. None if
+        it is wrong.
         """
         label, values = None, node
         if isinstance(node.value, dict):
@@ -254,7 +257,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
-            # A table without values is a range, whose missing keys `ranges` reports.
+            # A table without values is a range. `ranges` reports the keys that it lacks.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -263,7 +266,7 @@ class _Varied:
             hint = f"write [{plain_value(values)!r:.60}]; a value for all runs stands in [set]".replace("'", '"')
             self._problems.add(values.origin, key, rule, hint)
             return None
-        # An empty list would make an empty product: a study without runs.
+        # An empty list would give no combinations, and thus a study without runs.
         if not values.value:
             self._problems.add(
                 values.origin, key, "is an empty list: there would be no run", "write values, or take it out"
@@ -272,10 +275,11 @@ class _Varied:
         return Parameter(key, parts, tuple(values.value), label, node.origin)
 
     def _range(self, key: str, parts: tuple[str, ...], node: Node, label: str | None) -> Parameter | None:
-        """A parameter whose range is expanded into values, in the unit of the plan's key."""
+        """A parameter given as a range, which becomes values in the unit of the plan's key."""
         known = plan_key(parts)
         if known is None:
-            # The scenario's own check reports an unknown key with the nearest known one; any value triggers it.
+            # The check of the scenario reports an unknown key together with the most similar one. Any value leads to
+            # this check.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
             given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}
@@ -286,7 +290,8 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """The label, if it is a valid column name everywhere: letters, digits and underscores, with no digit first."""
+        """The label. It must be a column name that is valid everywhere: letters, digits and underscores, not beginning
+        with a digit."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -297,12 +302,12 @@ class _Varied:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """The study's name, also used for its directory: it must not point outside `studies/`."""
+    """Name of the study. It is also the name of its directory, so it must not lead out of `studies/`."""
     node = document.get("name")
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')
         return ""
-    # A leading dot would hide the directory, and a slash would lead out of `studies/`.
+    # A dot at the beginning would hide the directory, and a slash could lead out of `studies/`.
     if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", node.value) is None:
         rule = f"{node.value!r:.80} is not a name of 1 to 100 letters, digits, dots, dashes and underscores"
         problems.add(node.origin, "name", rule, "the study's directory takes its name from it")
@@ -311,7 +316,7 @@ def _name(document: Node, problems: Problems) -> str:
 
 
 def _scenario(document: Node, problems: Problems) -> Path:
-    """The scenario's file: beside the study, or an example of that name."""
+    """File of the scenario: a file beside the study, or the example with this name."""
     node = document.get("scenario")
     if node is None:
         hint = 'write scenario = "jittered.toml": a file beside the study, or the name of an example'
@@ -320,7 +325,7 @@ def _scenario(document: Node, problems: Problems) -> Path:
     if not isinstance(node.value, str) or not node.value:
         problems.add(node.origin, "scenario", f"{node.value!r:.60} is not a file name", "write it in quotes")
         return Path()
-    # A file beside the study takes precedence over an example of the same name, because the author sees it.
+    # A file beside the study has priority over an example with the same name, because the author can see it.
     path = node.origin.file.parent / node.value
     if path.exists():
         return path
@@ -340,20 +345,20 @@ def _settings(document: Node, problems: Problems) -> dict[str, Node]:
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
-    """Conditions of `exclude` or `only`; a value that no parameter has is an error, because the condition would never
-    match."""
+    """Conditions of `exclude` or `only`. If no parameter has a value, this is an error, because the condition would
+    never match."""
     conditions = []
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
         for key, _, node in dotted(table, f"{name}.{number}", problems):
-            # A condition has one value or a list, so that one `[[exclude]]` can name several values of a key.
+            # A condition has one value or a list of values, so that one `[[exclude]]` can name several values of a key.
             given = tuple(plain_value(node)) if isinstance(node.value, list) else (plain_value(node),)
             if key not in varied:
                 hint = one_of(key, varied, "varied are:")
                 problems.add(node.origin, f"{name}.{key}", "is not varied in this study", hint)
                 continue
             for value in given:
-                # A condition with a mistyped value would never match and silently change the study.
+                # A condition with a mistyped value would never match, and the study would silently be another one.
                 if value not in varied[key]:
                     hint = one_of(str(value), varied[key], "it has:")
                     problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
@@ -364,9 +369,9 @@ def _conditions(
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
-    """The seeds in order, from `first` and `count` or from a `list`; None if the section is missing or wrong.
+    """The seeds in order, from `first` and `count`, or from a `list`. None if the section is missing or wrong.
 
-    A seed is the scenario's `run.seed`, so its allowed range comes from the scenario's schema.
+    A seed is the scenario's `run.seed`, so the schema of scenarios determines its allowed range.
     """
     table = document.get("seeds")
     if table is None:
@@ -382,11 +387,11 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
             return None
     values = {key: plain_value(node) for key, node in table.value.items()}
     numbers = values.get("list", [values.get("first", 1), values.get("count", 1)])
-    # bool is a subclass of int in Python, so `first = true` would become seed 1.
+    # In Python, bool is a subclass of int, so `first = true` would become seed 1.
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
         problems.add(table.origin, "seeds", "seeds are bare integers", hint)
         return None
-    # Two ways to give the seeds must not contradict each other.
+    # Seeds must not be given in both ways.
     if "list" in values:
         if len(values) > 1:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)
@@ -411,7 +416,7 @@ def _keep(document: Node, problems: Problems) -> str:
         return KEEP[0]
     node = table.get("runs")
     extra = [key for key in table.value if key != "runs"] if isinstance(table.value, dict) else []
-    # A wrong value is an error, not "all": that would fill the disk in a large study.
+    # A wrong value is an error. Treating it as "all" would fill the disk in a large study.
     if node is None or extra or node.value not in KEEP:
         problems.add(table.origin, "keep", "holds `runs` alone: none, failed or all", 'write runs = "failed"')
         return KEEP[0]
@@ -421,7 +426,7 @@ def _keep(document: Node, problems: Problems) -> str:
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
     """Report an error if both `[seeds]` and a parameter `run.seed` set the seed."""
     if study.seeds is not None:
-        # The keys come from `varied`, because the study's dimensions omit parameters with other errors.
+        # The keys come from `varied`, because the study's dimensions lack parameters that have other mistakes.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")

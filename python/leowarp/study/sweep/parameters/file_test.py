@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Study files: their meaning and their mistakes."""
+"""Tests of study files: their meaning and their mistakes."""
 
 import itertools
 from fractions import Fraction

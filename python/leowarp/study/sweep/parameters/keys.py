@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dotted keys of a scenario: the corresponding key of the plan, and the result columns that hold its values."""
+"""Dotted keys of a scenario: the key of the plan to which each leads, and the result columns with its values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from leowarp.scenario.text.key import Key, keys
 
 @dataclass(frozen=True)
 class PlanKey:
-    """A key that exists in a plan.
+    """A key that plans have.
 
-    parts: The dotted key, in parts: `("flows", "0", "size")`.
-    attribute: Name of the attribute in the plan's dataclass: `size_bytes`.
-    declared: Declared kind, unit and range.
+    parts: The parts of the dotted key, such as `("flows", "0", "size")`.
+    attribute: Name of the attribute in the plan's dataclass, such as `size_bytes`.
+    declared: Its declaration: kind, unit and range.
     """
 
     parts: tuple[str, ...]
@@ -30,17 +30,17 @@ class PlanKey:
     declared: Key
 
     def value(self, plan: Plan, attribute: str | None = None) -> Any:
-        """The plan's value.
+        """The value in a plan.
 
         attribute: Another attribute of the same section, such as `queue_bytes` of a queue.
         """
         owner: Any = plan
         for part in self.parts[:-1]:
-            # A plan stores its medium under one name, whatever section of the scenario describes it.
+            # A plan has its medium under one name, whichever section of the scenario describes it.
             if owner is plan and part == plan.medium.NAME:
                 owner = plan.medium
             elif isinstance(owner, tuple):
-                # Flows and stations are addressed by place or name, hosts by name.
+                # Flows and stations are addressed by position or name, and hosts by name.
                 owner = owner[int(part)] if part.isdecimal() else next(item for item in owner if item.name == part)
             else:
                 owner = getattr(owner, part)
@@ -48,7 +48,7 @@ class PlanKey:
 
 
 def plan_key(parts: Sequence[str]) -> PlanKey | None:
-    """The plan key that consists of the given parts; None for sysctls, whole tables, and keys that no scenario has.
+    """The plan's key with these parts. None for sysctls, whole tables, and keys that no scenario has.
 
     >>> plan_key(("flows", "0", "size")).attribute
     'size_bytes'
@@ -67,18 +67,20 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
 
 
 def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
-    """Columns of a parameter and a run's values in them: a quantity as a number in the plan's unit and as text.
+    """The columns of a parameter, with the values of a run. A quantity has two: a number in the plan's unit, and a
+    text.
 
-    A count or a truth value has one column; a queue has three (`_pkts` and `_bytes`, one of them null, and the text).
+    A count or a truth value has one column. A queue has three: `_pkts` and `_bytes`, one of which is null, and the
+        text.
 
-    parts, label: Parts and label of the parameter.
+    parts, label: Parts of the parameter's key, and its label.
     plan: Plan of the combination.
-    value: Value as written in the study file.
+    value: Value as in the study file.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
     match key.declared.kind if key is not None else "text":
-        # The number, in the unit of the column's name, is for computing; the text is for grouping, because 0.1 ms is
+        # The number, in the unit of the column's name, is for computations. The text is for grouping, because 0.1 ms is
         # not an exact float.
         case "quantity":
             assert key is not None
@@ -95,9 +97,9 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 
 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
-    """Types of the columns from `columns_of`.
+    """Types of the columns that `columns_of` returns.
 
-    A quantity kept in whole units is int64, any other float64; its text has a separate column.
+    A quantity that is stored in whole units is int64, and any other is float64. Its text has a separate column.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
@@ -117,7 +119,7 @@ def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataTy
 
 
 def column_name(parts: Sequence[str], label: str | None) -> str:
-    """The label, or the parts of the key joined by underscores: `flows_0_congestion_control`.
+    """The label, or else the parts of the key joined by underscores, such as `flows_0_congestion_control`.
 
     >>> column_name(("flows", "0", "congestion_control"), None), column_name(("isl", "queue"), "queue")
     ('flows_0_congestion_control', 'queue')
@@ -126,7 +128,7 @@ def column_name(parts: Sequence[str], label: str | None) -> str:
 
 
 def text_of(value: Any) -> str | None:
-    """A value as written: a string unchanged, anything else as JSON.
+    """A value as written: a string unchanged, and anything else as JSON.
 
     >>> text_of("25 pkts"), text_of({"net.ipv4.tcp_recovery": "0"})
     ('25 pkts', '{"net.ipv4.tcp_recovery": "0"}')
@@ -134,6 +136,6 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Mapping):
-        # Two tables with the same keys in different order are one value for grouping.
+        # For grouping, two tables with the same keys in a different order are the same value.
         value = dict(sorted(value.items()))
     return json.dumps(value, ensure_ascii=False, default=str)

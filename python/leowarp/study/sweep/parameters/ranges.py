@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expand a range of numbers: `{ from = "0 ms", to = "10 ms", count = 5 }`.
+"""Make the values of a range of numbers, such as `{ from = "0 ms", to = "10 ms", count = 5 }`.
 
-The values are evenly spaced on a linear or a logarithmic scale. Values kept in whole units (times in ns, rates in
-bit/s, sizes in bytes, counts) are rounded to the nearest, ties to even. Both ends of the range are exact.
+The values are evenly spaced on a linear or a logarithmic scale. Values that are stored in whole units (times in ns,
+rates in bit/s, sizes in bytes, counts) are rounded to the nearest, with ties to even. Both ends of the range are exact.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from leowarp.base.units import BYTES, PACKETS, Quantity
 from leowarp.study.sweep.parameters.keys import PlanKey
 
 MOST_SHOWN = 12
-"""Number of seeds that a table lists individually."""
+"""Largest number of seeds that a table lists one by one."""
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 100_000
-"""Limit on values: a step with a wrong unit ("1 us" for "1 ms") is an error and must not fill the memory."""
+"""Largest number of values. A step with a wrong unit ("1 us" instead of "1 ms") is an error, and must not fill the
+memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
-    """The values of a range as a scenario accepts them: strings with a unit, or integers for a count.
+    """The values of a range in the form that a scenario accepts: strings with a unit, or integers for a count.
 
-    given: `from`, `to`, one of `count` and `step`, and perhaps `scale`, as plain TOML values.
-    key: The varied key; its quantity determines the units and whether values are kept in whole units.
+    given: `from`, `to`, either `count` or `step`, and perhaps `scale`, in plain TOML types.
+    key: The key that is varied. Its quantity determines the units, and whether values are stored in whole units.
     Returns: Values in the unit of `from`.
-    Raises ScenarioError: If the range is wrong; the error names the mistake.
+    Raises ScenarioError if the range is wrong. The error says what is wrong.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> values_of_range({"from": "0 ms", "to": "10 ms", "count": 3}, plan_key(("chain", "delay")))
@@ -61,7 +62,8 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
         numbers = _evenly(first, last, given["count"], scale)
     values = [kind.text(number) for number in numbers]
     twice = (
-        # The quadratic search runs only if a duplicate exists: a million values are compared as a set.
+        # The slow (quadratic) search is made only if there is a duplicate. A set finds out whether a million values
+        # have one.
         next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
     )
     if twice is not None:
@@ -70,10 +72,10 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
 
 
 def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
-    """Whether all values of a parameter are numbers that rise or fall, so that a line may join them.
+    """Whether all values of a parameter are numbers that only rise or only fall, so that a line may join them.
 
-    values: Values as a scenario accepts them.
-    key: The varied key; None if no plan has it as a single key, so that its values have no order.
+    values: Values in the form that a scenario accepts.
+    key: The key that is varied. None if it is not a single key of a plan, so that its values have no order.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
@@ -87,23 +89,22 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
         kind = _Kind(key, values[0])
         numbers = [kind.number(value) for value in values]
     except ScenarioError:
-        # A word such as "none" or "auto", or a mixture of packets and bytes, has no numeric order.
+        # A word such as "none" or "auto" has no order among numbers. Neither has a mixture of packets and bytes.
         return False
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     return all(step > 0 for step in steps) or all(step < 0 for step in steps)
 
 
 class _Kind:
-    """How numbers of a key are read and written.
+    """How the numbers of a key are read and written.
 
-    sample: The value of `from`, whose unit the other values are written in; for a queue it also selects packets or
-        bytes.
-    Raises ScenarioError if values of this key are not numbers.
+    sample: The value of `from`. All values are written in its unit. For a queue, it also selects packets or bytes.
+    Raises ScenarioError if the values of this key are not numbers.
     """
 
     def __init__(self, key: PlanKey, sample: Any) -> None:
         self._quantity: Quantity | None = key.declared.quantity
-        # Values are read in the range's unit: "1 ms" to "10 ms" stays in ms, although the plan stores ns.
+        # The unit of the range is kept: "1 ms" to "10 ms" stays in ms, although the plan stores ns.
         self._unit = str(sample).lstrip("+-0123456789._eE ").strip()
         if key.declared.kind == "queue":
             self._quantity = BYTES if self._unit in BYTES.units else PACKETS
@@ -111,7 +112,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
-        """A text as an exact number in the stored unit; for a count, the integer itself."""
+        """A text as an exact number in the stored unit. For a count, the integer itself."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):
@@ -119,18 +120,19 @@ class _Kind:
         return Fraction(given)
 
     def text(self, number: Fraction) -> Any:
-        """A number as a scenario accepts it: an integer for a count, otherwise a string with the unit of `from`."""
+        """A number in the form that a scenario accepts: an integer for a count, and otherwise a string with the unit of
+        `from`."""
         if self._quantity is None:
             return round(number)
-        # The unit is that of `from`, which `number` has already validated.
+        # The unit is that of `from`, which `number` has already checked.
         return self._quantity.format_in(round(number) if self._quantity.whole else float(number), self._unit)
 
 
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
-    """`count` numbers from first to last, both included.
+    """`count` numbers from first to last, including both.
 
-    Fractions: 0 to 1 in 10 steps gives 0.3, not 0.30000000000000004. On the logarithmic scale, the ratio between
-    neighbours is constant.
+    They are fractions, so 0 to 1 in 10 steps gives 0.3 and not 0.30000000000000004. On the logarithmic scale, the ratio
+    between neighbours is constant.
 
     >>> [str(number) for number in _evenly(Fraction(1), Fraction(100), 3, "linear")]
     ['1', '101/2', '100']
@@ -141,27 +143,28 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
         return [first + (last - first) * place / (count - 1) for place in range(count)]
     if first <= 0 or last <= 0:
         raise ScenarioError("a logarithmic range begins and ends above 0", 'write scale = "linear", or other ends')
-    # The two ends are copied, not computed: exp(log(x)) may differ from x.
+    # The two ends are copied instead of computed, because exp(log(x)) may differ from x.
     low, high = math.log(first), math.log(last)
     inner = [Fraction(math.exp(low + (high - low) * place / (count - 1))) for place in range(1, count - 1)]
     return [first, *inner, last]
 
 
 def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
-    """Numbers first, first + step, ... up to last, which is included only if it is a whole number of steps away."""
-    # A step of 0 is rejected first, because it would cause a division by zero.
+    """The numbers first, first + step, and so on. The last number is included only if it is a whole number of steps
+    away."""
+    # A step of 0 is rejected first, because it would lead to a division by zero.
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")
     count = int((last - first) / step) + 1
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
-    # Each value is computed as a product instead of a running sum, as in `_evenly`.
+    # As in `_evenly`, each value is computed as a product, not as a running sum.
     return [first + step * place for place in range(count)]
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """Seeds as text for a table: "1 to 30" if they are consecutive; otherwise all of them, or the first ones and the
-    last."""
+    """Seeds as text for a table: "1 to 30" if they are consecutive. Otherwise all of them are listed, or the first ones
+    and the last."""
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]} to {seeds[-1]}"
     shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]
@@ -169,6 +172,6 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def _example(key: PlanKey) -> str:
-    """Example value of `from` for a key, for a hint."""
+    """An example of `from` for a key, which a hint shows."""
     quantity = key.declared.quantity
     return f'"{quantity.example}"' if quantity is not None else "1"

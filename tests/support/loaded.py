@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries and rooms that a command loads."""
+
+import subprocess
+import sys
+
+OF_EVERY_VERB = {"annotated_doc", "leowarp", "rich", "shellingham", "typer"}
+"""The libraries of the command line. Pydantic is not among them, although typer uses it for unusual words."""
+
+_SCRIPT = """
+import atexit, gc, sys
+
+def tell():
+    # Callbacks run in the reverse order, so `main` has frozen everything.
+    print(gc.get_freeze_count() > 0, *sorted(sys.modules))
+
+atexit.register(tell)
+sys.argv[0] = "leowarp"
+from leowarp.cli import main
+main()
+"""
+
+
+def modules_of(*words):
+    """The modules that `leowarp WORDS` has loaded at its end. No library of Python's own is among them."""
+    typed = [sys.executable, "-c", _SCRIPT, *map(str, words)]
+    done = subprocess.run(typed, capture_output=True, text=True, check=True)
+    frozen, *names = done.stdout.splitlines()[-1].split()
+    assert frozen == "True", "Python searches all modules for cycles at its end"
+    # Compiled parts of pyarrow are in sys.modules by names of their compiler.
+    own = {"cython_runtime", "sitecustomize", *sys.stdlib_module_names}
+    return {name for name in names if name.split(".")[0] not in own and not name.startswith("_")}
+
+
+def libraries_of(*words):
+    """The first words of `modules_of`."""
+    return {name.split(".")[0] for name in modules_of(*words)}
