@@ -31,6 +31,8 @@ _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS = 9, 3
 _SHAPES = ("uniform", "exponential")
+_CHANCE_SEEDS = range(1, 7)
+"""Simulations of one jitter for all slots: their noise would look like a spread in every recording alike."""
 _FITS = 30.0
 """Of some nine statistics: a shape that is this near needs no other beside it."""
 _DAMPING = 0.02
@@ -103,7 +105,10 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     tried = []
     for shape in _SHAPES if "up" in ways else (access.jitter_up_shape,):
         shaped = dataclasses.replace(access, jitter_up_shape=shape)
-        made = [simulated_ns(shaped, taken.series.t_ns, ways, seed, taken.until_ns, taken.begins_ns) for seed in (1, 2)]
+        made = [
+            simulated_ns(shaped, taken.series.t_ns, ways, seed, taken.until_ns, taken.begins_ns)
+            for seed in _CHANCE_SEEDS
+        ]
         spread = fit_spread(widths_ns, np.concatenate([_widths_ns(taken, one) for one in made]))
         assert isinstance(spread.value, float)
         found, distance = _fitted(taken, dataclasses.replace(shaped, jitter_spread_ratio=spread.value), ways)
