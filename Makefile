@@ -13,7 +13,8 @@ LEOWARP := $(VENV)/bin/leowarp
 INSTALLED := $(VENV)/.installed
 SITE_INSTALLED := $(VENV)/.installed-site
 SITE_RUN := build/site-run
-# One test process per core. Guests limit their own number of processes.
+# One test process per core. Guests limit their own number of processes. Where PYTHONDONTWRITEBYTECODE is set, each
+# process would rewrite all tests anew, which takes 8 s.
 SPREAD := -n auto --dist worksteal
 # With these settings, property tests of thousands of sequences take a seventh of the time; overflow is still checked.
 # They are not in Cargo.toml, because that file is part of the agent's recipe.
@@ -33,10 +34,10 @@ demo: doctor ## install what is missing, build the kernel once, run Madrid-Tokyo
 
 test: doctor ## everything needed, then all tests, those in the guest included
 	@cargo test --workspace --locked --quiet $(FASTER)
-	@$(PYTHON) -m pytest $(SPREAD)
+	@PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest $(SPREAD)
 
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
-	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
+	@PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
 
 fuzz: $(NATIVE) ## give damaged files to the readers: make fuzz SECONDS=600 TARGET=elements (10 s, all targets)
 	@$(PYTHON) tools/fuzz.py --seconds $(or $(SECONDS),10) --target "$(TARGET)"

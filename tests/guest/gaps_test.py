@@ -6,6 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp as lw
+from leowarp import view
+from leowarp.view.container import Arrays
+from leowarp.view.gaps import gaps_of
+from leowarp.view.source import Names, Source
 from support.hops import arrivals_ns
 
 pytestmark = pytest.mark.guest
@@ -51,15 +55,26 @@ flood = true
 """
 
 
+class Recorded(Arrays):
+    """Keeps the values themselves in place of their numbers."""
+
+    def instants(self, ticks):
+        return super().instants(ticks) and ticks
+
+    def integers(self, values):
+        return super().integers(values) and values
+
+
 class Made:
     """A run, and for each probe the times of sending, of arrival (nan if lost), and of expected arrival."""
 
-    def __init__(self, folder, *, ground="", isl="", queue="unlimited"):
+    def __init__(self, folder, *, ground="", isl="", queue="unlimited", until_s=40, **keys):
         (folder / "gaps.toml").write_text(SCENARIO.format(ground=ground, isl=isl, queue=queue))
-        self.run = lw.run(folder / "gaps.toml", out=folder / "run", report=False, progress=False)
+        keys |= {"run.duration": f"{until_s} s"}
+        self.run = lw.run(folder / "gaps.toml", set=keys, out=folder / "run", report=False, progress=False)
         sent = self.run.echoes().sort_values("sent_ns", kind="stable")
         # Packets in flight at the end may be missing from the records.
-        sent = sent[sent["sent_ns"] < 39 * S]
+        sent = sent[sent["sent_ns"] < (until_s - 1) * S]
         self.sent_ns = sent["sent_ns"].to_numpy()
         self.received_ns = sent["received_ns"].to_numpy(float, na_value=np.nan)
         self.unanswered = sent["reply_ns"].isna().to_numpy()
@@ -77,6 +92,17 @@ class Made:
     def sent_in(self, begin_ns, end_ns):
         return (self.sent_ns >= begin_ns) & (self.sent_ns < end_ns)
 
+    def gaps_on_the_page(self):
+        """(link by its larger name last, begin, end) for each gap that the moving page marks."""
+        source, arrays = Source(self.run), Recorded()
+        names = Names([])
+        found = gaps_of(source, names, arrays)
+        name = names.others
+        ends = [tuple(sorted((name[a], name[b]))) for a, b in zip(found["a"], found["b"], strict=True)]
+        begin_ns = [int(t) * source.tick_ns for t in found["t"]]
+        lasts_ns = [int(t) * source.tick_ns for t in found["lasts"]]
+        return [(link, t, t + lasts) for link, t, lasts in zip(ends, begin_ns, lasts_ns, strict=True)]
+
     def is_as_expected(self):
         arrived = ~self.lost
         same = (self.lost == np.isnan(self.expected_ns)).all()
@@ -91,6 +117,9 @@ def test_packets_of_a_gap_are_lost_and_counted_and_no_others(tmp_path):
     # Replies that reach Madrid's new satellite during the gap are lost, too.
     assert made.unanswered.sum() > made.lost.sum()
     assert made.drops_pkts["loss"] == made.unanswered.sum()
+    ((link, *gap),) = made.gaps_on_the_page()
+    assert "Madrid" in link
+    assert gap == [UPDATE_NS, UPDATE_NS + GAP_NS]
 
 
 def test_packets_that_are_held_leave_together_in_their_order(tmp_path):
@@ -103,6 +132,7 @@ def test_packets_that_are_held_leave_together_in_their_order(tmp_path):
     assert (np.diff(held) >= 0).all()
     # The first packet that arrived after the gap left 2.5 ms after its end.
     assert after[0] - held[-1] == pytest.approx(2.5 * MS, abs=STAMP_NS)
+    assert [gap[1:] for gap in made.gaps_on_the_page()] == [(UPDATE_NS, UPDATE_NS + GAP_NS)]
 
 
 def test_what_the_queue_does_not_hold_is_lost_and_counted(tmp_path):
@@ -123,6 +153,9 @@ def test_make_before_break_loses_nothing_and_changes_40_ms_later(tmp_path):
     # The path's old delays are those of its satellites at the update.
     assert np.ptp(old) < STAMP_NS
     assert abs(old[0] - before[0]) < 1 * MS < abs(new[0] - before[0])
+    ((link, *gap),) = made.gaps_on_the_page()
+    assert "Madrid" in link
+    assert gap == [UPDATE_NS, UPDATE_NS + GAP_NS]
 
 
 def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
@@ -135,3 +168,34 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
             # Packets reach the link after some hops. So the first lost packets were sent before the update.
             assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
             assert made.drops_pkts["loss"] >= made.lost.sum()
+
+
+# Six planes of 24 satellites with three terminals each: toward the poles neighbours in other planes are nearer, toward
+# the equator those of the own plane. At 870 s two links within planes are new on the path, at 900 s one between planes.
+FEW_PLANES = {
+    "run.start": "840 s", "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3,
+    "isl.max_range": "6000 km", "ground.max_ground_range": "2500 km",
+}  # fmt: skip
+
+
+def test_lasers_within_a_plane_and_between_planes_take_their_own_times(tmp_path):
+    isl = 'acquisition = "1 s"\nacquisition_between_planes = "3 s"\nacquiring = "lost"'
+    made = Made(tmp_path, isl=isl, until_s=70, **FEW_PLANES)
+    assert made.is_as_expected()
+    within, between = (made.lost & made.sent_in(begin - S, begin + 4 * S) for begin in (UPDATE_NS, 2 * UPDATE_NS))
+    # Packets reach the link after some hops, over the old path if they were sent before the update.
+    assert 3 * S // STEP_NS - 20 <= between.sum() <= 3 * S // STEP_NS
+    assert 1 * S // STEP_NS - 20 <= within.sum() <= 1 * S // STEP_NS + 20
+    assert made.lost.sum() == within.sum() + between.sum()
+    # Two links within planes are new at the first update, one between planes at the second.
+    lasts_ns = [(begin, end - begin) for _, begin, end in made.gaps_on_the_page()]
+    assert lasts_ns == [(UPDATE_NS, 1 * S)] * 2 + [(2 * UPDATE_NS, 3 * S)]
+
+
+def test_the_globe_marks_a_link_in_its_gap_and_no_other_time(tmp_path, browser):
+    made = Made(tmp_path, ground='handover_gap = "40 ms"')
+    tab = browser.open(view.write_view([made.run], tmp_path / "view.html").as_uri())
+    said = "leowarp.panes[0].run.gaps(%r).length + leowarp.side.boxes.now.textContent.split('is in a gap').length - 1"
+    for t_s, expected in ((29.9, 0), (30.02, 2), (30.05, 0)):
+        tab.run(f"leowarp.scrub({t_s}), leowarp.drawNow()")
+        assert tab.run(said % t_s) == expected

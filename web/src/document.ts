@@ -16,7 +16,11 @@ export interface SkyDocument {
   radius_m: number;
   unix_s: number;
   stations: Station[];
-  links: { interval_s: number; a: Int32Array; b: Int32Array; from: Int32Array; until: Int32Array } | null;
+  links: {
+    interval_s: number; a: Int32Array; b: Int32Array; from: Int32Array; until: Int32Array;
+    /** Time that each link takes to be acquired; absent: all links are available at once. */
+    acquired_ms?: Int32Array;
+  } | null; // prettier-ignore
 }
 
 export interface Path {
@@ -125,6 +129,8 @@ export interface RunDocument {
   drops: { t: Float64Array; direction: Int32Array; cause: Uint8Array; of: number };
   load: LoadDocument | null;
   packets: Packets | null;
+  /** Times in which nothing passes a link; of a dish that holds, both ends are its station. Absent: no gaps. */
+  gaps?: { t: Float64Array; lasts: Int32Array; a: Int32Array; b: Int32Array };
   /** Names of the numbers in the rows `bbr_mode`. */
   bbr_modes: string[];
   fading: { snr_db: number; smallest_cdb: Int32Array; mean_cdb: Int32Array } | null;

@@ -36,6 +36,8 @@ export interface Scene {
 const FADING_S = 1;
 const PIECES = 6;
 const FEW_STATIONS = 24;
+/** Steps in which links that are being acquired grow clearer. */
+const CLEARER = 4;
 
 export class Globe {
   private readonly surface: Surface;
@@ -87,6 +89,7 @@ export class Globe {
       this.nameStations(context, scene);
     }
     this.drawStations(context, scene);
+    this.drawGaps(context, scene);
     this.drawChosen(context, scene);
   }
 
@@ -117,16 +120,31 @@ export class Globe {
     if (this.linkedAt?.update !== update) this.linkedAt = { update, links: sky.linked(scene.t_s) };
     if (this.linkedAt.links === null) return;
     const [a, b, chosen] = this.linkedAt.links;
-    context.beginPath();
-    for (const i of chosen) {
-      const [m, n] = [3 * a[i], 3 * b[i]];
-      if (this.flat[m + 2] < 0 || this.flat[n + 2] < 0) continue;
-      context.moveTo(this.flat[m], this.flat[m + 1]);
-      context.lineTo(this.flat[n], this.flat[n + 1]);
-    }
+    const drawn = (links: number[]): void => {
+      context.beginPath();
+      for (const i of links) {
+        const [m, n] = [3 * a[i], 3 * b[i]];
+        if (this.flat[m + 2] < 0 || this.flat[n + 2] < 0) continue;
+        context.moveTo(this.flat[m], this.flat[m + 1]);
+        context.lineTo(this.flat[n], this.flat[n + 1]);
+      }
+      context.stroke();
+    };
+    const pointed = chosen.filter((i) => sky.acquired(i, scene.t_s) < 1);
     context.strokeStyle = scene.colours.isl;
     context.lineWidth = 0.5;
-    context.stroke();
+    drawn(pointed.length === 0 ? chosen : chosen.filter((i) => sky.acquired(i, scene.t_s) === 1));
+    // A link grows clearer while it is acquired; a few steps, because each is a path of its own.
+    context.strokeStyle = scene.colours.gap;
+    context.lineWidth = 1;
+    context.setLineDash([3, 3]);
+    for (let step = 0; step < CLEARER; step++) {
+      const mine = pointed.filter((i) => Math.floor(sky.acquired(i, scene.t_s) * CLEARER) === step);
+      context.globalAlpha = 0.4 + (0.6 * (step + 1)) / CLEARER;
+      drawn(mine);
+    }
+    context.globalAlpha = 1;
+    context.setLineDash([]);
   }
 
   private drawSatellites(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -272,6 +290,29 @@ export class Globe {
       context.fillStyle = scene.colours.ink;
       context.fill();
     });
+  }
+
+  /** Links of paths that nothing passes now, and dishes that hold. */
+  private drawGaps(context: CanvasRenderingContext2D, scene: Scene): void {
+    const { gap, page } = scene.colours;
+    for (const { a, b } of this.run.gaps(scene.t_s)) {
+      if (3 * Math.max(a, b) >= this.flat.length) continue;
+      if (a !== b) {
+        // The page's colour between the dashes covers the path's own line.
+        this.line(context, a, b, page, 4, []);
+        this.line(context, a, b, gap, 3, [4, 5]);
+        continue;
+      }
+      const at = this.place(a);
+      if (!at.visible) continue;
+      context.beginPath();
+      context.arc(at.x, at.y, 10, 0, 7);
+      context.strokeStyle = gap;
+      context.lineWidth = 3;
+      context.setLineDash([4, 4]);
+      context.stroke();
+      context.setLineDash([]);
+    }
   }
 
   private nameStations(context: CanvasRenderingContext2D, scene: Scene): void {

@@ -13,7 +13,7 @@ import { LoadBox } from "./loadbox";
 import type { LoadScene } from "./loaddrawing";
 import { middleOf } from "./middle";
 import { Pane, type Shown } from "./pane";
-import { fillLegend, fillTop, footnote, seconds } from "./panel";
+import { fillGapLegend, fillLegend, fillTop, footnote, seconds } from "./panel";
 import { firstInstant, type Marks, marksOf, Plots } from "./plots";
 import { Run } from "./run";
 import { Side } from "./side";
@@ -244,6 +244,7 @@ export class Page {
       satellite: (name: string) => this.chooseSatellite(name, true),
     };
     this.loadBox = new LoadBox(loads, make("div", "legend load-legend", views), this.runs, acts);
+    fillGapLegend(strips, this.runs);
     for (const pane of this.panes) strips.append(pane.strip.canvas.parentElement!);
     if (this.runs.some((run) => run.document.packets !== null)) fillLegend(make("p", "legend", strips));
     const spans = make("div", "spans", this.root);

@@ -64,6 +64,34 @@ export function fillLegend(legend: HTMLElement): void {
   }
 }
 
+/** Meanings of what is drawn for links in a gap, dishes that hold, and links that are being acquired; for runs with any. */
+export function fillGapLegend(parent: HTMLElement, runs: Run[]): void {
+  const ever = runs.map((run) => run.interrupted);
+  const chips: [string, string, boolean][] = [
+    ["dashed", "link in a gap", ever.some(({ gaps }) => gaps)],
+    ["ring", "dish on hold", ever.some(({ holds }) => holds)],
+    ["dashed thin", "laser being acquired, if all links are shown", ever.some(({ acquired }) => acquired)],
+  ];
+  if (!chips.some(([, , shown]) => shown)) return;
+  const legend = make("p", "legend", parent);
+  for (const [kind, text, shown] of chips) {
+    if (!shown) continue;
+    const chip = document.createElement("span");
+    chip.className = `chip ${kind}`;
+    chip.style.setProperty("--colour", "var(--gap)");
+    chip.textContent = text;
+    legend.append(chip);
+  }
+}
+
+/** Links in a gap and dishes that hold, in a sentence each. */
+export function gapsInWords(run: Run, t_s: number): string[] {
+  return run.gaps(t_s).map(({ a, b, end_s }) => {
+    const what = a === b ? `The dish of ${run.name(a)} holds` : `The link ${run.name(a)} - ${run.name(b)} is in a gap`;
+    return `${what} until ${seconds(end_s)}.`;
+  });
+}
+
 /** Kind and effects of a change, in a sentence or two. */
 export function changeInWords(change: Change, word: string): string {
   const ms = (value: number | null): string => (value === null ? "no path" : `${value.toFixed(2)} ms`);

@@ -27,6 +27,13 @@ export interface Change {
   left: number | null;
 }
 
+/** A time in which nothing passes a link; `a` = `b`: a dish that holds. */
+export interface Gap {
+  a: number;
+  b: number;
+  end_s: number;
+}
+
 export class Run {
   readonly sky: Sky | null;
   readonly load: Load | null;
@@ -131,6 +138,26 @@ export class Run {
     const offset = this.offsets[pair].row[row];
     const delays_s = found.links.map((_, i) => delays_us[offset + i] / 1e6);
     return { path: found, since_s: t[first] * this.document.tick_s, delays_s };
+  }
+
+  /** Gaps of links and holds of dishes at a time. */
+  gaps(t_s: number): Gap[] {
+    const { gaps, tick_s } = this.document;
+    if (gaps === undefined) return [];
+    const found: Gap[] = [];
+    const now = this.tick(t_s);
+    for (let i = lastAt(gaps.t, now); i >= 0; i--) {
+      if (gaps.t[i] + gaps.lasts[i] > now) found.push({ a: gaps.a[i], b: gaps.b[i], end_s: (gaps.t[i] + gaps.lasts[i]) * tick_s });
+    }
+    return found;
+  }
+
+  /** Whether links of this run are ever in a gap or need to be acquired, and whether a dish ever holds. */
+  get interrupted(): { gaps: boolean; holds: boolean; acquired: boolean } {
+    const { gaps, sky } = this.document;
+    const holds = gaps === undefined ? [] : Array.from(gaps.a, (a, i) => a === gaps.b[i]);
+    const acquired = sky?.links?.acquired_ms?.some((ms) => ms > 0) ?? false;
+    return { gaps: holds.includes(false), holds: holds.includes(true), acquired };
   }
 
   /** Number of packets waiting in a direction of a link. */

@@ -2,7 +2,7 @@
 // The column beside the globe: the current change, the hops of the path, the selected satellite or link.
 
 import { inWords } from "./load";
-import { type Cell, changeInWords, heading, hopRows, linkRows, paragraph, seconds, table } from "./panel";
+import { type Cell, changeInWords, gapsInWords, heading, hopRows, linkRows, paragraph, seconds, table } from "./panel";
 import type { Run } from "./run";
 
 /** The user's selection; a link is identified by the names of its ends. */
@@ -36,6 +36,7 @@ export class Side {
       const text = place < 0 ? `No ${this.word.toLowerCase()} yet.` : changeInWords(run.changes[place], this.word);
       return prefix + text;
     });
+    for (const run of this.runs) lines.push(...gapsInWords(run, t_s));
     lines.push(next_s === null ? "" : `Next at ${seconds(next_s)}.`);
     this.fill("now", lines.join("\n"), () => lines.filter((text) => text !== "").map((text) => paragraph(text)));
     this.showHops(t_s);

@@ -55,6 +55,13 @@ export class Sky {
     return [links.a, links.b, chosen];
   }
 
+  /** Share of its acquisition that a link of `linked` has behind it at a time; 1: it is available. */
+  acquired(link: number, t_s: number): number {
+    const { acquired_ms, from, interval_s } = this.document.links!;
+    if (acquired_ms === undefined || acquired_ms[link] === 0) return 1;
+    return Math.min((t_s - from[link] * interval_s) / (acquired_ms[link] / 1e3), 1);
+  }
+
   /** Azimuth from north and elevation, deg, of a satellite as seen from a station at the time of the last `at`. */
   seen(station: number, satellite: number): [number, number] {
     const [ux, uy, uz] = this.document.stations[station].up;

@@ -3,7 +3,7 @@
 
 const NAMES = [
   "ink", "quiet", "line", "panel", "page", "ocean", "land", "coast", "graticule", "night", "satellite", "isl", "path",
-  "old", "late", "lost", "again", "ack", "packet", "packet-old", "change", "calm", "busy", "full", "pick",
+  "old", "late", "lost", "again", "ack", "packet", "packet-old", "change", "calm", "busy", "full", "pick", "gap",
 ] as const; // prettier-ignore
 
 export type Theme = Record<(typeof NAMES)[number], string> & { runs: string[] };

@@ -202,7 +202,11 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _acquisition(isl: dict[str, Any]) -> str:
     """Acquisition time of new links; empty if it is 0."""
-    return f", new ones after {isl['acquisition']} ({isl.get('acquiring')})" if "acquisition" in isl else ""
+    if "acquisition" not in isl:
+        return ""
+    between = isl.get("acquisition_between_planes")
+    classes = "" if between is None else f" in a plane, {between} between planes"
+    return f", new ones after {isl['acquisition']}{classes} ({isl.get('acquiring')})"
 
 
 def _gap(ground: dict[str, Any]) -> str:

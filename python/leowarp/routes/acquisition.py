@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.ephemeris import Ephemeris
 from leowarp.routes.links import Pairs
+from leowarp.scenario.schema import Plan
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,59 @@ class Acquisition:
     end_ns: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class AcquisitionTimes:
+    """How long new links take, by class.
+
+    planes: Int array of shape (n,). A number of each satellite's orbital plane; two satellites with the same number,
+        which is not -1, share a plane.
+    in_plane_ns, between_planes_ns: Time of a link within a plane, and of one between two planes.
+    """
+
+    planes: NDArray[np.intp]
+    in_plane_ns: int
+    between_planes_ns: int
+
+    @classmethod
+    def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
+        """The times of a plan. If both are equal, planes need not be known.
+
+        ephemeris: Ephemeris of the same plan.
+        """
+        isl, sky = plan.isl, plan.constellation
+        between_ns = (
+            isl.acquisition_ns if isl.acquisition_between_planes_ns is None else isl.acquisition_between_planes_ns
+        )
+        if ephemeris.places is not None:
+            # Planes are numbered from 0 in each shell.
+            places = ephemeris.places
+            planes = np.where(places.shell < 0, -1, places.shell * len(ephemeris.names) + places.plane)
+        elif sky is not None and sky.tle is None:
+            sizes = [shell.satellites_per_plane for shell in sky.patterns for _ in range(shell.planes)]
+            planes = np.repeat(np.arange(len(sizes)), sizes)
+        else:
+            planes = np.full(len(ephemeris.names), -1)
+        return cls(planes=planes, in_plane_ns=isl.acquisition_ns, between_planes_ns=between_ns)
+
+    def of_links_ns(self, links: Pairs) -> NDArray[np.int64]:
+        """Time of each link, shape (m,).
+
+        links: int array of shape (m, 2)
+        """
+        plane = self.planes[links]
+        is_within = (plane[:, 0] == plane[:, 1]) & (plane[:, 0] >= 0)
+        return np.where(is_within, self.in_plane_ns, self.between_planes_ns).astype(np.int64)
+
+
 class Acquired:
     """When each link of a rule is available, from one route update to the next. Links of the first update are available
     at once.
 
-    takes_ns: Acquisition time of a new link.
-    satellites: Number of satellites.
+    times: Acquisition times of new links.
     """
 
-    def __init__(self, takes_ns: int, satellites: int) -> None:
-        self._takes_ns, self._satellites = takes_ns, satellites
+    def __init__(self, times: AcquisitionTimes) -> None:
+        self._times, self._satellites = times, len(times.planes)
         self._codes: NDArray[np.int64] | None = None
         self._ready_ns = np.empty(0, dtype=np.int64)
         self._told: set[tuple[int, int, int]] = set()
@@ -49,7 +94,7 @@ class Acquired:
         if self._codes is None:
             ready_ns = np.full(len(codes), t_ns, dtype=np.int64)
         else:
-            ready_ns = np.full(len(codes), t_ns + self._takes_ns, dtype=np.int64)
+            ready_ns = t_ns + self._times.of_links_ns(links)
             _, now, before = np.intersect1d(codes, self._codes, assume_unique=True, return_indices=True)
             ready_ns[now] = self._ready_ns[before]
         self._codes, self._ready_ns = codes, ready_ns

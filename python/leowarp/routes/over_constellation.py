@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
-from leowarp.routes.acquisition import Acquired, Acquisition
+from leowarp.routes.acquisition import Acquired, Acquisition, AcquisitionTimes
 from leowarp.routes.dishes import Dish
 from leowarp.routes.last_hop import TERMINAL, LastHop, LastSatellite
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
@@ -59,7 +59,7 @@ def constellation_routes(
     paths: list[list[Path | None]] = []
     isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
     watch = Sightings(plan, ephemeris, network.talking_stations(), dishes)
-    acquired = Acquired(plan.isl.acquisition_ns, network.satellites) if plan.isl.acquisition_ns else None
+    acquired = Acquired(AcquisitionTimes.of(plan, ephemeris)) if plan.isl.longest_acquisition_ns else None
     late: list[Acquisition] = []
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
     # Updates are handled one by one within the block: the tie rule and the last satellite depend on the previous
@@ -189,7 +189,7 @@ class _Network:
         if (
             not bounded
             or self.dishes
-            or plan.isl.acquisition_ns
+            or plan.isl.longest_acquisition_ns
             or plan.routing.ground_cost != "slant-range"
             or plan.network.instantiate == "all"
         ):
@@ -442,7 +442,7 @@ def _outages(
 
 def _no_path_hint(plan: Plan) -> str:
     """Keys of `[isl]` to relax, depending on its rule."""
-    if plan.isl.acquisition_ns and plan.isl.acquiring == "wait":
+    if plan.isl.longest_acquisition_ns and plan.isl.acquiring == "wait":
         return "set isl.acquisition to less than a link lives: routes wait for each, and those of the start are gone"
     if plan.isl.rule == "range":
         range_km = plan.isl.max_range_m / 1e3

@@ -7,8 +7,10 @@ line at the task's end. If the parent dies for any reason, the worker and its gu
 
 from __future__ import annotations
 
+import atexit
 import base64
 import ctypes
+import gc
 import json
 import os
 import pickle
@@ -65,6 +67,8 @@ def main(parent_pid: int, scratch: Path) -> None:
 if __name__ == "__main__":
     # The signal may be ignored initially, if a shell put the parent into the background.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # As in `leowarp.cli.main`: without this, Python searches all modules for cycles at the end of each worker.
+    atexit.register(gc.freeze)
     try:
         main(int(sys.argv[1]), Path(sys.argv[2]))
     except KeyboardInterrupt:

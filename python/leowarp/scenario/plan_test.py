@@ -240,7 +240,8 @@ def free(sections: dict[str, type]) -> dict[str, Key]:
         "tcp.recovery", "tcp.reordering", "tcp.max_reordering", "tcp.loss_detection",
         "isl.across_shells", "isl.background", "ground.background",
         "routing.update", "routing.update_order", "routing.update_delay", "routing.update_spread",
-        "isl.acquisition", "isl.acquiring", "ground.handover_gap", "ground.handover_gap_spread", "ground.in_gap",
+        "isl.acquisition", "isl.acquisition_between_planes", "isl.acquiring",
+        "ground.handover_gap", "ground.handover_gap_spread", "ground.in_gap",
     )  # fmt: skip
     return {
         f"{name}.{key}": declared
@@ -305,7 +306,8 @@ def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     cured = GOOD + '[cures]\nhold = true\nresequence = "flow"\n'
     told = GOOD + "[cures]\nend_marker = true\nnotify = true\n"
     staggered = GOOD + '[routing]\nupdate = "staggered"\n'
-    late = resolve(load(write(tmp_path, GOOD), {"isl.acquisition": "5 s", "ground.handover_gap": "30 ms"}))
+    times = {"isl.acquisition": "5 s", "isl.acquisition_between_planes": "9 s", "ground.handover_gap": "30 ms"}
+    late = resolve(load(write(tmp_path, GOOD), times))
     written += late.to_toml()
     (tmp_path / "map.csv").write_text("azimuth_deg,elevation_deg\n0,30\n")
     sky = {"stations.0.geostationary_separation": "22 deg", "stations.0.obstructions": str(tmp_path / "map.csv")}

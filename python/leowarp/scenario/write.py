@@ -69,8 +69,10 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
             without = (*without, *UPDATE_KEYS)
         if name == "isl" and without is not None and not (sky is not None and sky.shells):
             without = (*without, "across_shells")  # has no meaning for one shell
-        if name == "isl" and without is not None and not plan.isl.acquisition_ns:
+        if name == "isl" and without is not None and not plan.isl.longest_acquisition_ns:
             without = (*without, *ACQUISITION_KEYS)
+        if name == "isl" and without is not None and plan.isl.acquisition_between_planes_ns is None:
+            without = (*without, "acquisition_between_planes")
         if name == "ground" and without is not None and not plan.ground.handover_gap_ns:
             without = (*without, *GAP_KEYS)
         if without is not None:

@@ -11,6 +11,7 @@ from leowarp.base.printable import one_line
 from leowarp.metrics.per_flow.goodput import life
 from leowarp.trace.schema.hosts import BBR_MODES
 from leowarp.view.container import Arrays
+from leowarp.view.gaps import gaps_of
 from leowarp.view.load import load_of
 from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.series import drops_of, fading_of_run, flow_rows, links_of, probe_rows, queues_of, step_ns_of
@@ -113,6 +114,10 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         sky["satellites"] = [clipped(name) for name in sky["satellites"]]
         for station in sky["stations"]:
             station["name"] = clipped(station["name"])
+    # A run without gaps has no key of them.
+    gaps = gaps_of(source, names, arrays)
+    if gaps is not None:
+        found["gaps"] = gaps
     return found | {"others": [clipped(name) for name in names.others]}
 
 

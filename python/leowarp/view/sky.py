@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from leowarp.ephemeris import EcefMetres, Ephemeris, ephemeris_of
+from leowarp.routes.acquisition import AcquisitionTimes
 from leowarp.routes.links import isl_rule
 from leowarp.scenario.schema import Access, Plan
 from leowarp.view.container import Arrays
@@ -70,7 +71,8 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
     None: there are no links, or more than a page should contain.
 
     Returns: Rows with `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates; `until` is
-        exclusive), sorted by `from`; and `interval_s` between updates.
+        exclusive), sorted by `from`; and `interval_s` between updates. If new links need to
+        be acquired, `acquired_ms` is the time that each row's link takes from its first update on.
     """
     updates_ns = np.arange(0, end_ns, plan.routing.interval_ns, dtype="int64")
     if isinstance(plan.medium, Access) or plan.isl.rule == "none" or len(updates_ns) > MOST_LINK_UPDATES:
@@ -97,10 +99,16 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
     table = np.concatenate(rows)
     # Rows are sorted by their start. Neighbouring rows are then similar, and their differences compress well.
     table = table[np.lexsort((table[:, 0], table[:, 1]))]
-    return {
+    ends = np.column_stack(np.divmod(table[:, 0], count))
+    found = {
         "interval_s": plan.routing.interval_ns / 1e9,
-        "a": arrays.integers(table[:, 0] // count),
-        "b": arrays.integers(table[:, 0] % count),
+        "a": arrays.integers(ends[:, 0]),
+        "b": arrays.integers(ends[:, 1]),
         "from": arrays.integers(table[:, 1]),
         "until": arrays.integers(table[:, 2]),
     }
+    if plan.isl.longest_acquisition_ns:
+        # Links of the first update are available at once.
+        takes_ns = np.where(table[:, 1] > 0, AcquisitionTimes.of(plan, orbits).of_links_ns(ends), 0)
+        found["acquired_ms"] = arrays.integers(takes_ns / 1e6)
+    return found

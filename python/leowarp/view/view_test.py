@@ -137,6 +137,30 @@ def test_links_between_satellites_are_those_of_the_rule_at_every_update(run, run
     assert len(links["a"]) > 1000
 
 
+def test_a_link_is_acquired_for_the_time_of_its_class_unless_it_is_there_from_the_start(run):
+    few = {
+        "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3,
+        "isl.max_range": "6000 km", "ground.max_ground_range": "2500 km",
+    }  # fmt: skip
+    times = {"isl.acquisition": "3 s", "isl.acquisition_between_planes": "7 s"}
+    arrays = Arrays()
+    plan = resolve(load("madrid-tokyo", few | times))
+    sky = unpacked(arrays.packed({"sky": sky_of(plan, 900_000_000_000, arrays)}))["sky"]
+    links, names = sky["links"], sky["satellites"]
+    rows = zip(links["a"], links["b"], links["from"], links["acquired_ms"], strict=True)
+    seen = set()
+    for a, b, since, acquired_ms in rows:
+        is_within = names[a].rsplit("-", 1)[0] == names[b].rsplit("-", 1)[0]
+        assert acquired_ms == (0 if since == 0 else 3000 if is_within else 7000)
+        seen.add(int(acquired_ms))
+    assert seen == {0, 3000, 7000}
+
+
+def test_a_run_without_gaps_has_no_word_of_them(run):
+    assert "gaps" not in run
+    assert "acquired_ms" not in run["sky"]["links"]
+
+
 def test_changes_have_the_counts_of_the_table_of_route_changes(run):
     changes = run["changes"]
     assert changes["t"].tolist() == [t_ns // 1000 for t_ns in CHANGES_NS]

@@ -129,7 +129,7 @@ def reproduce(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="Which study: frederiksen2024, torres2020, huston2024, tauran2018, or cures and programs, our own.",
+            help="Which study: frederiksen2024, torres2020, huston2024, tauran2018, or ours: cures, programs, gaps.",
         ),
     ],
     out: Annotated[

@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import ephemeris_of
 from leowarp.media.registry import routes_of, timeline_of
+from leowarp.routes.links import isl_rule
 from leowarp.scenario import load, resolve
+from leowarp.scenario.schema import Shell
 from leowarp.timeline import Replay
+from support.elements import orbits_of, written
 
 MS, S = 1_000_000, 1_000_000_000
 BASE = {"run.start": "0 s", "run.duration": "600 s"}
@@ -166,6 +171,84 @@ def test_an_acquisition_longer_than_an_interval_keeps_links_out_for_several():
     assert routes.paths != again.paths
 
 
+# As in tests/guest/gaps_test.py: the nearest three neighbours are within the plane or beside it, by latitude.
+FEW_PLANES = {
+    "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3, "isl.max_range": "6000 km",
+    "ground.max_ground_range": "2500 km", "run.duration": "1200 s", "isl.acquiring": "lost",
+}  # fmt: skip
+CLASSES = FEW_PLANES | {"isl.acquisition": "3 s", "isl.acquisition_between_planes": "7 s"}
+
+
+def plane(name):
+    """Of a satellite ``s-PP-SS``."""
+    return name.rsplit("-", 1)[0]
+
+
+def test_each_new_laser_takes_the_time_of_its_class_from_the_update_that_gave_it():
+    plan = plan_of(**CLASSES)
+    sky = ephemeris_of(plan)
+    routes, rows = made(plan)
+    lost = intervals(rows, "loss", "loss_ratio", 1.0)
+    number = {name: i for i, name in enumerate(sky.names)}
+    rule = isl_rule(plan, sky)
+    there = [set(map(tuple, rule.pairs(sky.positions_ecef_m(int(t_ns))).tolist())) for t_ns in routes.t_ns]
+    used = set()
+    for k, (t_ns, now) in enumerate(zip(routes.t_ns.tolist(), routes.paths, strict=True)):
+        for a, b in pairwise(sorted_names(routes, now[0])):
+            pair = tuple(sorted((number[a], number[b])))
+            since = k
+            while since and pair in there[since - 1]:
+                since -= 1
+            takes_ns = (3 if plane(a) == plane(b) else 7) * S
+            if since and routes.t_ns[since] + takes_ns > t_ns:
+                used |= {((ends, t_ns), int(routes.t_ns[since]) + takes_ns) for ends in ((a, b), (b, a))}
+    assert lost == dict(used)
+    assert {end - begin for (_, begin), end in lost.items()} == {3 * S, 7 * S}
+
+
+def test_classes_of_equal_times_are_no_classes():
+    plan = plan_of(**LASER)
+    same = plan_of(**LASER, **{"isl.acquisition_between_planes": "7 s"})
+    assert same == plan
+    assert same.to_toml() == plan.to_toml()
+    assert plan_of(**{"isl.acquisition_between_planes": "0 s"}).to_toml() == plan_of().to_toml()
+
+
+def test_only_links_between_planes_are_new_over_18_planes_of_36():
+    """Satellites of a plane keep their distances, so that a time of theirs changes nothing without `terminals`."""
+    lost = {"isl.acquiring": "lost"}
+    both, one = plan_of(**LASER, **lost), plan_of(**lost, **{"isl.acquisition_between_planes": "7 s"})
+    assert 'acquisition = "0 s"' in one.to_toml()
+    assert made(one)[1] == made(both)[1]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 40)), st.sampled_from(["wait", "lost", "buffered"]))
+def test_any_two_times_give_a_plan_that_gives_itself_or_a_sentence(tmp_path_factory, within_s, between_s, acquiring):
+    keys = {"isl.acquisition": f"{within_s} s"}
+    if between_s is not None:
+        keys["isl.acquisition_between_planes"] = f"{between_s} s"
+    longest_s = max(within_s, between_s or 0)
+    if longest_s:
+        keys["isl.acquiring"] = acquiring
+    if longest_s >= 30 and acquiring != "wait":
+        key = "acquisition" if within_s == longest_s else "acquisition_between_planes"
+        with pytest.raises(ScenarioError, match=f"isl.{key}: lasts {longest_s} s, and the next route update"):
+            plan_of(**keys)
+        return
+    path = tmp_path_factory.getbasetemp() / "classes.toml"
+    path.write_text(plan_of(**keys).to_toml())
+    assert resolve(load(path)) == plan_of(**keys)
+
+
+def test_planes_of_elements_are_found_for_a_grid_alone(tmp_path):
+    few = Shell(planes=8, satellites_per_plane=12, altitude_m=1200e3, inclination_deg=86.4, pattern="star")
+    written(tmp_path / "few.tle", orbits_of(few))
+    sky = {"tle": str(tmp_path / "few.tle"), "epoch": "2025-06-01T00:00:00Z"}
+    with pytest.raises(ScenarioError, match=r'needs planes, and isl.rule = "range" does not look for any'):
+        plan_of(constellation=sky, **{"isl.acquisition_between_planes": "7 s"})
+
+
 def test_off_is_not_there_at_all(plain):
     off = made(plan_of(**{"ground.handover_gap": "0 s", "isl.acquisition": "0 s"}))
     assert off[1] == plain[1]
@@ -186,6 +269,10 @@ def test_a_plan_gives_itself(keys, tmp_path):
     [
         ({"ground.in_gap": "old"}, "in_gap: has no effect without handover_gap"),
         ({"isl.acquiring": "lost"}, "acquiring: has no effect without acquisition"),
+        (LASER | {"isl.acquisition_between_planes": "-1 s"}, 'acquisition_between_planes: "-1 s" is out of range'),
+        (LASER | {"isl.acquisition_between_shells": "1 s"}, "acquisition_between_shells: there is no such key"),
+        (LASER | {"isl.acquisition_between_planes": "30 s", "isl.acquiring": "lost"}, "between_planes: lasts 30 s"),
+        ({"isl.rule": "none", "isl.acquisition_between_planes": "1 s"}, "between_planes: has no effect: isl.rule"),
         ({"ground.handover_gap": "30 s"}, "handover_gap: lasts 30 s, and the next route update comes after 30 s"),
         (LASER | {"isl.acquisition": "31 s", "isl.acquiring": "lost"}, "acquisition: lasts 31 s"),
         (GAP | {"ground.handover_gap_spread": "41 ms"}, "handover_gap_spread: is more than handover_gap"),

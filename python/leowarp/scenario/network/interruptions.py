@@ -19,34 +19,61 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
     problems: Receives keys without effect, interruptions longer than a route interval, and routing keys that take links
         down.
     """
-    for name, keys, schema, mode, others in (
-        ("isl", ACQUISITION_KEYS, Isl, "acquiring", ("lost", "buffered")),
-        ("ground", GAP_KEYS, Ground, "in_gap", ("lost", "buffered", "old")),
+    _check_classes(tables, problems)
+    isl, ground = tables["isl"], tables["ground"]
+    gap_ns, spread_ns = (value_of(ground, Ground, f"{key}_ns") for key in GAP_KEYS[:2])
+    by_key_ns = {key: value_of(isl, Isl, f"{key}_ns") or 0 for key in ACQUISITION_KEYS[:2]}
+    slowest = max(by_key_ns, key=lambda key: by_key_ns[key])
+    for name, key, longest_ns, needless, schema, mode, others in (
+        ("isl", slowest, by_key_ns[slowest], ACQUISITION_KEYS[2:], Isl, "acquiring", ("lost", "buffered")),
+        (
+            "ground",
+            GAP_KEYS[0],
+            gap_ns and gap_ns + spread_ns,
+            GAP_KEYS[1:],
+            Ground,
+            "in_gap",
+            ("lost", "buffered", "old"),
+        ),
     ):
         section = tables[name]
-        if not value_of(section, schema, f"{keys[0]}_ns"):
-            for key in filter(section.gave, keys[1:]):
-                rule = f"has no effect without {keys[0]}"
-                problems.add(section.where(key), f"{name}.{key}", rule, f'write {keys[0]} = "30 ms", too')
+        if not longest_ns:
+            for other in filter(section.gave, needless):
+                rule = f"has no effect without {key}"
+                problems.add(section.where(other), f"{name}.{other}", rule, f'write {key} = "30 ms", too')
         elif value_of(section, schema, mode) in others:
-            _check_one(tables, section, name, keys[0], problems)
+            _check_one(tables, name, key, longest_ns, problems)
             if is_any_cure:
-                rule = f"cannot be with {name}.{keys[0]}: cures reckon with links that are there at once"
+                rule = f"cannot be with {name}.{key}: cures reckon with links that are there at once"
                 problems.add(tables["cures"].origin, "cures", rule, "take one of them out")
-    ground = tables["ground"]
-    gap_ns, spread_ns = (value_of(ground, Ground, f"{key}_ns") for key in GAP_KEYS[:2])
     if gap_ns and spread_ns > gap_ns:
         rule = "is more than handover_gap, so that gaps would be shorter than nothing"
         hint = f"at most {units.TIME.format(gap_ns)}"
         problems.add(ground.where("handover_gap_spread"), "ground.handover_gap_spread", rule, hint)
 
 
-def _check_one(tables: Mapping[str, Section], section: Section, name: str, key: str, problems: Problems) -> None:
+def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
+    """Check that planes are known if links between them have a time of their own. A time that is not different is
+    removed: the plan is that without it."""
+    isl = tables["isl"]
+    key, attribute = "acquisition_between_planes", "acquisition_between_planes_ns"
+    if value_of(isl, Isl, attribute) == value_of(isl, Isl, "acquisition_ns"):
+        isl.values.pop(attribute, None)
+    if value_of(isl, Isl, attribute) is None or "constellation" not in tables:
+        return
+    rule_of_links = value_of(isl, Isl, "rule")
+    if rule_of_links == "none":
+        rule, hint = 'has no effect: isl.rule = "none" links no satellites', "take it out"
+        problems.add(isl.where(key), f"isl.{key}", rule, hint)
+    elif tables["constellation"].values.get("tle") is not None and rule_of_links != "plus-grid":
+        rule = f'needs planes, and isl.rule = "{rule_of_links}" does not look for any in constellation.tle'
+        hint = 'write rule = "plus-grid", which finds them, or acquisition alone: one time for all links'
+        problems.add(isl.where(key), f"isl.{key}", rule, hint)
+
+
+def _check_one(tables: Mapping[str, Section], name: str, key: str, longest_ns: int, problems: Problems) -> None:
     """Check that an interruption ends before the next route update, and that no link goes down while it lasts."""
-    schema: type = Isl if name == "isl" else Ground
-    longest_ns = value_of(section, schema, f"{key}_ns")
-    if name == "ground":
-        longest_ns += value_of(section, Ground, "handover_gap_spread_ns")
+    section = tables[name]
     interval_ns = value_of(tables["routing"], Routing, "interval_ns")
     if longest_ns >= interval_ns:
         rule = f"lasts {units.TIME.format(longest_ns)}, and the next route update comes after " + units.TIME.format(

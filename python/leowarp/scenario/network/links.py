@@ -17,7 +17,7 @@ UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
 """Keys of `[routing]` that only `update = "staggered"` uses."""
 SKY_KEYS = ("geostationary_separation", "obstructions")
 """Keys of a station that a plan has only if they say something."""
-ACQUISITION_KEYS = ("acquisition", "acquiring")
+ACQUISITION_KEYS = ("acquisition", "acquisition_between_planes", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
 """Keys of `[isl]` and of `[ground]` for links that become usable only after a delay. A plan contains them if that delay
 is not 0."""
@@ -71,8 +71,9 @@ class Isl(RateKeys):
     terminals: Links per satellite, nearest first; None: no limit.
     seam, polar_cutoff_deg: For ``plus-grid``: whether the first and the last plane of a star are linked; latitude above
         which planes are not linked.
-    acquisition_ns, acquiring: How long a link stays unusable after the route update that first includes it, and what
-        happens to packets meanwhile (``wait``, ``lost``, ``buffered``).
+    acquisition_ns, acquisition_between_planes_ns, acquiring: How long a link stays unusable after the route update that
+        first includes it, the same for links between two planes (None: no other time), and what happens to packets
+        meanwhile (``wait``, ``lost``, ``buffered``).
     across_shells: For the rule ``range`` over several shells: whether satellites of different shells are linked.
     overhead_bytes: Added to the IP length.
     loss_ratio: 0 to 1, independent per packet.
@@ -108,6 +109,12 @@ class Isl(RateKeys):
         units.TIME, "How long it takes to point the lasers of a link that the rule gives anew.", "0 s", low="0 s",
         high="1 h",
     )  # fmt: skip
+    # Temporary links are mostly those between crossing planes (Chaudhry and Yanikomeroglu, "Laser Intersatellite Links
+    # in a Starlink Constellation: A Classification and Analysis", 2021). No source was found for a time of each class.
+    acquisition_between_planes_ns: int | None = quantity(
+        units.TIME, "acquisition: how long it takes for a link between satellites of two orbital planes; `acquisition` "
+        "is then the time within a plane.", "the same", low="0 s", high="1 h", none="the same",
+    )  # fmt: skip
     acquiring: str = word(
         "acquisition: routes use a link when it is there (wait); or they use it at once, and packets are lost (lost) "
         "or wait in the link's queue (buffered) until it is.",
@@ -121,6 +128,11 @@ class Isl(RateKeys):
     loss_ratio: float = quantity(
         units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
     )
+
+    @property
+    def longest_acquisition_ns(self) -> int:
+        """Time to point the lasers of a link of the slowest class; 0: every link is available at once."""
+        return max(self.acquisition_ns, self.acquisition_between_planes_ns or 0)
 
 
 @dataclass(frozen=True, kw_only=True)
